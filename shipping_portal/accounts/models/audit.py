@@ -1,0 +1,59 @@
+"""The append-only record of who did what, and why."""
+
+import datetime as dt
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+
+class Audit(models.Model):
+    """One act of a person (or of the portal, when there is no actor). Never changed, never deleted.
+
+    Kept by this model, by the admin and by a trigger in the database. Never holds a link, a secret or a body.
+    """
+
+    class AppendOnly(Exception):
+        """Somebody tried to change history."""
+
+    at = models.DateTimeField()
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, null=True, related_name="+")
+    action = models.CharField(max_length=60)
+    subject = models.CharField(max_length=120)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "audit"
+        indexes = [models.Index(fields=["subject"])]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.subject}"
+
+    @classmethod
+    def write(
+        cls,
+        action: str,
+        subject: models.Model,
+        *,
+        by: Any,
+        at: dt.datetime,
+        sender: Any = None,
+        reason: str = "",
+    ) -> "Audit":
+        return cls.objects.create(
+            at=at, actor=by, sender=sender, action=action, subject=subject_of(subject), reason=reason
+        )
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise self.AppendOnly(self.action)
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise self.AppendOnly(self.action)
+
+
+def subject_of(thing: models.Model) -> str:
+    """The name an audit row gives an object, such as `order 17`."""
+    return f"{thing._meta.verbose_name} {thing.pk}"

@@ -1,0 +1,142 @@
+"""The sender: a small business that ships, its people and where its parcels are picked up."""
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+from django.db import models, transaction
+
+from shipping_portal.accounts.models.audit import Audit
+from shipping_portal.accounts.models.users import User
+
+
+class Role(models.TextChoices):
+    OWNER = "owner", "Owner"
+    SHIPPER = "shipper", "Shipper"
+    BOOKKEEPER = "bookkeeper", "Bookkeeper"
+    VIEWER = "viewer", "Viewer"
+
+
+class Sender(models.Model):
+    """A business account. Suspended senders keep reading; nothing new is booked for them."""
+
+    class Country(models.TextChoices):
+        AU = "AU", "Australia"
+        CA = "CA", "Canada"
+        US = "US", "United States"
+
+    class LabelSize(models.TextChoices):
+        FULL = "full", "Full page (A4 or Letter)"
+        CROPPED = "cropped", "Cropped, for label printers"
+
+    class Suspension(models.TextChoices):
+        CARRIER = "carrier", "The carrier asked for it"
+        TERMS = "terms", "Terms"
+        DANGEROUS_GOODS = "dangerous_goods", "Dangerous goods"
+        OTHER = "other", "Other"
+
+    class NotAllowed(Exception):
+        """A suspension or reinstatement that does not apply now, or has no reason."""
+
+    name = models.CharField("business name", max_length=120)
+    country = models.CharField(max_length=2, choices=Country.choices)
+    zone = models.CharField("time zone", max_length=40, default="Australia/Sydney")
+    label_size = models.CharField(max_length=7, choices=LabelSize.choices, default=LabelSize.FULL)
+    pickup_days_ahead = models.PositiveSmallIntegerField(default=3)  # business days offered; interface §8
+    bookings_a_day = models.PositiveIntegerField(default=2000)
+    quotes_a_minute = models.PositiveIntegerField(default=60)
+    dangerous_goods_acknowledged_at = models.DateTimeField(null=True, blank=True)
+    suspended_at = models.DateTimeField(null=True, blank=True)
+    suspension = models.CharField(max_length=16, choices=Suspension.choices, blank=True)
+    suspension_text = models.TextField("text shown to the sender", blank=True)
+    suspension_note = models.TextField("internal note", blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(suspended_at__isnull=True, suspension="")
+                | models.Q(suspended_at__isnull=False) & ~models.Q(suspension=""),
+                name="sender_suspended_with_a_category",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def number(self) -> str:
+        """What a sender quotes when writing to the operator."""
+        return f"A-{1000 + self.pk}"
+
+    @property
+    def tzinfo(self) -> ZoneInfo:
+        return ZoneInfo(self.zone)
+
+    @property
+    def is_suspended(self) -> bool:
+        return self.suspended_at is not None
+
+    def pickup_address(self) -> "PickupAddress | None":
+        return self.pickup_addresses.order_by("-is_default", "pk").first()
+
+    def suspend(self, *, by: User, category: str, text: str, note: str, at: dt.datetime) -> None:
+        """Stop new bookings. The text is shown to the sender, the note is not."""
+        if category not in self.Suspension.values or not text.strip():
+            raise self.NotAllowed("A suspension needs a category and a text for the sender.")
+        with transaction.atomic():
+            changed = Sender.objects.filter(pk=self.pk, suspended_at=None).update(
+                suspended_at=at, suspension=category, suspension_text=text, suspension_note=note
+            )
+            if not changed:
+                raise self.NotAllowed("This sender is already suspended.")
+            Audit.write("sender suspended", self, by=by, sender=self, reason=f"{category}: {text}", at=at)
+        self.refresh_from_db()
+
+    def reinstate(self, *, by: User, reason: str, at: dt.datetime) -> None:
+        if not reason.strip():
+            raise self.NotAllowed("Say why bookings are on again.")
+        with transaction.atomic():
+            changed = Sender.objects.filter(pk=self.pk, suspended_at__isnull=False).update(
+                suspended_at=None, suspension="", suspension_text="", suspension_note=""
+            )
+            if not changed:
+                raise self.NotAllowed("This sender is not suspended.")
+            Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=at)
+        self.refresh_from_db()
+
+
+class Membership(models.Model):
+    """One person's place in one sender account."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="membership")
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.get_role_display()})"
+
+
+class PickupAddress(models.Model):
+    """Where parcels start, and the working address the carrier writes to (interface §2.1)."""
+
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="pickup_addresses")
+    name = models.CharField("contact name", max_length=120)
+    company = models.CharField(max_length=120, blank=True)
+    email = models.EmailField("sender e-mail")
+    shared_mailbox_confirmed_at = models.DateTimeField(null=True, blank=True)
+    phone = models.CharField(max_length=30, blank=True)
+    line1 = models.CharField("address line 1", max_length=255)
+    line2 = models.CharField("address line 2", max_length=255, blank=True)
+    suburb = models.CharField(max_length=80)
+    state = models.CharField(max_length=40)
+    postcode = models.CharField(max_length=12)
+    country = models.CharField(max_length=2, choices=Sender.Country.choices)
+    instructions = models.CharField("pickup instructions", max_length=200, blank=True)
+    is_default = models.BooleanField(default=True)
+
+    class Meta:
+        verbose_name_plural = "pickup addresses"
+
+    def __str__(self) -> str:
+        return f"{self.line1}, {self.suburb} {self.postcode}"

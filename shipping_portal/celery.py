@@ -1,0 +1,44 @@
+"""Celery: tasks are nudges. A lost, doubled or late message changes nothing, because the row is the truth."""
+
+import logging
+import os
+import time
+
+from celery import Celery
+from kombu import Connection
+from kombu.pools import producers
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
+
+app = Celery("shipping_portal")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+logger = logging.getLogger(__name__)
+BREAK_SECONDS = 10.0
+MESSAGE_SECONDS = 30
+_broken_until = 0.0
+
+
+def nudge(task: str, pk: int) -> bool:
+    """Ask a worker to look at a row now; False when the broker did not take it.
+
+    Never raises and never blocks for long: one try with one-second socket timeouts, then ten seconds without
+    trying at all. The sweep finds whatever was not nudged.
+    """
+    global _broken_until
+    if time.monotonic() < _broken_until:
+        return False
+    try:
+        with producers[_publisher()].acquire(block=True, timeout=1) as producer:
+            app.send_task(task, args=[pk], producer=producer, retry=False, expires=MESSAGE_SECONDS)
+    except Exception as error:  # kombu, redis and socket errors have no common base
+        _broken_until = time.monotonic() + BREAK_SECONDS
+        logger.warning("broker_unreachable", extra={"task": task, "error": type(error).__name__})
+        return False
+    return True
+
+
+def _publisher() -> Connection:
+    options = dict(app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=1)
+    return Connection(app.conf.broker_url, transport_options=options)
