@@ -1,0 +1,20 @@
+"""Quotes, orders and everything owed to the carrier about them."""
+
+from orders.models.account import CarrierAccount, CarrierCall
+from orders.models.attempts import BookingAttempt, CancelAttempt
+from orders.models.labels import Label, LabelBytes
+from orders.models.order import MOVES, Order, OrderChange
+from orders.models.quotes import Quote
+
+__all__ = [
+    "MOVES",
+    "BookingAttempt",
+    "CancelAttempt",
+    "CarrierAccount",
+    "CarrierCall",
+    "Label",
+    "LabelBytes",
+    "Order",
+    "OrderChange",
+    "Quote",
+]

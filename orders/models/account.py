@@ -1,0 +1,97 @@
+"""The partner's account with the carrier: what stops every booking at once, and how fast we may ask."""
+
+import datetime as dt
+
+from django.db import models
+from django.db.models import F, Q
+
+BREAK_AFTER_FAILURES = 5
+BREAK_SECONDS = 30
+PROBE_SECONDS = 300
+
+
+class CarrierAccount(models.Model):
+    """One row per account and base address. Holds the breaker, the operator's pause and the rate.
+
+    `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): all bookings wait, nobody's order is lost.
+    `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
+    """
+
+    fingerprint = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=120)
+    stopped_at = models.DateTimeField(null=True, blank=True)
+    stopped_reason = models.CharField(max_length=300, blank=True)
+    probe_due_at = models.DateTimeField(null=True, blank=True)
+    failures = models.PositiveSmallIntegerField(default=0)
+    resting_until = models.DateTimeField(null=True, blank=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
+    replays_off_at = models.DateTimeField(null=True, blank=True)
+    next_call_at = models.DateTimeField(null=True, blank=True)
+    next_poll_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def holds_until(self, now: dt.datetime) -> dt.datetime | None:
+        """When booking may be tried again, or None when it may be tried now."""
+        if self.paused_at:
+            return now + dt.timedelta(seconds=60)
+        if self.stopped_at and self.probe_due_at and self.probe_due_at > now:
+            return self.probe_due_at
+        if self.resting_until and self.resting_until > now:
+            return self.resting_until
+        return None
+
+    def take_probe(self, now: dt.datetime) -> bool:
+        """While the account is stopped one booking in five minutes goes out to see; True if it is ours."""
+        if not self.stopped_at:
+            return True
+        due = Q(probe_due_at=None) | Q(probe_due_at__lte=now)
+        later = now + dt.timedelta(seconds=PROBE_SECONDS)
+        return bool(CarrierAccount.objects.filter(due, pk=self.pk).update(probe_due_at=later))
+
+    def stop(self, reason: str, at: dt.datetime) -> None:
+        CarrierAccount.objects.filter(pk=self.pk).update(
+            stopped_at=at, stopped_reason=reason[:300], probe_due_at=at + dt.timedelta(seconds=PROBE_SECONDS)
+        )
+
+    def note_answer(self) -> None:
+        """The carrier answered a booking clearly: whatever stopped or rested the account is over."""
+        CarrierAccount.objects.filter(
+            Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False), pk=self.pk
+        ).update(failures=0, resting_until=None, stopped_at=None, stopped_reason="", probe_due_at=None)
+
+    def note_failure(self, at: dt.datetime) -> None:
+        """Five unclear or unsent bookings in a row rest the account for half a minute."""
+        CarrierAccount.objects.filter(pk=self.pk).update(failures=F("failures") + 1)
+        CarrierAccount.objects.filter(pk=self.pk, failures__gte=BREAK_AFTER_FAILURES).update(
+            failures=0, resting_until=at + dt.timedelta(seconds=BREAK_SECONDS)
+        )
+
+    def take_turn(self, lane: str, *, now: dt.datetime, per_second: float) -> float:
+        """Seconds to wait before the next call in this lane (`call` or `poll`); one compare-and-swap per turn."""
+        field = f"next_{lane}_at"
+        gap = dt.timedelta(seconds=1 / per_second)
+        for _ in range(20):
+            seen = CarrierAccount.objects.values_list(field, flat=True).get(pk=self.pk)
+            turn = max(now, seen) if seen else now
+            if CarrierAccount.objects.filter(pk=self.pk, **{field: seen}).update(**{field: turn + gap}):
+                return (turn - now).total_seconds()
+        return gap.total_seconds()
+
+
+class CarrierCall(models.Model):
+    """One request to the carrier: what and how it went; never a body, a query value or a secret."""
+
+    at = models.DateTimeField(db_index=True)
+    operation = models.CharField(max_length=20)
+    method = models.CharField(max_length=8)
+    path = models.CharField(max_length=200)
+    status = models.PositiveSmallIntegerField(null=True)
+    milliseconds = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=40)
+    order = models.ForeignKey("orders.Order", on_delete=models.SET_NULL, null=True, related_name="calls")
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.status or self.outcome}"

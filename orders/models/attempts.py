@@ -1,0 +1,93 @@
+"""What we were about to do at the carrier, written down before the first byte left."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+from orders.models.order import Order
+
+
+class BookingAttempt(models.Model):
+    """One try to book one order, with the exact bytes sent. At most one per order is live."""
+
+    class State(models.TextChoices):
+        PREPARED = "prepared", "Prepared"
+        IN_FLIGHT = "in_flight", "Sent, no answer yet"
+        ACCEPTED = "accepted", "Booked"
+        REJECTED = "rejected", "Refused"
+        NOT_SENT = "not_sent", "Never left"
+        UNKNOWN = "unknown", "Outcome unknown"
+        NOT_CREATED = "not_created", "Settled as not booked"
+
+    LIVE = ("prepared", "in_flight", "unknown", "accepted")
+
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="attempts")
+    generation = models.PositiveSmallIntegerField()
+    key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    body = models.BinaryField()
+    body_sha256 = models.CharField(max_length=64)
+    state = models.CharField(max_length=12, choices=State.choices)
+    lease_until = models.DateTimeField()
+    sent_at = models.DateTimeField()
+    done_at = models.DateTimeField(null=True, blank=True)
+    replays = models.PositiveSmallIntegerField(default=0)
+    http_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    response = models.BinaryField(default=bytes, blank=True)  # capped, links and label URLs cut out
+    error = models.CharField(max_length=300, blank=True)
+    seen_reference = models.CharField(max_length=40, blank=True)  # told to us by a reply we did not trust
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order"],
+                condition=Q(state__in=["prepared", "in_flight", "unknown", "accepted"]),
+                name="one_live_attempt_per_order",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=["prepared", "in_flight", "accepted", "rejected", "not_sent", "unknown", "not_created"]
+                ),
+                name="a_known_attempt_state",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.pk} of order {self.order_id}"
+
+
+class CancelAttempt(models.Model):
+    """The twin of BookingAttempt for cancelling; at most one per order is live."""
+
+    class State(models.TextChoices):
+        WANTED = "wanted", "Asked for"
+        IN_FLIGHT = "in_flight", "Sent, no answer yet"
+        DONE = "done", "Cancelled"
+        REFUSED = "refused", "Refused"
+        UNKNOWN = "unknown", "Outcome unknown"
+
+    LIVE = ("wanted", "in_flight", "unknown")
+
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="cancels")
+    by = models.ForeignKey("accounts.User", on_delete=models.PROTECT, null=True, related_name="+")
+    why = models.CharField(max_length=300)
+    state = models.CharField(max_length=12, choices=State.choices, default=State.WANTED)
+    tries = models.PositiveSmallIntegerField(default=0)
+    asked_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+    done_at = models.DateTimeField(null=True, blank=True)
+    http_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    response = models.BinaryField(default=bytes, blank=True)
+    answer = models.CharField(max_length=500, blank=True)  # the carrier's words
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order"],
+                condition=Q(state__in=["wanted", "in_flight", "unknown"]),
+                name="one_live_cancel_per_order",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"cancel {self.pk} of order {self.order_id}"

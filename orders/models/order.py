@@ -1,0 +1,301 @@
+"""An order: one parcel booked, or to be booked, with the carrier. Its whole life is the MOVES table."""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Q
+
+from orders.models.account import CarrierAccount
+from orders.models.quotes import Quote
+from shipping_portal.carrier.messages import Party
+
+
+class Status(models.TextChoices):
+    """Where the money stands. Carrier words never move it."""
+
+    DRAFT = "draft", "Draft"
+    BOOKING = "booking", "Booking"
+    BOOKED = "booked", "Booked"
+    REJECTED = "rejected", "Not booked: refused"
+    UNCONFIRMED = "unconfirmed", "Checking with the carrier"
+    NOT_BOOKED = "not_booked", "Not booked"
+    CONFLICT = "conflict", "Being sorted out"
+    CANCELLING = "cancelling", "Cancelling"
+    CANCEL_UNCONFIRMED = "cancel_unconfirmed", "Checking the cancellation"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class Progress(models.TextChoices):
+    """Where the parcel is, folded from its scans (interface §2.2); never says anything about money."""
+
+    NONE = "", "No scan yet"
+    COLLECTED = "collected", "Picked up"
+    DROPPED_OFF = "dropped_off", "Dropped off"
+    PICKUP_MISSED = "pickup_missed", "Missed pickup"
+    PICKUP_FUTILE = "pickup_futile", "Futile pickup"
+    IN_TRANSIT = "in_transit", "On its way"
+    OUT_FOR_DELIVERY = "out_for_delivery", "Out for delivery"
+    DELIVERY_ATTEMPTED = "delivery_attempted", "Delivery attempted"
+    HELD = "held", "Held for collection"
+    DELIVERED = "delivered", "Delivered"
+    CANNOT_DELIVER = "cannot_deliver", "Can't be delivered"
+    DAMAGED = "damaged", "Damaged"
+    LOST = "lost", "Lost"
+    RETURNING = "returning", "Coming back"
+    EXPIRED = "expired", "Label expired"
+
+
+MOVES: dict[str, set[str]] = {
+    Status.DRAFT: {Status.BOOKING},
+    Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT},
+    Status.REJECTED: {Status.DRAFT},
+    # Not booked, then a late acceptance: the operator was told wrong, so it is a conflict, not a booking.
+    Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
+    Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
+    Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},
+    Status.BOOKED: {Status.CANCELLING},
+    Status.CANCELLING: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_UNCONFIRMED},
+    Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED},
+    Status.CANCELLED: set(),
+}
+# The carrier holds an order under our reference: exactly these carry one.
+HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
+BEFORE_COLLECTION = {Progress.NONE}
+STILL_AT_SENDER = {Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE, Progress.EXPIRED}
+
+
+class OrderQuerySet(models.QuerySet["Order"]):
+    def for_user(self, user: Any) -> Self:
+        """Every view starts here: other people's orders do not exist."""
+        return self.filter(sender__memberships__user=user)
+
+    def held(self) -> Self:
+        return self.filter(status__in=HELD)
+
+    def due(self, status: str, now: dt.datetime) -> Self:
+        return self.filter(status=status, due_at__lte=now)
+
+
+class Order(models.Model):
+    Status = Status
+    Progress = Progress
+
+    class WrongStatus(Exception):
+        """The order is not in a status from which this move is legal, or somebody else moved it first."""
+
+    class PickupProblem(Exception):
+        """Interface §3 rules 2 and 3: a missed or futile pickup is never cancelled by the integrator."""
+
+    class AlreadyCollected(Exception):
+        """The carrier has the parcel; it can no longer be cancelled."""
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="orders")
+    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="orders")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    form_token = models.UUIDField()
+    form_hash = models.CharField(max_length=64)
+    replaces = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaced_by"
+    )
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.DRAFT)
+    progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
+    progress_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_index=True)
+    booked_at = models.DateTimeField(null=True, blank=True)
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    used_after_cancel_at = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(null=True, blank=True)  # not-before, lease and retry time in one
+    tries = models.PositiveSmallIntegerField(default=0)
+    generation = models.PositiveSmallIntegerField(default=1)
+    problem = models.JSONField(default=dict, blank=True)  # {"text": …, "fields": {name: [message]}} for the sender
+
+    # What was typed: the parcel and its two ends (interface §2.1). Never edited after booking.
+    pickup = models.JSONField()
+    receiver_name = models.CharField(max_length=120)
+    receiver_company = models.CharField(max_length=120, blank=True)
+    receiver_email = models.EmailField()
+    receiver_phone = models.CharField(max_length=30, blank=True)
+    receiver_line1 = models.CharField(max_length=255)
+    receiver_line2 = models.CharField(max_length=255, blank=True)
+    receiver_suburb = models.CharField(max_length=80)
+    receiver_state = models.CharField(max_length=40, blank=True)
+    receiver_postcode = models.CharField(max_length=12)
+    receiver_country = models.CharField(max_length=2)
+    receiver_instructions = models.CharField(max_length=200, blank=True)
+    description = models.CharField(max_length=255)
+    weight_kg = models.DecimalField(max_digits=9, decimal_places=4)
+    length_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    width_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    height_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    entered = models.JSONField()  # the same four as typed, with weight_units and dimension_units
+    contents = models.JSONField(default=list, blank=True)
+    contents_type = models.CharField(max_length=20, blank=True)
+    cover_amount = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
+    customer_reference = models.CharField(max_length=255, blank=True)
+    pickup_date = models.DateField(null=True, blank=True)  # asked for; blank means next business day
+    search = models.TextField(blank=True)
+
+    # What was chosen from the quote.
+    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="orders")
+    quoted_at = models.DateTimeField()
+    product_code = models.CharField(max_length=60)
+    product_name = models.CharField(max_length=120)
+    first_mile = models.CharField(max_length=10)
+    duties_paid = models.BooleanField(default=False)
+    price = models.DecimalField(max_digits=10, decimal_places=2)
+    currency = models.CharField(max_length=3)
+    breakdown = models.JSONField(default=list)
+    eta_from = models.DateField(null=True, blank=True)
+    eta_to = models.DateField(null=True, blank=True)
+    plan = models.CharField(max_length=60, blank=True)
+
+    # What the carrier answered.
+    carrier_order_id = models.CharField(max_length=80, blank=True)
+    carrier_reference = models.CharField(max_length=40, null=True, blank=True)
+    carrier_pickup_date = models.DateField(null=True, blank=True)
+    charged_price = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
+    public_tracking_url = models.URLField(max_length=300, blank=True)
+
+    objects = OrderQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "form_token"], name="one_order_per_form"),
+            models.UniqueConstraint(
+                fields=["account", "carrier_reference"],
+                condition=Q(carrier_reference__isnull=False),
+                name="a_carrier_reference_once_per_account",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=sorted(HELD), carrier_reference__isnull=False, booked_at__isnull=False)
+                | ~Q(status__in=sorted(HELD)) & Q(carrier_reference__isnull=True),
+                name="a_reference_exactly_while_the_carrier_holds_it",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="cancelled") | Q(cancelled_at__isnull=False), name="cancelled_has_a_time"
+            ),
+            models.CheckConstraint(condition=Q(status__in=Status.values), name="a_known_status"),
+            models.CheckConstraint(condition=Q(price__gte=0), name="price_not_negative"),
+            models.CheckConstraint(
+                condition=Q(weight_kg__gt=0, length_cm__gt=0, width_cm__gt=0, height_cm__gt=0),
+                name="weight_and_dimensions_positive",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["sender", "-id"]),
+            models.Index(fields=["sender", "status", "-id"]),
+            models.Index(fields=["status", "due_at"], name="orders_owed", condition=Q(due_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.carrier_reference or f"order {self.pk}"
+
+    @transaction.atomic
+    def move_to(self, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
+        """The one door for status: compare-and-swap, with a change row in the same transaction.
+
+        `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
+        in MOVES or another worker moved the order since it was read.
+        """
+        old = self.status
+        if new not in MOVES[old]:
+            raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
+        if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
+            raise self.WrongStatus(f"{self} is no longer {old}")
+        OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
+        for name, value in {"status": new, **changes}.items():
+            setattr(self, name, value)
+
+    def advance(self, progress: str, *, at: dt.datetime | None) -> None:
+        """Where the parcel is now, told by tracking; notices a label used after its cancellation (interface §2.5)."""
+        changes: dict[str, Any] = {"progress": progress, "progress_at": at}
+        moved = progress not in STILL_AT_SENDER
+        if moved and self.cancelled_at and at and at > self.cancelled_at and not self.used_after_cancel_at:
+            changes["used_after_cancel_at"] = at
+        Order.objects.filter(pk=self.pk).update(**changes)
+        for name, value in changes.items():
+            setattr(self, name, value)
+
+    def claim(self, *, until: dt.datetime) -> bool:
+        """Take this due row: true for exactly one of any number of workers that saw the same `due_at`."""
+        taken = Order.objects.filter(pk=self.pk, status=self.status, due_at=self.due_at).update(due_at=until)
+        if taken:
+            self.due_at = until
+        return bool(taken)
+
+    # -- Rules of interface §3 -------------------------------------------------------------------
+
+    def expected_pickup(self) -> dt.date | None:
+        return self.carrier_pickup_date or self.pickup_date
+
+    def shown_progress(self, now: dt.datetime) -> str:
+        """The stored progress, or a missed pickup nobody scanned: pickup product, the day is over, no sign of a driver."""
+        day = self.expected_pickup()
+        silent = self.status == Status.BOOKED and self.progress == Progress.NONE and self.first_mile == "pickup"
+        if silent and day and now.astimezone(self.sender.tzinfo).date() > day:
+            return Progress.PICKUP_MISSED
+        return self.progress
+
+    def refuse_cancel_unless_allowed(self, now: dt.datetime) -> None:
+        """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
+        if self.status != Status.BOOKED:
+            raise self.WrongStatus(f"{self} is {self.get_status_display().lower()}")
+        progress = self.shown_progress(now)
+        if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
+            raise self.PickupProblem(progress)
+        if progress not in BEFORE_COLLECTION:
+            raise self.AlreadyCollected(progress)
+
+    def can_cancel(self, now: dt.datetime) -> bool:
+        """See also refuse_cancel_unless_allowed."""
+        try:
+            self.refuse_cancel_unless_allowed(now)
+        except (self.WrongStatus, self.PickupProblem, self.AlreadyCollected):
+            return False
+        return True
+
+    @property
+    def is_held(self) -> bool:
+        return self.status in HELD
+
+    @property
+    def total(self) -> Decimal:
+        """What the carrier charges: its own figure once booked, else the accepted quote."""
+        return self.price if self.charged_price is None else self.charged_price
+
+    def receiver(self) -> Party:
+        return Party(
+            name=self.receiver_name,
+            company=self.receiver_company,
+            email=self.receiver_email,
+            phone=self.receiver_phone,
+            line1=self.receiver_line1,
+            line2=self.receiver_line2,
+            suburb=self.receiver_suburb,
+            state=self.receiver_state,
+            postcode=self.receiver_postcode,
+            country=self.receiver_country,
+            instructions=self.receiver_instructions,
+        )
+
+
+class OrderChange(models.Model):
+    """One move of one order; written by move_to only."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="changes")
+    old = models.CharField(max_length=20)
+    new = models.CharField(max_length=20, choices=Status.choices)
+    at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    reason = models.CharField(max_length=500)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.old} → {self.new}"

@@ -1,0 +1,46 @@
+"""What the carrier offered for one typed parcel, and until when we may act on it."""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+
+
+class QuoteQuerySet(models.QuerySet["Quote"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(sender__memberships__user=user)
+
+
+class Quote(models.Model):
+    """Immutable. `entry` is the form as typed and cleaned; `inputs_hash` names it; `products` are the offers.
+
+    Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name, amount, currency]],
+    taxes (same), plan, eta_from, eta_to (ISO dates or null), duties_paid, cover (string or null). Interface §2.3, §2.4.
+    """
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="quotes")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    entry = models.JSONField()
+    inputs_hash = models.CharField(max_length=64)
+    products = models.JSONField()
+    made_at = models.DateTimeField(db_index=True)
+
+    objects = QuoteQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"quote {self.uuid}"
+
+    def is_live(self, now: dt.datetime) -> bool:
+        """Interface §8: a quote is used at once or kept a few minutes at most."""
+        return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
+
+    def offer(self, code: str) -> dict[str, Any] | None:
+        return next((offer for offer in self.products if offer["code"] == code), None)
+
+    def price(self, code: str) -> Decimal | None:
+        offer = self.offer(code)
+        return Decimal(offer["amount"]) if offer else None

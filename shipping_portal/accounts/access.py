@@ -1,0 +1,70 @@
+"""Who is asking: the member behind a request, and which roles a page is for."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse
+
+from shipping_portal.accounts.models import Membership, Role, Sender
+
+OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
+EVERY_MEMBER = frozenset(Role.values)
+BOOKERS = frozenset({OWNER, SHIPPER})
+
+
+class MemberRequest(HttpRequest):
+    """A request after `know_the_member`."""
+
+    membership: Membership | None
+    sender: Sender
+
+
+def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[Any], HttpResponse]:
+    """Middleware: attaches the membership, or None for operators and visitors."""
+
+    def middleware(request: Any) -> HttpResponse:
+        request.membership = None
+        if request.user.is_authenticated:
+            request.membership = Membership.objects.select_related("sender").filter(user=request.user).first()
+            request.sender = request.membership.sender if request.membership else None
+        response = get_response(request)
+        if request.user.is_authenticated and not response.has_header("Cache-Control"):
+            response["Cache-Control"] = "private, no-store"
+        return response
+
+    return middleware
+
+
+def audience(*roles: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """Declare who a page is for. Anybody else who is logged in gets 404, as if it did not exist."""
+
+    def declare(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.membership is None or request.membership.role not in roles:
+                raise Http404
+            return view(request, *args, **kwargs)
+
+        guarded.audience = frozenset(roles)  # type: ignore[attr-defined]
+        return guarded
+
+    return declare
+
+
+def public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Declare a page that needs no log-in; each one is listed in the access matrix test."""
+    view.audience = frozenset({"public"})  # type: ignore[attr-defined]
+    return login_not_required(view)
+
+
+def frame(request: Any) -> dict[str, Any]:
+    """Template context of every page: the member, and what its role may do."""
+    membership = getattr(request, "membership", None)
+    role = membership.role if membership else ""
+    return {
+        "membership": membership,
+        "sender": membership.sender if membership else None,
+        "may_book": role in BOOKERS,
+    }

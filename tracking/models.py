@@ -1,0 +1,168 @@
+"""Parcels by carrier reference, what arrived about them, and the scans themselves (interface §2.2)."""
+
+import datetime as dt
+import uuid
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from orders.models import Order
+from orders.models.order import Progress
+
+
+class ParcelQuerySet(models.QuerySet["Parcel"]):
+    def for_user(self, user: Any) -> Self:
+        mine = Q(order__sender__memberships__user=user) | Q(watches__sender__memberships__user=user)
+        return self.filter(mine).distinct()
+
+    def due(self, now: dt.datetime) -> Self:
+        return self.filter(poll_due_at__lte=now)
+
+
+class Parcel(models.Model):
+    """One carrier reference: ours, watched, or not known yet. Its events hang on it; its progress is their fold."""
+
+    class Subscription(models.TextChoices):
+        NONE = "", "Not needed"
+        WANTED = "wanted", "Asking the carrier"
+        ON = "on", "Following"
+        REFUSED = "refused", "The carrier said no"
+
+    reference = models.CharField(max_length=40, unique=True)
+    order = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel")
+    progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
+    progress_at = models.DateTimeField(null=True, blank=True)
+    last_scan_at = models.DateTimeField(null=True, blank=True)
+    fold_due_at = models.DateTimeField(null=True, blank=True)
+    poll_due_at = models.DateTimeField(null=True, blank=True)
+    polled_at = models.DateTimeField(null=True, blank=True)
+    poll_failures = models.PositiveSmallIntegerField(default=0)
+    subscription = models.CharField(max_length=8, choices=Subscription.choices, default="", blank=True)
+    subscription_text = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField()
+
+    objects = ParcelQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["poll_due_at"], name="polls_owed", condition=Q(poll_due_at__isnull=False)),
+            models.Index(fields=["fold_due_at"], name="folds_owed", condition=Q(fold_due_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference
+
+
+class Watch(models.Model):
+    """A sender follows a reference that was booked elsewhere (interface §6.3)."""
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="watches")
+    parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="watches")
+    name = models.CharField("your own name for it", max_length=80, blank=True)
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "watches"
+        constraints = [models.UniqueConstraint(fields=["sender", "parcel"], name="watched_once_a_sender")]
+
+    def __str__(self) -> str:
+        return self.name or self.parcel.reference
+
+
+class WebhookDelivery(models.Model):
+    """One authenticated webhook body, stored raw before anything reads it."""
+
+    class State(models.TextChoices):
+        NEW = "new", "Not read yet"
+        STORED = "stored", "Scan stored"
+        DUPLICATE = "duplicate", "Scan known already"
+        DIFFERS = "differs", "Same id, other content"
+        QUARANTINED = "quarantined", "Couldn't be read"
+
+    received_at = models.DateTimeField(db_index=True)
+    body = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
+    state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
+    reason = models.CharField(max_length=300, blank=True)
+    event = models.ForeignKey(
+        "tracking.TrackingEvent", on_delete=models.SET_NULL, null=True, blank=True, related_name="deliveries"
+    )
+
+    class Meta:
+        verbose_name_plural = "webhook deliveries"
+        indexes = [models.Index(fields=["state", "-id"])]
+
+    def __str__(self) -> str:
+        return f"delivery {self.pk}"
+
+
+class WebhookTally(models.Model):
+    """What the listener refused before storing anything, counted by reason and day."""
+
+    day = models.DateField()
+    reason = models.CharField(max_length=40)
+    count = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "refused webhooks"
+        constraints = [models.UniqueConstraint(fields=["day", "reason"], name="one_tally_a_day_and_reason")]
+
+    def __str__(self) -> str:
+        return f"{self.reason} on {self.day}: {self.count}"
+
+
+class TrackingEvent(models.Model):
+    """One scan. Pushed scans have an `event_id`; polled ones may not, and are known by their fingerprint."""
+
+    class Source(models.TextChoices):
+        PUSH = "push", "Webhook"
+        POLL = "poll", "Polled"
+
+    parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="events")
+    event_id = models.UUIDField(null=True, blank=True)
+    fingerprint = models.CharField(max_length=64)
+    event_type = models.CharField(max_length=100)
+    scan_time = models.DateTimeField()
+    description = models.CharField(max_length=1000)
+    suburb = models.CharField(max_length=120, blank=True)
+    state = models.CharField(max_length=120, blank=True)
+    postcode = models.CharField(max_length=40, blank=True)
+    country = models.CharField(max_length=120, blank=True)
+    raw = models.BinaryField()
+    source = models.CharField(max_length=4, choices=Source.choices)
+    received_at = models.DateTimeField(db_index=True)
+    pushed_at = models.DateTimeField(null=True, blank=True)
+    polled_at = models.DateTimeField(null=True, blank=True)
+    set_aside = models.CharField(max_length=100, blank=True)  # why the fold leaves it out
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["event_id"], condition=Q(event_id__isnull=False), name="an_event_id_once"
+            ),
+            models.UniqueConstraint(
+                fields=["parcel", "fingerprint"],
+                condition=Q(event_id__isnull=True),
+                name="a_polled_scan_once",
+            ),
+        ]
+        indexes = [models.Index(fields=["parcel", "scan_time"])]
+
+    def __str__(self) -> str:
+        return f"{self.event_type} {self.scan_time:%Y-%m-%d %H:%M}"
+
+
+class EventWord(models.Model):
+    """A carrier word met in a scan, and what the operator decided it means; empty follows the contract."""
+
+    word = models.CharField("carrier's word", max_length=100, unique=True)
+    progress = models.CharField("means", max_length=20, choices=Progress.choices, blank=True)
+    is_known = models.BooleanField(default=False)
+    first_seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.word
