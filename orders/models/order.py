@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Q
 
+from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
 from shipping_portal.carrier.messages import Party
@@ -267,6 +268,36 @@ class Order(models.Model):
     def total(self) -> Decimal:
         """What the carrier charges: its own figure once booked, else the accepted quote."""
         return self.price if self.charged_price is None else self.charged_price
+
+    def entry(self) -> Entry:
+        """The parcel as typed; the quote it came from may be gone by now."""
+        return Entry(
+            pickup=Party(**self.pickup),
+            receiver=self.receiver(),
+            measures=measures_from(self.entered),
+            description=self.description,
+            contents=items_from(self.contents),
+            contents_type=self.contents_type,
+            cover=self.cover_amount,
+            customer_reference=self.customer_reference,
+        )
+
+    def order_key(self) -> str:
+        """Our name for this booking at the carrier; a new generation is a new name."""
+        return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
+
+    def search_text(self) -> str:
+        """One lower-case line for the search box."""
+        words = [
+            self.receiver_name,
+            self.receiver_company,
+            self.receiver_email,
+            self.receiver_phone,
+            self.receiver_suburb,
+            self.receiver_postcode,
+            self.customer_reference,
+        ]
+        return " ".join(word for word in words if word).lower()
 
     def receiver(self) -> Party:
         return Party(

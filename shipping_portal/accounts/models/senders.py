@@ -7,6 +7,7 @@ from django.db import models, transaction
 
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
+from shipping_portal.carrier.messages import Party
 
 
 class Role(models.TextChoices):
@@ -140,3 +141,19 @@ class PickupAddress(models.Model):
 
     def __str__(self) -> str:
         return f"{self.line1}, {self.suburb} {self.postcode}"
+
+    def party(self) -> Party:
+        """This address as the carrier's sender; its instructions are for the pickup driver."""
+        return Party(
+            name=self.name,
+            company=self.company,
+            email=self.email,
+            phone=self.phone,
+            line1=self.line1,
+            line2=self.line2,
+            suburb=self.suburb,
+            state=self.state,
+            postcode=self.postcode,
+            country=self.country,
+            instructions=self.instructions,
+        )

@@ -1,0 +1,225 @@
+"""Booking: the journey on which money moves. Written down before it is sent; unclear is a state, not an error.
+
+    submit  (web)     order `booking`, due now; nothing sent
+    work    (worker)  claim → attempt written down and committed → one call → settle
+    settle  (worker)  accepted | rejected | not sent | account stopped | unknown
+"""
+
+import datetime as dt
+import hashlib
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders import gateway, requoting, settling
+from orders.entry import Entry, in_metric
+from orders.models import BookingAttempt, Order, Quote
+from orders.models.order import Status
+from shipping_portal.accounts import places
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.carrier.messages import Party
+from shipping_portal.celery import nudge
+
+GIVE_UP_AFTER = dt.timedelta(hours=24)
+
+
+class TokenReused(Exception):
+    """This form was already booked with other content."""
+
+
+class Suspended(Exception):
+    """Booking is off for this sender."""
+
+
+class Paused(Exception):
+    """The operator paused bookings for everybody; the text is for the sender."""
+
+
+class TooManyToday(Exception):
+    """The sender's daily limit is reached."""
+
+
+class Gone(Exception):
+    """The chosen product is not in the quote."""
+
+
+class PickupDayPassed(Exception):
+    """The chosen pickup day is not one of those on offer any more."""
+
+
+def submit(
+    *, quote: Quote, code: str, by: User, form_token: uuid.UUID, pickup_date: dt.date | None, now: dt.datetime
+) -> Order:
+    """Owe the carrier one booking. The same form token always answers with the same order.
+
+    Raises TokenReused, Suspended, Paused, TooManyToday, Gone or PickupDayPassed; nothing is owed then.
+    """
+    form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
+    existing = Order.objects.filter(sender=quote.sender, form_token=form_token).first()
+    if existing:
+        return _same_form(existing, form_hash)
+    refuse_unless_booking_is_on(quote.sender, now)
+    offer = quote.offer(code)
+    if offer is None:
+        raise Gone(code)
+    _refuse_past_pickup(quote, offer, pickup_date, now)
+    order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
+    order.form_token, order.form_hash = form_token, form_hash
+    try:
+        with transaction.atomic():
+            order.save()
+            order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
+    except IntegrityError:  # another press of the same button was faster
+        return _same_form(Order.objects.get(sender=quote.sender, form_token=form_token), form_hash)
+    nudge("orders.tasks.book", order.pk)
+    return order
+
+
+def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
+    """The sender's yes: to a higher price, or to booking again what was settled as not booked."""
+    refuse_unless_booking_is_on(order.sender, now)
+    with transaction.atomic():
+        changes: dict[str, Any] = {"problem": {}, "tries": 0, "created_at": now}
+        if order.status == Status.NOT_BOOKED:
+            order.move_to(Status.DRAFT, by=by, reason="to be booked again", at=now)
+            changes["generation"] = order.generation + 1
+        elif order.status == Status.DRAFT and "offer" in order.problem:
+            changes |= requoting.offer_fields(order.problem["offer"]) | {"quoted_at": now}
+        order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
+    nudge("orders.tasks.book", order.pk)
+
+
+def work(order_id: int) -> None:
+    """Send one owed booking, if it is due and ours to send. Safe to run twice, late, or never."""
+    now = timezone.now()
+    order = Order.objects.select_related("sender", "account").get(pk=order_id)
+    if order.status != Status.BOOKING or order.due_at is None or order.due_at > now:
+        return
+    in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).first()
+    if in_flight:  # its worker is gone: sent or not, we do not know, so it is never sent again
+        settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=now)
+    elif order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)) and _may_go(order, now):
+        attempt = _write_down(order, timezone.now())
+        if attempt:
+            _send(attempt)
+
+
+def _may_go(order: Order, now: dt.datetime) -> bool:
+    """Nothing was sent yet: suspended, stale, hopeless or held orders step aside here."""
+    if order.sender.is_suspended:
+        settling.back_to_draft(order, {"kind": "suspended", "text": order.sender.suspension_text}, at=now)
+        return False
+    if _hopeless(order, now):
+        text = "We never reached the carrier. Nothing was booked and you weren't charged."
+        order.move_to(Status.REJECTED, reason=text, at=now, due_at=None, problem={"text": text, "fields": {}})
+        return False
+    held = order.account.holds_until(now)
+    if held or not order.account.take_probe(now):
+        settling.postpone(order, held or now + dt.timedelta(seconds=60))
+        return False
+    return requoting.still_agreed(order, now)
+
+
+def _hopeless(order: Order, now: dt.datetime) -> bool:
+    day = now.astimezone(order.sender.tzinfo).date()
+    return now - order.created_at > GIVE_UP_AFTER or (order.pickup_date is not None and order.pickup_date < day)
+
+
+def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
+    """T2: the attempt with its exact bytes, committed before the first byte leaves. None when another was faster."""
+    shipment = order.entry().shipment(
+        product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
+    )
+    body = gateway.carrier().booking_body(shipment)
+    lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
+    try:
+        with transaction.atomic(durable=True):
+            if not order.claim(until=lease):
+                return None
+            return BookingAttempt.objects.create(
+                order=order,
+                generation=order.generation,
+                body=body,
+                body_sha256=hashlib.sha256(body).hexdigest(),
+                state=BookingAttempt.State.IN_FLIGHT,
+                lease_until=lease,
+                sent_at=now,
+            )
+    except IntegrityError:  # one live attempt per order
+        return None
+
+
+def _send(attempt: BookingAttempt) -> None:
+    order = attempt.order
+    try:
+        booked = gateway.carrier(order).book(
+            bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt)
+        )
+    except CarrierError as error:
+        settling.settle(attempt, error)
+    else:
+        settling.settle(attempt, booked)
+
+
+def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime) -> None:
+    """Raises Suspended, Paused or TooManyToday."""
+    if sender.is_suspended:
+        raise Suspended(sender.suspension_text)
+    account = gateway.account()
+    if account.paused_at:
+        raise Paused(account.pause_text)
+    midnight = now.astimezone(sender.tzinfo).replace(hour=0, minute=0, second=0, microsecond=0)
+    if Order.objects.filter(sender=sender, created_at__gte=midnight).count() >= sender.bookings_a_day:
+        raise TooManyToday(str(sender.bookings_a_day))
+
+
+def pickup_days(sender: Sender, pickup: Party, now: dt.datetime) -> list[dt.date]:
+    """The pickup days on offer: the next business days where the parcel starts (interface §8)."""
+    today = now.astimezone(sender.tzinfo).date()
+    return places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
+
+
+def _refuse_past_pickup(quote: Quote, offer: dict[str, Any], day: dt.date | None, now: dt.datetime) -> None:
+    if day is None:
+        return
+    pickup = Entry.from_json(quote.entry).pickup
+    if offer["first_mile"] == "drop-off" or day not in pickup_days(quote.sender, pickup, now):
+        raise PickupDayPassed(day.isoformat())
+
+
+def _same_form(order: Order, form_hash: str) -> Order:
+    if order.form_hash != form_hash:
+        raise TokenReused(str(order.uuid))
+    return order
+
+
+def _from_quote(
+    quote: Quote, offer: dict[str, Any], *, by: User, pickup_date: dt.date | None, now: dt.datetime
+) -> Order:
+    entry = Entry.from_json(quote.entry)
+    plain = quote.entry
+    order = Order(
+        sender=quote.sender,
+        account=gateway.account(),
+        made_by=by,
+        created_at=now,
+        quote=quote,
+        quoted_at=quote.made_at,
+        pickup=plain["pickup"],
+        entered=plain["measures"],
+        contents=plain["contents"],
+        contents_type=entry.contents_type,
+        cover_amount=entry.cover,
+        description=entry.description,
+        customer_reference=entry.customer_reference,
+        pickup_date=pickup_date,
+        **{f"receiver_{name}": value for name, value in plain["receiver"].items()},
+        **in_metric(entry.measures),
+        **requoting.offer_fields(offer),
+    )
+    order.search = order.search_text()
+    return order

@@ -1,0 +1,157 @@
+"""Cancelling: the twin of booking. Guarded by the interface's rules, asked of the carrier once, never guessed."""
+
+import datetime as dt
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import CancelAttempt, Order
+from orders.models.order import STILL_AT_SENDER, Progress, Status
+from orders.progress import Step, fold
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import Cancelled
+from shipping_portal.celery import nudge
+
+State = CancelAttempt.State
+ASK_AN_OPERATOR_AFTER = 8
+
+
+def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
+    """Owe the carrier one cancellation.
+
+    Raises Order.WrongStatus, Order.PickupProblem (interface §3 rules 2-3) or Order.AlreadyCollected.
+    """
+    order.refuse_cancel_unless_allowed(now)
+    try:
+        with transaction.atomic():
+            CancelAttempt.objects.create(order=order, by=by, why=why[:300], asked_at=now)
+            order.move_to(Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0)
+    except IntegrityError as error:  # one live cancel per order
+        raise Order.WrongStatus("A cancellation is already under way.") from error
+    nudge("orders.tasks.cancel", order.pk)
+
+
+def work(order_id: int) -> None:
+    """Send one owed cancellation, or look after an unclear one, if it is due."""
+    now = timezone.now()
+    order = Order.objects.select_related("account", "sender").get(pk=order_id)
+    if order.status not in {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}:
+        return
+    if order.due_at is None or order.due_at > now:
+        return
+    attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
+    if attempt is None or not order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
+        return
+    if attempt.state == State.IN_FLIGHT:
+        _unclear(order, attempt, "the worker stopped before the carrier's answer")
+    elif order.status == Status.CANCEL_UNCONFIRMED and not gateway.contract().cancel_repeatable:
+        _look(order, attempt)
+    else:
+        _cancel(order, attempt)
+
+
+def _cancel(order: Order, attempt: CancelAttempt) -> None:
+    client = gateway.carrier(order)
+    try:
+        refusal = "" if attempt.state == State.UNKNOWN else _refused_by_fresh_scans(order, client)
+        if refusal:
+            return _back_to_booked(order, attempt, refusal, answer=None)
+        before = attempt.state
+        if not CancelAttempt.objects.filter(pk=attempt.pk, state=before).update(
+            state=State.IN_FLIGHT, sent_at=timezone.now()
+        ):
+            return
+        attempt.state = State.IN_FLIGHT
+        answer = client.cancel(order.carrier_order_id)
+    except Rejected as error:
+        _rejected(order, attempt, error)
+    except (NotSent, AccountStopped) as error:
+        _try_later(order, attempt, str(error))
+    except CarrierError as error:
+        _unclear(order, attempt, str(error), answer=error)
+    else:
+        _done(order, attempt, answer)
+
+
+def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
+    """Why the newest scans forbid cancelling, or "". Asked of the carrier right before, as scans may be under way."""
+    try:
+        tracked = client.track(order.carrier_reference or "")
+    except Rejected:  # no tracking yet right after booking
+        return ""
+    words = gateway.contract()
+    now = timezone.now()
+    steps = [Step(scan.scan_time, scan.event_id, words.progress_of(scan.event_type)) for scan in tracked.scans]
+    progress = fold(steps, now=now).progress
+    if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
+        return "The driver's visit is on record. Don't cancel: choose another day in parcel tools."
+    if progress not in STILL_AT_SENDER:
+        return "It's already been picked up, so it can't be cancelled."
+    return ""
+
+
+def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
+    now = timezone.now()
+    with transaction.atomic(durable=True):
+        fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
+        CancelAttempt.objects.filter(pk=attempt.pk).update(state=State.DONE, done_at=now, **fields)
+        order.move_to(
+            Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=None
+        )
+
+
+def _rejected(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
+    _back_to_booked(order, attempt, error.text or str(error), answer=error)
+
+
+def _back_to_booked(order: Order, attempt: CancelAttempt, why: str, *, answer: Rejected | None) -> None:
+    now = timezone.now()
+    fields: dict[str, Any] = {"answer": why[:500], "done_at": now, "state": State.REFUSED}
+    if answer:
+        fields |= {"http_status": answer.status or None, "response": answer.body}
+    with transaction.atomic(durable=True):
+        CancelAttempt.objects.filter(pk=attempt.pk).update(**fields)
+        problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
+        order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=None, problem=problem)
+
+
+def _try_later(order: Order, attempt: CancelAttempt, why: str) -> None:
+    state = State.UNKNOWN if order.status == Status.CANCEL_UNCONFIRMED else State.WANTED
+    CancelAttempt.objects.filter(pk=attempt.pk).update(state=state, answer=why[:500])
+    _again(order)
+
+
+def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierError | None = None) -> None:
+    now = timezone.now()
+    fields: dict[str, Any] = {"answer": why[:500], "state": State.UNKNOWN}
+    if isinstance(answer, OutcomeUnknown):
+        fields |= {"http_status": answer.status, "response": answer.body}
+    with transaction.atomic(durable=True):
+        CancelAttempt.objects.filter(pk=attempt.pk).update(**fields)
+        if order.status == Status.CANCELLING:
+            order.move_to(Status.CANCEL_UNCONFIRMED, reason=why, at=now)
+    _again(order)
+
+
+def _look(order: Order, attempt: CancelAttempt) -> None:
+    """Where a second cancel is not safe, the order itself tells whether the first one worked."""
+    try:
+        viewed = gateway.carrier(order).view(order.carrier_order_id)
+    except CarrierError:
+        return _again(order)
+    if viewed.state.casefold() == gateway.contract().cancelled_word.casefold():
+        return _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
+    _again(order)
+
+
+def _again(order: Order) -> None:
+    """Due again after a back-off; after eight tries an operator has it."""
+    tries = order.tries + 1
+    stop = order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER
+    due_at = None if stop else timezone.now() + gateway.backoff(tries, first=2)
+    Order.objects.filter(pk=order.pk).update(tries=tries, due_at=due_at)

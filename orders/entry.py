@@ -1,0 +1,92 @@
+"""A typed parcel, cleaned: what a quote is asked for and an order is made from."""
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
+
+KG = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
+CM = {"cm": Decimal(1), "in": Decimal("2.54")}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One parcel as entered. `pickup` is a snapshot of the pickup address; measures keep the entered units."""
+
+    pickup: Party
+    receiver: Party
+    measures: Measures
+    description: str
+    contents: tuple[Item, ...] = ()
+    contents_type: str = ""
+    cover: Decimal | None = None
+    customer_reference: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; decimals become strings."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> Self:
+        return cls(
+            pickup=Party(**plain["pickup"]),
+            receiver=Party(**plain["receiver"]),
+            measures=measures_from(plain["measures"]),
+            description=plain["description"],
+            contents=items_from(plain["contents"]),
+            contents_type=plain["contents_type"],
+            cover=None if plain["cover"] is None else Decimal(plain["cover"]),
+            customer_reference=plain["customer_reference"],
+        )
+
+    def hash(self) -> str:
+        """Names the inputs: changed inputs never ride an old price."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+    def shipment(
+        self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None
+    ) -> Shipment:
+        return Shipment(
+            sender=self.pickup,
+            receiver=self.receiver,
+            measures=self.measures,
+            description=self.description,
+            product_code=product_code,
+            pickup_date=pickup_date,
+            cover=self.cover,
+            contents=self.contents,
+            contents_type=self.contents_type,
+            customer_reference=self.customer_reference,
+            order_key=order_key,
+        )
+
+
+def measures_from(plain: dict[str, Any]) -> Measures:
+    return Measures(
+        weight=Decimal(plain["weight"]),
+        weight_units=plain["weight_units"],
+        length=Decimal(plain["length"]),
+        width=Decimal(plain["width"]),
+        height=Decimal(plain["height"]),
+        dimension_units=plain["dimension_units"],
+    )
+
+
+def items_from(plain: list[dict[str, Any]]) -> tuple[Item, ...]:
+    return tuple(Item(**{**item, "value": Decimal(item["value"])}) for item in plain)
+
+
+def in_metric(measures: Measures) -> dict[str, Decimal]:
+    """The order's columns: kilograms to 0.1 g and centimetres to 0.01 mm."""
+    cm = CM[measures.dimension_units]
+    return {
+        "weight_kg": (measures.weight * KG[measures.weight_units]).quantize(Decimal("0.0001")),
+        "length_cm": (measures.length * cm).quantize(Decimal("0.001")),
+        "width_cm": (measures.width * cm).quantize(Decimal("0.001")),
+        "height_cm": (measures.height * cm).quantize(Decimal("0.001")),
+    }

@@ -1,0 +1,41 @@
+"""Where a parcel is: a pure fold over its scans, so that order of arrival, duplicates and lateness cannot matter."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from orders.models.order import Progress
+
+# After these the parcel's story is over, unless a later scan says otherwise.
+TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})
+FUTURE_ALLOWED = dt.timedelta(hours=24)
+
+
+@dataclass(frozen=True, order=True)
+class Step:
+    """One scan as the fold sees it. `tie` (event id or fingerprint) orders scans of the same instant."""
+
+    scan_time: dt.datetime
+    tie: str
+    progress: str
+
+
+@dataclass(frozen=True)
+class Projection:
+    progress: str = Progress.NONE
+    progress_at: dt.datetime | None = None
+    last_scan_at: dt.datetime | None = None
+
+
+def fold(steps: Iterable[Step], *, now: dt.datetime) -> Projection:
+    """The latest scan that says where the parcel is; scans from more than a day ahead are left out.
+
+    A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed pickup is over
+    as soon as any later scan shows the parcel moving.
+    """
+    usable = sorted(set(step for step in steps if step.scan_time <= now + FUTURE_ALLOWED))
+    telling = [step for step in usable if step.progress]
+    last = usable[-1].scan_time if usable else None
+    if not telling:
+        return Projection(last_scan_at=last)
+    return Projection(telling[-1].progress, telling[-1].scan_time, last)

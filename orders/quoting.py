@@ -1,0 +1,65 @@
+"""Asking for prices: one call to the carrier, one immutable Quote row."""
+
+import datetime as dt
+from typing import Any
+
+from orders import gateway
+from orders.entry import Entry
+from orders.models import Quote
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import Money, Product
+
+
+class TooMany(Exception):
+    """This sender asked for more prices in a minute than the account allows."""
+
+
+def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False) -> Quote:
+    """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
+
+    Raises TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to ask
+    again: a quote books nothing). Interface §2.4, §4, §8.
+    """
+    kept = None if fresh else _kept(sender, entry, now)
+    if kept:
+        return kept
+    asked = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1)).count()
+    if asked >= sender.quotes_a_minute:
+        raise TooMany(f"{asked} quotes in the last minute")
+    products = gateway.carrier().quote(entry.shipment())
+    return Quote.objects.create(
+        sender=sender,
+        made_by=by,
+        entry=entry.to_json(),
+        inputs_hash=entry.hash(),
+        products=[offer_from(product) for product in products],
+        made_at=now,
+    )
+
+
+def _kept(sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
+    newest = Quote.objects.filter(sender=sender, inputs_hash=entry.hash()).order_by("-id").first()
+    return newest if newest and newest.is_live(now) else None
+
+
+def offer_from(product: Product) -> dict[str, Any]:
+    """A product as the JSON a Quote keeps; the form is written on Quote."""
+    return {
+        "code": product.code,
+        "name": product.name,
+        "first_mile": product.first_mile,
+        "service": product.service,
+        "amount": str(product.price.amount),
+        "currency": product.price.currency,
+        "breakdown": _lines(product.breakdown),
+        "taxes": _lines(product.taxes),
+        "plan": product.plan,
+        "eta_from": product.eta_from.isoformat() if product.eta_from else None,
+        "eta_to": product.eta_to.isoformat() if product.eta_to else None,
+        "duties_paid": product.duties_paid,
+        "cover": str(product.cover_price.amount) if product.cover_price else None,
+    }
+
+
+def _lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:
+    return [[name, str(money.amount), money.currency] for name, money in members]

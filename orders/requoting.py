@@ -1,0 +1,72 @@
+"""Before a booking is sent: is the accepted price still the carrier's? (interface §1, §8)"""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+
+from orders import gateway, quoting, settling
+from orders.models import Order
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
+
+
+def still_agreed(order: Order, now: dt.datetime) -> bool:
+    """True when the booking may go at the accepted price or less.
+
+    A quote older than its life is asked for again: equal or lower goes on, higher or gone goes back to the sender,
+    and an unreachable carrier only postpones. Nothing was sent in any of these.
+    """
+    if now - order.quoted_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS):
+        return True
+    try:
+        products = gateway.carrier(order).quote(order.entry().shipment())
+    except AccountStopped as error:
+        order.account.stop(str(error), now)
+        settling.postpone(order, now + dt.timedelta(seconds=60))
+    except Rejected as error:
+        settling.back_to_draft(order, {"kind": "gone", **settling.words(error)}, at=now)
+    except NotSent as error:
+        settling.try_later(order, now, retry_after=error.retry_after)
+    except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
+        settling.try_later(order, now)
+    else:
+        offers = [quoting.offer_from(product) for product in products]
+        return _accept(order, next((o for o in offers if o["code"] == order.product_code), None), now)
+    return False
+
+
+def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> bool:
+    if offer is None:
+        text = f"{order.product_name} is not offered for this parcel any more. Nothing was booked."
+        settling.back_to_draft(order, {"kind": "gone", "text": text}, at=now)
+        return False
+    if offer["currency"] != order.currency or Decimal(offer["amount"]) > order.price:
+        problem = {
+            "kind": "price_rose",
+            "text": "The carrier's price went up before the booking was sent. Nothing was booked.",
+            "old": str(order.price),
+            "new": offer["amount"],
+            "offer": offer,
+        }
+        settling.back_to_draft(order, problem, at=now)
+        return False
+    Order.objects.filter(pk=order.pk).update(quoted_at=now, **offer_fields(offer))
+    order.refresh_from_db()
+    return True
+
+
+def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
+    """The order's columns for an accepted offer."""
+    return {
+        "product_code": offer["code"],
+        "product_name": offer["name"],
+        "first_mile": offer["first_mile"],
+        "duties_paid": offer["duties_paid"],
+        "price": Decimal(offer["amount"]),
+        "currency": offer["currency"],
+        "breakdown": offer["breakdown"],
+        "plan": offer["plan"],
+        "eta_from": offer["eta_from"] and dt.date.fromisoformat(offer["eta_from"]),
+        "eta_to": offer["eta_to"] and dt.date.fromisoformat(offer["eta_to"]),
+    }

@@ -1,0 +1,139 @@
+"""Orders whose booking is unclear: asked again with the same key where that is safe, else decided by an operator."""
+
+import datetime as dt
+import re
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders import gateway, settling
+from orders.models import BookingAttempt, Label, Order
+from orders.models.order import Status
+from shipping_portal.accounts.models import Audit
+from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.carrier.messages import Booked
+
+REPLAY_WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between replays; the last one repeats
+REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
+SHORTEST_REASON = 10
+State = BookingAttempt.State
+
+
+class CannotResolve(Exception):
+    """Why an operator's decision was not taken; the text is for the operator."""
+
+
+def work(order_id: int) -> None:
+    """Resend the same bytes under the same key, if it is due and this carrier is known to keep keys."""
+    now = timezone.now()
+    order = Order.objects.select_related("account").get(pk=order_id)
+    if order.status != Status.UNCONFIRMED or order.due_at is None or order.due_at > now:
+        return
+    attempt = order.attempts.filter(state=State.UNKNOWN).first()
+    if attempt is None or not _replayable(order, attempt, now):
+        Order.objects.filter(pk=order.pk, status=Status.UNCONFIRMED).update(due_at=None)
+    elif order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
+        _replay(order, attempt)
+
+
+def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool:
+    window = dt.timedelta(hours=gateway.contract().replay_hours)
+    return gateway.replays_allowed(order.account) and now - attempt.sent_at < window
+
+
+def _replay(order: Order, attempt: BookingAttempt) -> None:
+    """Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
+    BookingAttempt.objects.filter(pk=attempt.pk).update(replays=attempt.replays + 1)
+    outcome: Booked | Rejected
+    try:
+        outcome = gateway.carrier(order).book(bytes(attempt.body), key=str(attempt.key), not_after=None)
+    except Rejected as error:
+        if "idempot" in f"{error.code} {error.text}".lower():  # the key, not the parcel, was refused
+            return _wait(order, attempt)
+        outcome = error
+    except CarrierError:
+        return _wait(order, attempt)
+    settling.settle(attempt, outcome)
+
+
+def _wait(order: Order, attempt: BookingAttempt) -> None:
+    seconds = REPLAY_WAITS[min(attempt.replays + 1, len(REPLAY_WAITS) - 1)] * settings.TIME_SCALE
+    due_at = timezone.now() + dt.timedelta(seconds=seconds)
+    Order.objects.filter(pk=order.pk, status=Status.UNCONFIRMED).update(due_at=due_at)
+
+
+def adopt(
+    order: Order, reference: str, *, by: Any, reason: str, now: dt.datetime, carrier_order_id: str = ""
+) -> None:
+    """An operator found the carrier's reference: it must be free and answer on tracking. Raises CannotResolve."""
+    reference = reference.strip().upper()
+    _need_a_reason(reason)
+    if not REFERENCE.fullmatch(reference):
+        raise CannotResolve("A reference is S and at least five more letters or digits.")
+    if Order.objects.filter(carrier_reference=reference).exclude(pk=order.pk).exists():
+        raise CannotResolve("Another order already has this reference.")
+    _must_answer(order, reference, carrier_order_id.strip())
+    fields = {
+        "carrier_reference": reference,
+        "carrier_order_id": carrier_order_id.strip(),
+        "booked_at": now,
+        "due_at": now,
+        "problem": {},
+        "search": f"{order.search_text()} {reference.lower()}",
+    }
+    try:
+        with transaction.atomic():
+            _settle_attempt(order, State.ACCEPTED, now, seen_reference=reference)
+            order.move_to(Status.BOOKED, by=by, reason=f"adopted {reference}: {reason}", at=now, **fields)
+            for size in settling.OWED_LABELS:
+                Label.objects.get_or_create(order=order, size=size, defaults={"due_at": now})
+            Audit.write("reference adopted", order, by=by, sender=order.sender, reason=reason, at=now)
+    except (Order.WrongStatus, IntegrityError) as error:
+        raise CannotResolve("This order is already resolved.") from error
+    settling.nudge_after_booking(order.pk)
+
+
+def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """An operator knows that the carrier has no such order; the sender may book again. Raises CannotResolve."""
+    _need_a_reason(reason)
+    text = "It wasn't booked and you weren't charged."
+    try:
+        with transaction.atomic():
+            _settle_attempt(order, State.NOT_CREATED, now)
+            order.move_to(
+                Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem={"text": text, "fields": {}}
+            )
+            Audit.write("settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now)
+    except Order.WrongStatus as error:
+        raise CannotResolve("This order is already resolved.") from error
+
+
+def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Nothing is known yet; the case stays open and the reason is kept. Raises CannotResolve."""
+    _need_a_reason(reason)
+    order.refresh_from_db()
+    if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
+        raise CannotResolve("This order is already resolved.")
+    Audit.write("kept waiting", order, by=by, sender=order.sender, reason=reason, at=now)
+
+
+def _must_answer(order: Order, reference: str, carrier_order_id: str) -> None:
+    client = gateway.carrier(order)
+    try:
+        client.track(reference)
+        viewed = client.view(carrier_order_id) if carrier_order_id else None
+    except CarrierError as error:
+        raise CannotResolve(f"The carrier does not confirm this reference: {error}") from error
+    if viewed and viewed.reference != reference:
+        raise CannotResolve("That order id belongs to another reference.")
+
+
+def _settle_attempt(order: Order, state: str, now: dt.datetime, **changes: Any) -> None:
+    order.attempts.filter(state=State.UNKNOWN).update(state=state, done_at=now, **changes)
+
+
+def _need_a_reason(reason: str) -> None:
+    if len(reason.strip()) < SHORTEST_REASON:
+        raise CannotResolve(f"Give a reason of at least {SHORTEST_REASON} characters.")

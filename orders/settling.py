@@ -1,0 +1,222 @@
+"""What a booking call's outcome does to its attempt and its order. Every outcome names who moves next.
+
+accepted         booked; label and tracking rows are due now
+rejected         the sender reads why and fixes it
+not sent         this order is due again after a back-off
+account stopped  every booking waits for one probe in five minutes; an operator is told
+unknown          the same key again where the contract allows it, else an operator; never a fresh key
+"""
+
+import datetime as dt
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import BookingAttempt, CarrierAccount, Label, Order
+from orders.models.order import Status
+from shipping_portal.accounts.models import Audit
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import Booked
+from shipping_portal.celery import nudge
+
+State = BookingAttempt.State
+FIRST_REPLAY_SECONDS = 5
+PERSIST_SECONDS = 60.0
+OWED_LABELS = ("full", "cropped")
+
+
+def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
+    """Store an outcome; tried again for a minute if the database is away, after that the lease makes it unknown."""
+    _persist(lambda: _settle(attempt, outcome))
+    if isinstance(outcome, Booked):
+        nudge_after_booking(attempt.order_id)
+
+
+def _settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
+    now = timezone.now()
+    match outcome:
+        case Booked():
+            accept(attempt, outcome, at=now)
+        case Rejected():
+            reject(attempt, outcome, at=now)
+        case NotSent():
+            not_sent(attempt, outcome, at=now)
+        case AccountStopped():
+            account_stopped(attempt, outcome, at=now)
+        case OutcomeUnknown():
+            unknown(attempt, str(outcome), at=now, answer=outcome)
+        case _:
+            unknown(attempt, type(outcome).__name__, at=now)
+
+
+def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
+    """Booked once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
+    try:
+        with transaction.atomic(durable=True):
+            order = Order.objects.select_for_update().get(pk=attempt.order_id)
+            facts = {
+                "http_status": booked.status,
+                "response": booked.body,
+                "seen_reference": booked.reference,
+                "done_at": at,
+            }
+            live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
+            if order.status not in {Status.BOOKING, Status.UNCONFIRMED} or not _swap(
+                attempt, live, state=State.ACCEPTED, **facts
+            ):
+                _late_acceptance(order, attempt, booked, at)
+                return
+            order.move_to(Status.BOOKED, reason="the carrier booked it", at=at, **_booked_fields(order, booked, at))
+            for size in OWED_LABELS:
+                Label.objects.create(order=order, size=size, due_at=at)
+    except IntegrityError:  # the reference belongs to another order already
+        conflict(attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at)
+        return
+    order.account.note_answer()
+
+
+def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
+    same_currency = booked.price is not None and booked.price.currency == order.currency
+    return {
+        "carrier_order_id": booked.order_id,
+        "carrier_reference": booked.reference,
+        "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
+        "charged_price": booked.price.amount if booked.price and same_currency else None,
+        "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
+        "public_tracking_url": booked.tracking_url,
+        "booked_at": at,
+        "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
+        "problem": {},
+        "search": f"{order.search_text()} {booked.reference.lower()}",
+    }
+
+
+def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
+    """The carrier says yes to something already settled. Evidence is kept; nothing is overwritten."""
+    if order.carrier_reference == booked.reference:
+        return
+    BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
+    reason = f"the carrier answered late with {booked.reference}"
+    if order.status == Status.NOT_BOOKED:
+        order.move_to(Status.CONFLICT, reason=reason, at=at)
+    elif order.is_held:  # one key, two references: this carrier's replays cannot be trusted
+        CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
+    Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
+
+
+def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None:
+    with transaction.atomic(durable=True):
+        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        facts = {"http_status": error.status, "response": error.body, "error": str(error)[:300], "done_at": at}
+        if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
+            order.move_to(
+                Status.REJECTED, reason=f"refused: {error.text}", at=at, due_at=None, problem=words(error)
+            )
+    order.account.note_answer()
+
+
+def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
+    with transaction.atomic(durable=True):
+        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at):
+            try_later(order, at, retry_after=error.retry_after)
+    order.account.note_failure(at)
+
+
+def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
+    """The carrier refuses the account, not the parcel: the order stays owed and every booking waits."""
+    with transaction.atomic(durable=True):
+        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        facts = {"http_status": error.status, "response": error.body, "error": str(error)[:300], "done_at": at}
+        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
+            postpone(order, at + dt.timedelta(seconds=60))
+    order.account.stop(str(error), at)
+
+
+def unknown(
+    attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None
+) -> None:
+    """Sent, and no answer we can trust. The same key again where that is safe, else an operator."""
+    with transaction.atomic(durable=True):
+        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        facts: dict[str, Any] = {"error": why[:300], "done_at": at}
+        if answer:
+            facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
+        if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
+            return
+        order.move_to(Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at))
+        if answer and answer.conflict:
+            order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
+    order.account.note_failure(at)
+
+
+def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
+    """A reply that cannot be this parcel's: kept as evidence, never adopted; an operator decides."""
+    with transaction.atomic(durable=True):
+        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
+        _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at)
+        BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
+        if order.status == Status.BOOKING:
+            order.move_to(Status.UNCONFIRMED, reason=why, at=at)
+        if order.status == Status.UNCONFIRMED:
+            order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
+
+
+def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
+    """When the resolver may ask with the same key; None where only an operator can tell."""
+    if not gateway.replays_allowed(order.account):
+        return None
+    return at + dt.timedelta(seconds=FIRST_REPLAY_SECONDS * settings.TIME_SCALE)
+
+
+def try_later(order: Order, now: dt.datetime, *, retry_after: float | None = None) -> None:
+    wait = dt.timedelta(seconds=retry_after) if retry_after is not None else gateway.backoff(order.tries)
+    Order.objects.filter(pk=order.pk).update(tries=min(order.tries + 1, 30_000))
+    postpone(order, now + wait)
+
+
+def postpone(order: Order, until: dt.datetime) -> None:
+    Order.objects.filter(pk=order.pk, status=Status.BOOKING).update(due_at=until)
+
+
+def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
+    """Nothing was sent; the sender is asked. See booking.confirm."""
+    order.move_to(Status.DRAFT, reason=problem["text"] or problem["kind"], at=at, due_at=None, problem=problem)
+
+
+def words(error: Rejected) -> dict[str, Any]:
+    """A refusal as the sender reads it: the carrier's own sentence and its messages by field."""
+    return {"text": error.text or "The carrier refused this booking.", "fields": error.messages}
+
+
+def send_until(attempt: BookingAttempt) -> float:
+    """The monotonic instant after which not one byte of this attempt may leave."""
+    return time.monotonic() + (attempt.lease_until - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
+
+
+def nudge_after_booking(order_id: int) -> None:
+    nudge("tracking.tasks.open_parcel", order_id)
+    for label_id in Label.objects.filter(order_id=order_id).values_list("pk", flat=True):
+        nudge("orders.tasks.fetch_label", label_id)
+
+
+def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:
+    return bool(BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes))
+
+
+def _persist(store: Callable[[], None]) -> None:
+    until = time.monotonic() + PERSIST_SECONDS
+    while True:
+        try:
+            return store()
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > until:
+                raise
+            close_old_connections()
+            time.sleep(0.5)
