@@ -84,6 +84,8 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         tracked = client.track(order.carrier_reference or "")
     except Rejected:  # no tracking yet right after booking
         return ""
+    except OutcomeUnknown as error:  # only the look failed; no cancellation was sent
+        raise NotSent(str(error)) from error
     words = gateway.contract()
     now = timezone.now()
     steps = [Step(scan.scan_time, scan.event_id, words.progress_of(scan.event_type)) for scan in tracked.scans]

@@ -222,6 +222,12 @@ class Order(models.Model):
         for name, value in changes.items():
             setattr(self, name, value)
 
+    def note_pickup_date(self, day: dt.date) -> None:
+        """The carrier moved the pickup; a derived missed pickup disappears with it."""
+        if self.first_mile != "drop-off" and self.carrier_pickup_date != day:
+            Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
+            self.carrier_pickup_date = day
+
     def claim(self, *, until: dt.datetime) -> bool:
         """Take this due row: true for exactly one of any number of workers that saw the same `due_at`."""
         taken = Order.objects.filter(pk=self.pk, status=self.status, due_at=self.due_at).update(due_at=until)

@@ -1,0 +1,143 @@
+"""Asking the carrier for scans: the safety net under the webhook, and the way of watched parcels."""
+
+import datetime as dt
+import hashlib
+import random
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import Order
+from orders.models.order import STILL_AT_SENDER, Progress, Status
+from orders.progress import TERMINAL
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.carrier.messages import Tracked
+from tracking import scans
+from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+
+WATCH_CANCELLED = dt.timedelta(days=60)
+GIVE_UP_SILENT = dt.timedelta(days=45)
+# How often, in multiples of POLL_SECONDS (one hour by default).
+BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
+
+
+def open_parcel(order_id: int) -> None:
+    """Give a booked order its parcel. Scans that came before the booking reply are matched here."""
+    now = timezone.now()
+    with transaction.atomic():
+        order = Order.objects.select_for_update().get(pk=order_id)
+        if not order.carrier_reference:
+            return
+        parcel = scans.parcel_for(order.carrier_reference, at=now)
+        Parcel.objects.filter(pk=parcel.pk).update(order=order, poll_due_at=now + _first_poll())
+        Order.objects.filter(pk=order.pk, status=Status.BOOKED, due_at=order.due_at).update(due_at=None)
+    scans.project(parcel.pk)
+
+
+def work(parcel_id: int) -> None:
+    """Poll (or subscribe to) one parcel, if it is due."""
+    now = timezone.now()
+    parcel = Parcel.objects.select_related("order").get(pk=parcel_id)
+    if parcel.poll_due_at is None or parcel.poll_due_at > now:
+        return
+    until = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
+    if not Parcel.objects.filter(pk=parcel.pk, poll_due_at=parcel.poll_due_at).update(poll_due_at=until):
+        return
+    gateway.wait_for_turn(gateway.account(), "poll")
+    try:
+        tracked = _ask(parcel, gateway.carrier(parcel.order))
+    except CarrierError as error:
+        return _failed(parcel, error)
+    take(parcel, tracked, now=timezone.now())
+    scans.project(parcel.pk)
+    _next(parcel.pk)
+
+
+def _ask(parcel: Parcel, client: Carrier) -> Tracked:
+    """Subscribing answers with the scans so far; a refusal is kept and the parcel polled all the same."""
+    if parcel.subscription == Parcel.Subscription.WANTED:
+        try:
+            tracked = client.subscribe(parcel.reference)
+        except Rejected as error:
+            _subscribed(parcel, Parcel.Subscription.REFUSED, error.text)
+        else:
+            _subscribed(parcel, Parcel.Subscription.ON, "")
+            return tracked
+    return client.track(parcel.reference)
+
+
+def _subscribed(parcel: Parcel, state: str, text: str) -> None:
+    Parcel.objects.filter(pk=parcel.pk).update(subscription=state, subscription_text=text[:300])
+
+
+def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
+    """Merge polled scans with pushed ones; what can't be read is kept and counted, never dropped."""
+    for scan in tracked.scans:
+        if scan.reference and scan.reference != parcel.reference:
+            _quarantine(scan.raw, f"polled for {parcel.reference}, names {scan.reference}", now=now)
+            continue
+        try:
+            scans.store(parcel, scan, source=TrackingEvent.Source.POLL, raw=scans.as_bytes(scan.raw), at=now)
+        except scans.Differs as error:
+            _quarantine(scan.raw, str(error), now=now)
+    for raw, reason in tracked.unreadable:
+        _quarantine(raw, f"polled for {parcel.reference}: {reason}", now=now)
+    if parcel.order and tracked.pickup_date:
+        parcel.order.note_pickup_date(tracked.pickup_date)
+
+
+def _quarantine(raw: object, reason: str, *, now: dt.datetime) -> None:
+    body = scans.as_bytes(raw)
+    WebhookDelivery.objects.get_or_create(
+        sha256=hashlib.sha256(body).hexdigest(),
+        state=WebhookDelivery.State.QUARANTINED,
+        reason=reason[:300],
+        defaults={"received_at": now, "body": body},
+    )
+
+
+def _failed(parcel: Parcel, error: CarrierError) -> None:
+    """404 right after booking means "not yet"; everything else is asked again after a back-off."""
+    tries = parcel.poll_failures + 1
+    wait = gateway.backoff(tries, first=30, cap=6 * 3600)
+    Parcel.objects.filter(pk=parcel.pk).update(
+        poll_failures=tries, poll_due_at=timezone.now() + wait, subscription_text=str(error)[:300]
+    )
+
+
+def _next(parcel_id: int) -> None:
+    now = timezone.now()
+    parcel = Parcel.objects.select_related("order").get(pk=parcel_id)
+    factor = interval(parcel, now=now)
+    wait = None if factor is None else dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
+    Parcel.objects.filter(pk=parcel.pk).update(
+        poll_failures=0, polled_at=now, poll_due_at=None if wait is None else now + wait
+    )
+
+
+def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
+    """Multiples of POLL_SECONDS until the next poll, by where the parcel is; None when its story is over."""
+    order = parcel.order
+    if order and order.cancelled_at:
+        return DAILY if now - order.cancelled_at < WATCH_CANCELLED else None
+    if order is None and not parcel.watches.exists():
+        return None
+    quiet = now - (parcel.last_scan_at or parcel.created_at)
+    if parcel.progress in TERMINAL:
+        return next((hours for hours in (1.0, 24.0, 72.0) if quiet < dt.timedelta(hours=hours)), None)
+    if quiet > GIVE_UP_SILENT:
+        return None
+    if parcel.progress == Progress.OUT_FOR_DELIVERY:
+        return TODAY
+    return BEFORE_PICKUP if parcel.progress in STILL_AT_SENDER else MOVING
+
+
+def _first_poll() -> dt.timedelta:
+    return dt.timedelta(seconds=settings.POLL_SECONDS * _jitter())
+
+
+def _jitter() -> float:
+    return random.uniform(0.8, 1.2)  # noqa: S311  (spreads polls, not a secret)

@@ -1,0 +1,133 @@
+"""Storing one scan once, whichever way and however often it came; and folding a parcel's scans into its progress."""
+
+import datetime as dt
+import hashlib
+import json
+import uuid
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders.models import Order
+from orders.progress import FUTURE_ALLOWED, Step, fold
+from shipping_portal.carrier.messages import Scan
+from tracking import vocabulary
+from tracking.models import Parcel, TrackingEvent
+
+Source = TrackingEvent.Source
+
+
+class Differs(Exception):
+    """An event id came again with other content; the first one is kept."""
+
+
+def parcel_for(reference: str, *, at: dt.datetime) -> Parcel:
+    parcel, _ = Parcel.objects.get_or_create(reference=reference, defaults={"created_at": at})
+    return parcel
+
+
+def fingerprint(reference: str, scan: Scan) -> str:
+    """Names a scan that came without an event id: same parcel, same kind, same instant."""
+    parts = f"{reference}|{vocabulary.fold_word(scan.event_type)}|{scan.scan_time.isoformat()}"
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> tuple[TrackingEvent, bool]:
+    """The stored event and whether it is new. Raises Differs when its id is taken by other content."""
+    known = _known(parcel, scan)
+    if known is None:
+        try:
+            with transaction.atomic():
+                return _create(parcel, scan, source=source, raw=raw, at=at), True
+        except IntegrityError:  # the same scan arrived twice at once
+            known = _known(parcel, scan)
+            if known is None:
+                raise
+    _note_seen(known, scan, source=source, at=at)
+    return known, False
+
+
+def _known(parcel: Parcel, scan: Scan) -> TrackingEvent | None:
+    """By event id; else by fingerprint, which also joins a pushed scan with its polled twin."""
+    if scan.event_id:
+        by_id = TrackingEvent.objects.filter(event_id=scan.event_id).select_related("parcel").first()
+        if by_id:
+            if not _same(by_id, parcel, scan):
+                raise Differs(f"event {scan.event_id} is known with other content")
+            return by_id
+    twins = TrackingEvent.objects.filter(parcel=parcel, fingerprint=fingerprint(parcel.reference, scan))
+    return twins.filter(event_id=None).first() if scan.event_id else twins.first()
+
+
+def _same(event: TrackingEvent, parcel: Parcel, scan: Scan) -> bool:
+    return (
+        event.parcel_id == parcel.pk
+        and event.fingerprint == fingerprint(parcel.reference, scan)
+        and event.description == scan.description
+    )
+
+
+def _create(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> TrackingEvent:
+    vocabulary.note(scan.event_type, at)
+    return TrackingEvent.objects.create(
+        parcel=parcel,
+        event_id=uuid.UUID(scan.event_id) if scan.event_id else None,
+        fingerprint=fingerprint(parcel.reference, scan),
+        event_type=scan.event_type,
+        scan_time=scan.scan_time,
+        description=scan.description,
+        suburb=scan.suburb[:120],
+        state=scan.state[:120],
+        postcode=scan.postcode[:40],
+        country=scan.country[:120],
+        raw=raw,
+        source=source,
+        received_at=at,
+        pushed_at=at if source == Source.PUSH else None,
+        polled_at=at if source == Source.POLL else None,
+        set_aside="scan time is more than a day ahead" if scan.scan_time > at + FUTURE_ALLOWED else "",
+    )
+
+
+def _note_seen(event: TrackingEvent, scan: Scan, *, source: str, at: dt.datetime) -> None:
+    """A polled scan learns its event id from its pushed twin; each channel's first sight is kept for the gap meter."""
+    changes: dict[str, object] = {}
+    if scan.event_id and event.event_id is None:
+        changes["event_id"] = uuid.UUID(scan.event_id)
+    seen = "pushed_at" if source == Source.PUSH else "polled_at"
+    if getattr(event, seen) is None:
+        changes[seen] = at
+    if changes:
+        TrackingEvent.objects.filter(pk=event.pk).update(**changes)
+
+
+def project(parcel_id: int) -> None:
+    """Fold all of a parcel's scans and write what they say, on the parcel and on its order. Safe to repeat."""
+    now = timezone.now()
+    with transaction.atomic():
+        # The row lock serialises folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees every scan.
+        parcel = Parcel.objects.select_for_update().get(pk=parcel_id)
+        events = list(parcel.events.filter(set_aside=""))
+        words = vocabulary.meanings(event.event_type for event in events)
+        result = fold((_step(event, words) for event in events), now=now)
+        Parcel.objects.filter(pk=parcel.pk).update(
+            progress=result.progress,
+            progress_at=result.progress_at,
+            last_scan_at=result.last_scan_at,
+            fold_due_at=None,
+        )
+        if parcel.order_id:
+            Order.objects.get(pk=parcel.order_id).advance(result.progress, at=result.progress_at)
+
+
+def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
+    return Step(
+        event.scan_time,
+        str(event.event_id or event.fingerprint),
+        words[vocabulary.fold_word(event.event_type)],
+    )
+
+
+def as_bytes(raw: object) -> bytes:
+    """A polled scan as the bytes we keep of it."""
+    return json.dumps(raw, ensure_ascii=True, default=str).encode()

@@ -1,0 +1,55 @@
+"""A parcel's scans as a person reads them: newest first, in the sender's zone, unknown words by their description."""
+
+import datetime as dt
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from orders.models.order import Progress
+from tracking import vocabulary
+from tracking.models import Parcel
+
+COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom"}
+_SHORT = {name.casefold(): name for name in COUNTRIES.values()}
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    at: dt.datetime
+    words: str
+    place: str
+    description: str
+    progress: str
+    is_unknown: bool
+    raw: str
+
+
+def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
+    """Two queries, however many scans."""
+    if parcel is None:
+        return []
+    events = list(parcel.events.order_by("-scan_time", "-pk")[:500])
+    words = vocabulary.meanings(event.event_type for event in events)
+    return [
+        TimelineEntry(
+            at=event.scan_time.astimezone(zone),
+            words=_words(event.event_type, words),
+            place=place(event.suburb, event.state, event.postcode, event.country),
+            description=event.description,
+            progress=words[vocabulary.fold_word(event.event_type)],
+            is_unknown=not vocabulary.is_known(event.event_type),
+            raw=bytes(event.raw).decode(errors="replace"),
+        )
+        for event in events
+    ]
+
+
+def _words(event_type: str, meanings: dict[str, str]) -> str:
+    progress = meanings[vocabulary.fold_word(event_type)]
+    return Progress(progress).label if progress else event_type
+
+
+def place(suburb: str, state: str, postcode: str, country: str) -> str:
+    """One line; the country as a name, whether the carrier sent a code or a name (interface §2.2)."""
+    known = COUNTRIES.get(country.strip().upper()) or _SHORT.get(country.strip().casefold(), country)
+    town = " ".join(part for part in (suburb, state, postcode) if part)
+    return ", ".join(part for part in (town, known) if part)

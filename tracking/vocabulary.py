@@ -1,0 +1,33 @@
+"""The carrier's words for scans, and what they mean here. Unknown words are stored, shown and survived."""
+
+import datetime as dt
+from collections.abc import Iterable
+
+from orders import gateway
+from tracking.models import EventWord
+
+
+def fold_word(word: str) -> str:
+    """How words are compared: the carrier writes both "Dropped off" and "Dropped Off"."""
+    return " ".join(word.split()).casefold()
+
+
+def meanings(words: Iterable[str]) -> dict[str, str]:
+    """Folded word → progress ("" = says nothing about where the parcel is). The operator's map goes before the contract's."""
+    folded = {fold_word(word) for word in words}
+    contract = gateway.contract()
+    found = {word: contract.progress_of(word) for word in folded}
+    mapped = EventWord.objects.filter(word__in=folded).exclude(progress="")
+    found.update(mapped.values_list("word", "progress"))
+    return found
+
+
+def is_known(word: str) -> bool:
+    """Whether the contract names this word at all, "Info" included."""
+    return fold_word(word) in gateway.contract().words
+
+
+def note(word: str, at: dt.datetime) -> None:
+    """Remember a word the contract does not name, so that an operator can say what it means."""
+    if not is_known(word):
+        EventWord.objects.get_or_create(word=fold_word(word), defaults={"first_seen_at": at})

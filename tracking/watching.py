@@ -1,0 +1,59 @@
+"""Following a reference that was booked elsewhere (interface §4 subscribe, §6.3)."""
+
+import datetime as dt
+import re
+
+from django.db import transaction
+
+from orders import gateway
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.celery import nudge
+from tracking import scans
+from tracking.models import Parcel, Watch
+
+REFERENCE = re.compile(r"S[A-Z0-9]{5,31}", re.ASCII)
+IN_AN_ADDRESS = re.compile(r"(?:[?&][a-z_]+=|/)(S[A-Z0-9]{5,31})(?=[/?&#]|$)", re.ASCII | re.IGNORECASE)
+MOST_WATCHES = 200
+
+
+class NotAReference(Exception):
+    """The text holds no carrier reference."""
+
+
+class TooMany(Exception):
+    """The account follows as many parcels as it may."""
+
+
+def reference_in(text: str) -> str:
+    """The reference in what was pasted: itself or a tracking page's address. Raises NotAReference."""
+    text = text.strip()
+    if REFERENCE.fullmatch(text.upper()):
+        return text.upper()
+    found = IN_AN_ADDRESS.search(text) if "://" in text else None
+    if not found:
+        raise NotAReference(text[:40])
+    return found.group(1).upper()
+
+
+def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
+    """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooMany."""
+    reference = reference_in(text)
+    if sender.watches.count() >= MOST_WATCHES:
+        raise TooMany(str(MOST_WATCHES))
+    with transaction.atomic():
+        parcel = scans.parcel_for(reference, at=now)
+        watched, _ = Watch.objects.get_or_create(
+            sender=sender, parcel=parcel, defaults={"name": name, "made_by": by, "made_at": now}
+        )
+        wanted = Parcel.Subscription.WANTED if gateway.contract().subscribe else Parcel.Subscription.NONE
+        Parcel.objects.filter(pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE).update(
+            subscription=wanted
+        )
+        Parcel.objects.filter(pk=parcel.pk).update(poll_due_at=now, poll_failures=0)
+    nudge("tracking.tasks.poll", parcel.pk)
+    return watched
+
+
+def stop(watched: Watch) -> None:
+    """No longer follow it; what was seen stays with the operator."""
+    watched.delete()
