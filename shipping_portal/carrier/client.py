@@ -1,0 +1,229 @@
+"""The carrier's client: one method per operation of the interface, one attempt per call.
+
+Every method either returns what the carrier said or raises one of the four errors of `errors.py`; whether to
+try again is the caller's decision. Nothing of a request is ever shown by `repr`, an error, or a `Call`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from . import labels, links, reading, writing
+from .connection import Reply, Request, exchange
+from .contract import Contract
+from .errors import CarrierError, LinkOff, OperationOff
+from .headers import credentials, header, identity
+from .hosts import Origin, base_origin
+from .messages import Booked, Call, Cancelled, LabelFile, LabelLink, Product, Shipment, Tracked
+from .operations import Operation
+from .verdicts import require_success
+from .watch import Limits
+
+T = TypeVar("T")
+Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises
+QUICK = 8.0  # seconds: somebody is looking at the page
+log = logging.getLogger(__name__)
+
+
+class Carrier:
+    """One carrier account. Seconds throughout. Raises ValueError when made with settings that cannot work."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        account: str,
+        key: str,
+        partner_id: str,
+        user_agent: str,
+        contract: Contract,
+        on_call: Callable[[Call], None] | None = None,
+        link_key: str = "",
+        connect_timeout: float = 3.0,
+        deadline: float = 20.0,
+        ca_bundle: str | None = None,
+    ) -> None:
+        self.contract = contract
+        self._base: Origin = base_origin(base_url)
+        self._base_url = base_url.rstrip("/")
+        self._partner_id = partner_id
+        self._headers = identity(user_agent)
+        self._credentials = credentials(contract, account, key)
+        self._on_call = on_call
+        self._link_key = link_key
+        self._connect_timeout = connect_timeout
+        self._deadline = deadline
+        self._ca_bundle = ca_bundle
+
+    def __repr__(self) -> str:
+        return f"<Carrier at {self._base.host}>"
+
+    def quote(self, shipment: Shipment) -> tuple[Product, ...]:
+        """Products with prices for a shipment (§4). GET; POST across a border, with contents or cover."""
+        if writing.needs_contents_quote(shipment):
+            body = writing.quote_body(shipment, self.contract)
+            return self._ask("quote_contents", reading.read_products, body=body, seconds=QUICK)
+        query = writing.quote_query(shipment, self.contract, self._partner_id)
+        return self._ask("quote", reading.read_products, query=query, seconds=QUICK)
+
+    def booking_body(self, shipment: Shipment) -> bytes:
+        """The exact bytes `book` will send, to be stored before it is called."""
+        return writing.booking_body(shipment, self.contract, self._partner_id)
+
+    def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
+        """Book with these very bytes (§4). Past `not_after` (monotonic seconds) no byte is sent: NotSent.
+
+        Anything but a clear yes or no about our own order raises OutcomeUnknown, and must not be sent again.
+        """
+        expected = reading.order_key_of(body, self.contract)
+        return self._ask(
+            "book",
+            partial(reading.read_booked, order_key=expected),
+            body=body,
+            key=key,
+            not_after=not_after,
+        )
+
+    def view(self, order_id: str) -> Booked:
+        """The order as it stands, cancelled or not."""
+        read = partial(reading.read_viewed, order_id=order_id)
+        return self._ask("view", read, order_id=order_id)
+
+    def cancel(self, order_id: str) -> Cancelled:
+        """Cancel an order (§4). Rejected carries the carrier's own words when it will not."""
+        read = partial(reading.read_cancelled, order_id=order_id)
+        return self._ask("cancel", read, order_id=order_id)
+
+    def track(self, reference: str) -> Tracked:
+        """The scans so far (§4)."""
+        return self._tracked("track", reference, {self.contract.partner_query: self._partner_id})
+
+    def subscribe(self, reference: str) -> Tracked:
+        """Ask for webhook events of a parcel booked elsewhere (§4); the reply may hold the scans so far."""
+        return self._tracked("subscribe", reference, {})
+
+    def _tracked(self, operation: str, reference: str, query: dict[str, str]) -> Tracked:
+        return self._ask(
+            operation,
+            partial(reading.read_tracked, reference=reference, must_list=operation == "track"),
+            reference=reference,
+            query={name: value for name, value in query.items() if name and value},
+        )
+
+    def ping(self) -> None:
+        """Check that the carrier answers and accepts our account."""
+        self._ask("ping", require_success, seconds=QUICK)
+
+    def label(self, link: LabelLink) -> LabelFile:
+        """Fetch a label, following at most one redirect, without credentials. `deadline` bounds the whole."""
+        ends_at = time.monotonic() + self._deadline
+        labels.require_safe(link.url, self._base, self.contract)
+        target = ""
+        if self.contract.label_fetch == "head":
+            target = self._fetch(
+                "HEAD", link.url, partial(labels.asked, url=link.url, base=self._base), ends_at
+            )
+        if not target:
+            got = self._fetch(
+                "GET", link.url, partial(labels.label_or_hop, url=link.url, base=self._base), ends_at
+            )
+            if isinstance(got, LabelFile):
+                return got
+            target = got
+        return self._fetch("GET", target, labels.read_label, ends_at, trusted=False)
+
+    def tracking_page_link(self, order_id: str, reference: str, *, now: datetime) -> str:
+        """A sender's link to the Authorised Tracking Page (§5): secret, for this one response only.
+
+        Raises LinkOff when the contract gives no way to have one.
+        """
+        if self.contract.link == "signed":
+            return links.signed_link(
+                self.contract, reference=reference, partner_id=self._partner_id, key=self._link_key, now=now
+            )
+        if self.contract.link == "none":
+            raise LinkOff("The carrier offers no tracking page links.")
+        read = partial(links.link_in, base=self._base, order_id=order_id, reference=reference)
+        return self._ask("view", read, order_id=order_id, seconds=QUICK)
+
+    def public_tracking_url(self, reference: str) -> str:
+        """The public tracking page, for an order whose reply named none; "" without a template."""
+        return self.contract.public_tracking.replace("{reference}", quote(reference, safe=""))
+
+    def _ask(
+        self,
+        name: str,
+        read: Reader[T],
+        *,
+        order_id: str = "",
+        reference: str = "",
+        query: dict[str, str] | None = None,
+        body: bytes | None = None,
+        key: str = "",
+        not_after: float | None = None,
+        seconds: float | None = None,
+    ) -> T:
+        operation = self._operation(name)
+        path, fixed = operation.filled(order_id=order_id, reference=reference)
+        values = fixed | (query or {})
+        url = f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
+        request = Request(operation.method, url, self._api_headers(body, key), body)
+        limits = self._limits(
+            time.monotonic() + min(seconds or self._deadline, self._deadline), not_after=not_after
+        )
+        return self._logged(name, path, request, limits, read)
+
+    def _operation(self, name: str) -> Operation:
+        operation = self.contract.operation(name)
+        if operation is None:
+            raise OperationOff(f"The contract names no way to {name}.")
+        return operation
+
+    def _api_headers(self, body: bytes | None, key: str) -> dict[str, str]:
+        headers = self._headers | {"Accept": "application/json"} | self._credentials
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if key and self.contract.idempotency_header:
+            headers[self.contract.idempotency_header] = header("The idempotency key", key)
+        return headers
+
+    def _fetch(self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True) -> T:
+        """One request of a label fetch. Credentials go to the carrier's own host and nowhere else."""
+        headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
+        if trusted and Origin.of(url) == self._base:
+            headers |= self._credentials
+        path = urlsplit(url).path if trusted else "(signed label address)"
+        return self._logged(
+            "label", path, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
+        )
+
+    def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:
+        return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle)
+
+    def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
+        started, status, outcome = time.monotonic(), None, "failed"
+        try:
+            reply = exchange(request, limits)
+            status = reply.status
+            answer = read(reply, self.contract)
+            outcome = "ok"
+            return answer
+        except CarrierError as problem:
+            outcome = problem.outcome
+            raise
+        finally:
+            self._report(Call(name, request.method, path, status, time.monotonic() - started, outcome))
+
+    def _report(self, call: Call) -> None:
+        if self._on_call is None:
+            return
+        try:
+            self._on_call(call)
+        except Exception:  # a broken request log must not turn a booked parcel into an unknown one
+            log.exception("The request log could not take %s", call)

@@ -1,0 +1,199 @@
+"""One guarded HTTP request: a new connection, one attempt, a hard end, and whether it ever left.
+
+Three traps this closes. requests raises the same exception for "the carrier never saw it" and "the carrier
+committed, then closed", so the connection itself notes when it begins to send. A per-read timeout does not
+bound a slow drip, so a timer shuts the socket. A cut header block reads as a 201 with an empty body, so a
+reply says whether its end was really seen.
+
+The adapter is used without a requests Session: a session would follow environment proxies and netrc, and
+would read the body of a redirect without any limit.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+import requests.adapters
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+
+from .errors import NotSent, OutcomeUnknown
+from .watch import Limits, TooLate, Watch
+
+PIECE = 64 * 1024
+# urllib3 logs whole addresses, and with them signed links and people's suburbs.
+for noisy in ("urllib3.connection", "urllib3.connectionpool"):
+    logging.getLogger(noisy).addFilter(lambda record: False)
+TROUBLE = (
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    http.client.HTTPException,
+    OSError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to send, exactly. Nothing of it is shown: it carries personal data and the key."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply as it came. `fault` says why not to trust it; `framed`, that the end of its body was marked."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+    framed: bool = True
+    fault: str = ""
+
+
+class Guarded(HTTPConnection):
+    """A connection that tells its watch about its socket and its first byte."""
+
+    watch: Watch
+
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        try:
+            self.watch.hold(sock)
+        except TooLate:
+            sock.close()
+            raise
+        return sock
+
+    def send(self, data: Any) -> None:
+        """Send, once connected and if it is not too late. http.client would connect inside its own send."""
+        if self.sock is None:
+            self.connect()
+        self.watch.sending()
+        super().send(data)
+
+
+class GuardedTLS(Guarded, HTTPSConnection):
+    """The same over TLS, where the certificate is checked before the first byte of the request."""
+
+
+class OneAttempt(requests.adapters.HTTPAdapter):
+    """An adapter for a single request, whose connection reports to a watch."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
+
+    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
+        """The pool for this request, making guarded connections."""
+        pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
+        kind = GuardedTLS if pool.scheme == "https" else Guarded
+
+        def watched(**settings: Any) -> Guarded:
+            connection = kind(**settings)
+            connection.watch = self.watch
+            return connection
+
+        pool.ConnectionCls = watched
+        return pool
+
+
+def exchange(request: Request, limits: Limits) -> Reply:
+    """Send a request once and read the whole reply.
+
+    Raises NotSent when no byte of the request left, OutcomeUnknown when it may have and no reply came.
+    """
+    watch = Watch(limits)
+    with watch:
+        answer = _attempt(request, watch)
+    if isinstance(answer, Reply):
+        return answer
+    # Raised outside the handler, so that no library exception that holds the address hangs on to it.
+    raise NotSent(answer) if watch.sent_at is None else OutcomeUnknown(answer)
+
+
+def _attempt(request: Request, watch: Watch) -> Reply | str:
+    adapter = OneAttempt(watch)
+    limits = watch.limits
+    try:
+        prepared = requests.PreparedRequest()
+        prepared.prepare(
+            request.method, request.url, headers=dict(request.headers), data=request.body, params={}
+        )
+        response = adapter.send(
+            prepared,
+            stream=True,
+            timeout=(limits.connect_timeout, max(0.001, limits.ends_at - time.monotonic())),
+            verify=limits.ca_bundle or True,
+            proxies={},
+        )
+        return _read(response, watch)
+    except TROUBLE as problem:
+        return "no reply in time" if watch.sent_at is not None and watch.over else _reason(problem, watch)
+    finally:
+        adapter.close()
+
+
+def _read(response: requests.Response, watch: Watch) -> Reply:
+    headers = {key.lower(): value for key, value in response.headers.items()}
+    body, fault = bytearray(), ""
+    try:
+        for piece in response.raw.stream(PIECE, decode_content=False):
+            body += piece
+            if len(body) > watch.limits.cap:
+                fault = "the reply is too long"
+                break
+    except TROUBLE:
+        fault = "the reply was cut short"
+    finally:
+        response.close()
+    if watch.over:  # a shut socket reads as a normal end, so the clock is asked before the bytes are believed
+        fault = "the reply came too late"
+    elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        fault = "the reply is compressed"
+    return Reply(
+        response.status_code, headers, bytes(body[: watch.limits.cap]), _framed(headers, response), fault
+    )
+
+
+def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
+    chunked = headers.get("transfer-encoding", "").lower() == "chunked"
+    return chunked or headers.get("content-length", "").isdigit() or response.status_code in (204, 304)
+
+
+def _reason(problem: BaseException | None, watch: Watch) -> str:
+    """Why nothing came back, in our words: the library's hold the address and its query values."""
+    seen: list[BaseException] = []
+    while problem is not None and problem not in seen:
+        seen.append(problem)
+        problem = getattr(problem, "reason", None) or problem.__cause__ or problem.__context__
+        problem = problem if isinstance(problem, BaseException) else None
+    if watch.sent_at is not None:
+        return "no reply in time" if _any(seen, TimeoutError) else "the connection broke before a reply"
+    if _any(seen, TooLate) or watch.over:
+        return "the time to send had passed"
+    return next((words for kind, words in UNSENT if _any(seen, kind)), "the carrier could not be reached")
+
+
+UNSENT: tuple[tuple[type[BaseException], str], ...] = (
+    (NameResolutionError, "the carrier's name was not found"),
+    (ConnectTimeoutError, "the carrier did not take the connection in time"),
+    (ssl.SSLError, "the carrier's certificate was not accepted"),
+    (NewConnectionError, "the carrier refused the connection"),
+)
+
+
+def _any(seen: list[BaseException], kind: type[BaseException]) -> bool:
+    return any(isinstance(problem, kind) for problem in seen)

@@ -1,0 +1,91 @@
+"""The contract in force: the points of `points.py` with a TOML file's own laid over them.
+
+The file is named by CARRIER_CONTRACT. An unknown key, a wrong type or a malformed value refuses to start.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .operations import Operation
+from .points import WORDS, Fields
+from .values import fold
+
+
+class ContractError(Exception):
+    """The contract file cannot be used; the sentence says which key and why."""
+
+
+class Point(NamedTuple):
+    """One line of the register: a contract point as it stands."""
+
+    name: str
+    value: object
+    default: object
+    basis: str
+    section: str
+    overridden: bool
+
+
+class Contract(Fields):
+    """The contract in force. Build it with `Contract.load`."""
+
+    def __post_init__(self) -> None:
+        """Hold every point to its rule. Raises ContractError."""
+        for point in dataclasses.fields(self):
+            try:
+                point.metadata["check"](getattr(self, point.name))
+            except ValueError as problem:
+                raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
+        if self.link == "signed" and not self.link_page:
+            raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
+
+    @classmethod
+    def load(cls, file: Path | str | None = None) -> Contract:
+        """The defaults, with the file's points laid over them. Raises ContractError with a sentence."""
+        if not file:
+            return cls()
+        try:
+            told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as problem:
+            raise ContractError(f"The contract file cannot be read: {problem}") from None
+        defaults = {point.name: point.value for point in cls().points()}
+        for key, value in told.items():
+            if key not in defaults:
+                raise ContractError(f"The contract file has a key we do not know: {key}.")
+            told[key] = _typed(key, value, defaults[key])
+        return cls(**told)
+
+    def operation(self, name: str) -> Operation | None:
+        """The operation of that name, or None when the carrier has none."""
+        line = getattr(self, name)
+        return Operation.parse(line) if line else None
+
+    def progress(self, word: str) -> str | None:
+        """Where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
+        return self.words.get(fold(word))
+
+    def points(self) -> list[Point]:
+        """The register: every point, its default, and whether the interface document states it."""
+        return [self._point(field) for field in dataclasses.fields(self)]
+
+    def _point(self, field: dataclasses.Field[Any]) -> Point:
+        default = WORDS if field.name == "words" else field.default
+        value = getattr(self, field.name)
+        basis, section = field.metadata["basis"], field.metadata["section"]
+        return Point(field.name, value, default, basis, section, value != default)
+
+
+def _typed(key: str, value: object, default: object) -> object:
+    if key == "words":
+        if not isinstance(value, dict) or not all(isinstance(word, str) for word in value.values()):
+            raise ContractError("The contract's [words] table gives a progress word for each carrier word.")
+        return WORDS | {fold(word): progress for word, progress in value.items()}
+    if isinstance(default, float) and type(value) is int:
+        return float(value)
+    if type(value) is not type(default):
+        raise ContractError(f"The contract's {key} must be a {type(default).__name__}.")
+    return value

@@ -1,0 +1,99 @@
+"""What can go wrong with a call, split by what the caller must do.
+
+    CarrierError
+    ├── Rejected         a reply said no: show its words, do not send the same thing again
+    ├── NotSent          nothing left this machine, or the carrier says it did nothing: safe to send again
+    ├── AccountStopped   401, 402, 403, 412: our account is at fault; stop all bookings, tell an operator
+    └── OutcomeUnknown   everything else: the carrier may have acted, so a booking is never sent again
+
+    OperationOff         the contract names no such operation; nothing was tried
+    └── LinkOff          the contract has no Authorised Tracking Page links
+
+`str` and `repr` show the status and our own words only: carrier text may hold personal data.
+"""
+
+from __future__ import annotations
+
+
+class CarrierError(Exception):
+    """A call to the carrier that did not do what was asked."""
+
+    outcome = "failed"
+
+
+class Rejected(CarrierError):  # noqa: N818 - named for what happened
+    """A reply said no. `messages` are keyed by our field names ("" for general); status 0 is our own no."""
+
+    outcome = "rejected"
+
+    def __init__(
+        self,
+        status: int,
+        code: str = "",
+        text: str = "",
+        messages: dict[str, list[str]] | None = None,
+        body: bytes = b"",
+    ) -> None:
+        super().__init__(f"{status} {code}".strip())
+        self.status = status
+        self.code = code
+        self.text = text
+        self.messages = messages or {}
+        self.body = body
+
+
+class NotSent(CarrierError):  # noqa: N818 - named for what happened
+    """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait."""
+
+    outcome = "not sent"
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class AccountStopped(CarrierError):  # noqa: N818 - named for what happened
+    """The carrier refuses our account: wrong key, no payment method, or terms not accepted."""
+
+    outcome = "account stopped"
+
+    def __init__(self, status: int, text: str = "", body: bytes = b"") -> None:
+        super().__init__(f"account stopped ({status})")
+        self.status = status
+        self.text = text
+        self.body = body
+
+
+class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
+    """The carrier may or may not have acted.
+
+    `reference` is the one read from an otherwise unusable reply. `conflict` means that the reply speaks of another
+    order than ours, or of a cancelled one, so a person has to look.
+    """
+
+    outcome = "unknown"
+
+    def __init__(
+        self,
+        reason: str,
+        status: int | None = None,
+        body: bytes = b"",
+        *,
+        reference: str = "",
+        conflict: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.body = body
+        self.reference = reference
+        self.conflict = conflict
+
+
+class OperationOff(Exception):  # noqa: N818 - named for what happened
+    """The contract names no such operation."""
+
+
+class LinkOff(OperationOff):
+    """The contract, or the settings, give no way to make an Authorised Tracking Page link."""

@@ -1,0 +1,79 @@
+"""Which addresses we speak to: the carrier's base address and the hosts the contract adds, compared exactly.
+
+An exact match of scheme, host and port is what refuses numeric addresses, look-alike and trailing-dot hosts
+and unusual ports, whatever disguise they come in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+PORTS = {"https": 443, "http": 80}
+# Only characters RFC 3986 allows: a backslash or a space makes two parsers see two different hosts.
+PLAIN = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2048}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Scheme, host and port of an address, with its path and query cut off."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, url: object) -> Origin | None:
+        """The origin of an http(s) address without userinfo, or None when the address cannot be trusted."""
+        if not (isinstance(url, str) and PLAIN.fullmatch(url)):
+            return None
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            return None
+        if parts.scheme not in PORTS or not parts.hostname or "@" in parts.netloc:
+            return None
+        return cls(parts.scheme, parts.hostname, PORTS[parts.scheme] if port is None else port)
+
+    @property
+    def loopback(self) -> bool:
+        """Is it this very machine, where plain http is allowed?"""
+        return self.host in LOOPBACK
+
+    @property
+    def private(self) -> bool:
+        """Is what we send hidden from the network?"""
+        return self.scheme == "https" or self.loopback
+
+
+def base_origin(base_url: str) -> Origin:
+    """The origin of CARRIER_BASE_URL. Raises ValueError unless it is https, or loopback."""
+    origin = Origin.of(base_url)
+    if origin is None or "?" in base_url or "#" in base_url:
+        raise ValueError(
+            "The carrier's base address must be a plain address such as https://carrier.example/api."
+        )
+    if not origin.private:
+        raise ValueError("The carrier's base address must start with https://.")
+    return origin
+
+
+def permitted(url: object, base: Origin, extra: str) -> bool:
+    """May we use this address? Yes on the base's origin, or over https on an extra host ("host[:port]").
+
+    A loopback base (the sandbox) may also name loopback hosts over http.
+    """
+    origin = Origin.of(url)
+    if origin is None:
+        return False
+    if origin == base:
+        return True
+    allowed = any(_same_host(origin, host) for host in extra.split())
+    return allowed and (origin.scheme == "https" or (origin.loopback and base.loopback))
+
+
+def _same_host(origin: Origin, host: str) -> bool:
+    return Origin.of(f"{origin.scheme}://{host}") == origin

@@ -1,0 +1,64 @@
+"""Fetching a label: which addresses are safe, and whether what came is the whole PDF."""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import urljoin
+
+from .connection import Reply
+from .contract import Contract
+from .errors import OutcomeUnknown, Rejected
+from .hosts import Origin, permitted
+from .messages import LabelFile
+from .verdicts import require_success, verdict
+
+LARGEST = 10 * 1024 * 1024
+TYPES = ("application/pdf", "application/octet-stream")
+HOPS = (301, 302, 303, 307, 308)
+ASK_WITH_GET = (200, 404, 405, 501)
+
+
+def require_safe(url: str, base: Origin, contract: Contract) -> None:
+    """Raise Rejected(code="unsafe_link") unless the address is the carrier's or a host the contract names."""
+    if not permitted(url, base, contract.label_hosts):
+        raise Rejected(0, "unsafe_link", "The label's address is not one of the carrier's.")
+
+
+def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
+    """Where a redirect leads, or "" when the reply is none. Raises Rejected for an unsafe address."""
+    if reply.fault or reply.status not in HOPS:
+        return ""
+    target = urljoin(url, reply.headers.get("location", ""))
+    require_safe(target, base, contract)
+    return target
+
+
+def asked(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
+    """What HEAD says: the signed address, or "" to GET the label itself. Raises for any other answer."""
+    if not reply.fault and reply.status in ASK_WITH_GET:
+        return ""
+    target = hop(reply, contract, url=url, base=base)
+    if not target:
+        raise verdict(reply, contract)
+    return target
+
+
+def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> LabelFile | str:
+    """The label, or the signed address it is to be had from."""
+    return hop(reply, contract, url=url, base=base) or read_label(reply, contract)
+
+
+def read_label(reply: Reply, contract: Contract) -> LabelFile:
+    """The label's bytes, untouched. Raises OutcomeUnknown (fetch it again) unless they are one whole PDF.
+
+    The length, the type and the first five bytes are looked at; nothing is parsed.
+    """
+    require_success(reply, contract)
+    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if reply.status != 200 or kind not in TYPES:
+        raise OutcomeUnknown("the label is not a PDF", reply.status)
+    if not reply.framed:
+        raise OutcomeUnknown("the label's length was not told", reply.status)
+    if not reply.body.startswith(b"%PDF-"):
+        raise OutcomeUnknown("the label does not begin like a PDF", reply.status)
+    return LabelFile(reply.body, hashlib.sha256(reply.body).hexdigest(), kind)

@@ -1,0 +1,60 @@
+"""Links to the Authorised Tracking Page (interface §5): in a reply, or signed here. Sender only."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from datetime import datetime
+from urllib.parse import urlencode
+
+from .connection import Reply
+from .contract import Contract
+from .errors import LinkOff, Rejected
+from .hosts import Origin, permitted
+from .reading import read_viewed
+from .values import at
+from .verdicts import parsed, unknown
+
+
+def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:
+    """A link signed by us (HS256), good for `link_seconds`. Raises LinkOff without a signing key."""
+    if not key:
+        raise LinkOff("The tracking page needs a signing key.")
+    issued = int(now.timestamp())
+    claims = {
+        "sub": reference,
+        "role": "sender",
+        "iss": partner_id,
+        "iat": issued,
+        "exp": issued + contract.link_seconds,
+    }
+    query = {contract.link_reference_query: reference, contract.link_token_query: _token(claims, key)}
+    return f"{contract.link_page}{'&' if '?' in contract.link_page else '?'}{urlencode(query)}"
+
+
+def _token(claims: dict[str, str | int], key: str) -> str:
+    head = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
+    return f"{head}.{_url64(hmac.new(key.encode(), head.encode('ascii'), hashlib.sha256).digest())}"
+
+
+def _part(value: dict[str, str] | dict[str, str | int]) -> str:
+    return _url64(json.dumps(value, separators=(",", ":")).encode())
+
+
+def _url64(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
+
+
+def link_in(reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str) -> str:
+    """The link in a fresh reply about this very order. Raises Rejected if it is missing or leads away."""
+    viewed = read_viewed(reply, contract, order_id=order_id)
+    if viewed.reference != reference:
+        raise unknown(reply, contract, "the reply is about another parcel", conflict=True)
+    url = at(parsed(reply), contract.link_field)
+    if not url:
+        raise Rejected(0, "no_link", "The carrier gave no tracking page for this parcel.")
+    if not permitted(url, base, contract.link_hosts):
+        raise Rejected(0, "unsafe_link", "The tracking page's address is not one of the carrier's.")
+    return str(url)

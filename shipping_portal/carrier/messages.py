@@ -1,0 +1,185 @@
+"""What the portal and the carrier tell each other, as frozen dataclasses.
+
+Weights and sizes are in the units they carry. Instants are aware and in UTC. Secrets and personal data that a
+log line must not show are kept out of `repr`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+FirstMile = Literal["pickup", "drop-off", "unknown"]
+
+
+@dataclass(frozen=True)
+class Money:
+    """An amount in a currency (ISO 4217 code, upper case)."""
+
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True)
+class Party:
+    """The sender or the receiver: contact, address and instructions (interface §2.1). Blank is not sent."""
+
+    name: str = field(default="", repr=False)
+    company: str = field(default="", repr=False)
+    email: str = field(default="", repr=False)
+    phone: str = field(default="", repr=False)
+    line1: str = field(default="", repr=False)
+    line2: str = field(default="", repr=False)
+    suburb: str = ""
+    state: str = ""
+    postcode: str = ""
+    country: str = ""
+    instructions: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Weight (kg, g, lb, oz) and dimensions (cm, in) of one parcel, as entered."""
+
+    weight: Decimal
+    weight_units: str
+    length: Decimal
+    width: Decimal
+    height: Decimal
+    dimension_units: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the contents of an international parcel: unit value, how many, ISO-2 origin, HS code."""
+
+    description: str
+    value: Decimal
+    quantity: int = 1
+    origin: str = ""
+    hs_code: str = ""
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """Everything a quote or a booking says. A missing pickup date means the next business day (§2.1)."""
+
+    sender: Party
+    receiver: Party
+    measures: Measures
+    description: str = ""
+    product_code: str = ""
+    pickup_date: date | None = None
+    cover: Decimal | None = None
+    contents: tuple[Item, ...] = ()
+    contents_type: str = ""
+    customer_reference: str = ""
+    order_key: str = ""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One quoted product (§2.4) with its price, every member of its breakdowns, and its expected days."""
+
+    code: str
+    name: str
+    first_mile: FirstMile
+    service: str
+    price: Money
+    breakdown: tuple[tuple[str, Money], ...]
+    taxes: tuple[tuple[str, Money], ...]
+    plan: str
+    eta_from: date | None
+    eta_to: date | None
+    send_date: date | None
+    duties_paid: bool
+    cover_price: Money | None
+    raw: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LabelLink:
+    """Where one label can be fetched. The address is never shown: it may carry a signature."""
+
+    format: str
+    size: str
+    url: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Booked:
+    """An order as the carrier holds it. `body` is its reply with signed links and label addresses cut out."""
+
+    order_id: str
+    reference: str
+    state: str
+    labels: tuple[LabelLink, ...]
+    pickup_date: date | None
+    price: Money | None
+    breakdown: tuple[tuple[str, Money], ...]
+    cancellable: bool | None
+    tracking_url: str = field(repr=False)
+    order_key: str
+    expires_at: datetime | None
+    status: int
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One tracking event (§2.2). A polled scan may have no event id and no reference."""
+
+    reference: str
+    event_id: str
+    event_type: str
+    scan_time: datetime
+    description: str = field(repr=False)
+    suburb: str
+    state: str
+    postcode: str
+    country: str
+    raw: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """The scans of one reference; `unreadable` pairs each scan that could not be read with the reason."""
+
+    state: str
+    scans: tuple[Scan, ...]
+    unreadable: tuple[tuple[object, str], ...]
+    pickup_date: date | None
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """The carrier's word that the order is cancelled."""
+
+    state: str
+    message: str
+    status: int
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LabelFile:
+    """A label exactly as the carrier sent it."""
+
+    content: bytes = field(repr=False)
+    sha256: str
+    content_type: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request as it went: for the request log. Holds no query value, no link and no credential."""
+
+    operation: str
+    method: str
+    path: str
+    status: int | None
+    seconds: float
+    outcome: str

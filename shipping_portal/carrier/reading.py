@@ -1,0 +1,237 @@
+"""Successful replies, read into dataclasses. What cannot be trusted raises OutcomeUnknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .connection import Reply
+from .contract import Contract
+from .hosts import Origin
+from .messages import Booked, Cancelled, FirstMile, LabelLink, Money, Product, Tracked
+from .scans import BadScan, read_scan
+from .scrubbing import scrub, scrubbed, signed
+from .values import (
+    CURRENCY,
+    ORDER_ID,
+    REFERENCE,
+    at,
+    day,
+    fold,
+    load_json,
+    loose_instant,
+    matching,
+    money,
+    number,
+    price,
+    text,
+    weekdays_after,
+)
+from .verdicts import parsed, require_success, unknown
+
+MOST_PRODUCTS = 50
+MOST_SCANS = 1000
+MOST_LABELS = 10
+
+
+def read_products(reply: Reply, contract: Contract) -> tuple[Product, ...]:
+    """The products of a quote, without the rows that have no readable code or price."""
+    require_success(reply, contract)
+    said = parsed(reply)
+    rows = at(said, contract.products) if contract.products else said
+    if not isinstance(rows, list):
+        raise unknown(reply, contract, "the quote is not a list of products")
+    products = (_product(row, contract) for row in rows)
+    return tuple(product for product in products if product)[:MOST_PRODUCTS]
+
+
+def _product(row: Any, contract: Contract) -> Product | None:
+    code = matching(ORDER_ID, at(row, contract.quoted_code))
+    cost = price(at(row, contract.quoted_price), at(row, contract.quoted_currency))
+    sent = day(at(row, contract.eta_send_date))
+    expected = _expected(row, contract, sent)
+    if not code or cost is None or expected is None:
+        return None
+    return Product(
+        code=code,
+        name=text(at(row, contract.quoted_name), 100) or code,
+        first_mile=_first_mile(at(row, contract.quoted_first_mile), code),
+        service=text(at(row, contract.quoted_service), 100),
+        price=cost,
+        breakdown=_amounts(at(row, contract.breakdown), cost.currency),
+        taxes=_amounts(at(row, contract.taxes), cost.currency),
+        plan=text(at(row, contract.plan), 100),
+        eta_from=expected[0],
+        eta_to=expected[1],
+        send_date=sent,
+        duties_paid="DDP" in code.upper().split("-"),
+        cover_price=_cover_price(row, contract, cost.currency),
+        raw=scrubbed(row, contract),
+    )
+
+
+def _first_mile(word: object, code: str) -> FirstMile:
+    words = fold(word).replace("-", " ")
+    if words == "pickup" or (not words and code.upper().endswith("-PICKUP")):
+        return "pickup"
+    if words in ("drop off", "dropoff") or (not words and code.upper().endswith("-DROPOFF")):
+        return "drop-off"
+    return "unknown"
+
+
+def _expected(row: Any, contract: Contract, sent: Any) -> tuple[Any, Any] | None:
+    """First and last expected day; (None, None) when not told; None when what is told cannot be true."""
+    dates = _list(at(row, contract.eta_dates))
+    counts = [number(count) for count in _list(at(row, contract.eta_days))]
+    if any(count is None or not 0 <= count <= 365 for count in counts):
+        return None
+    days = [day(value) for value in dates]
+    if not days and sent and counts:
+        days = [weekdays_after(sent, int(count)) for count in counts if count is not None]
+    if not days or days[0] is None or days[-1] is None:
+        return None, None
+    return (days[0], days[-1]) if days[0] <= days[-1] else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
+    """Every member of a breakdown, known to us or not; a bare number is in the price's currency."""
+    if not isinstance(members, dict):
+        return ()
+    found = []
+    for name, member in members.items():
+        amount = member.get("amount") if isinstance(member, dict) else member
+        told = member.get("currency") if isinstance(member, dict) else currency
+        read = money(amount, told or currency)
+        if read and text(name, 100):
+            found.append((text(name, 100), read))
+    return tuple(found[:MOST_PRODUCTS])
+
+
+def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
+    told = (
+        at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"]))
+        if contract.quoted_cover
+        else None
+    )
+    return price(at(row, contract.quoted_cover), matching(CURRENCY, told) or currency)
+
+
+def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
+    """The order a booking made. A cancelled order, or one with another order key than ours, is a conflict."""
+    booked = _order(reply, contract)
+    if fold(booked.state) == fold(contract.cancelled_word):
+        raise _conflict(reply, contract, booked, "the order came back cancelled")
+    if order_key and booked.order_key and booked.order_key != order_key:
+        raise _conflict(reply, contract, booked, "the reply is about another order of ours")
+    return booked
+
+
+def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
+    """The order we asked to see, cancelled or not."""
+    viewed = _order(reply, contract)
+    if viewed.order_id != order_id:
+        raise _conflict(reply, contract, viewed, "the reply is about another order")
+    return viewed
+
+
+def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> Exception:
+    return unknown(reply, contract, reason, reference=booked.reference, conflict=True)
+
+
+def _order(reply: Reply, contract: Contract) -> Booked:
+    require_success(reply, contract)
+    said = parsed(reply)
+    reference = matching(REFERENCE, at(said, contract.reference))
+    order_id = matching(ORDER_ID, at(said, contract.order_id))
+    if not isinstance(said, dict) or not reference or not order_id:
+        raise unknown(reply, contract, "the reply names no order we can read", reference=reference)
+    cost = price(at(said, contract.booked_price), at(said, contract.booked_currency))
+    cancellable = at(said, contract.cancellable)
+    return Booked(
+        order_id=order_id,
+        reference=reference,
+        state=text(at(said, contract.state), 100),
+        labels=_labels(at(said, contract.labels), contract),
+        pickup_date=day(at(said, contract.booked_pickup_date)),
+        price=cost,
+        breakdown=_amounts(at(said, contract.booked_breakdown), cost.currency if cost else ""),
+        cancellable=cancellable if isinstance(cancellable, bool) else None,
+        tracking_url=_public(at(said, contract.tracking_url), contract),
+        order_key=text(at(said, contract.order_key), 200),
+        expires_at=loose_instant(at(said, contract.expires_at)),
+        status=reply.status,
+        body=scrub(reply.body, contract),
+    )
+
+
+def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
+    """The labels on offer; none yet is a state, never a reason to give the order up."""
+    links = (
+        LabelLink(fold(at(row, contract.label_format)), fold(at(row, contract.label_size)), url)
+        for row in _list(rows)
+        if isinstance(url := at(row, contract.label_url), str) and url
+    )
+    return tuple(links)[:MOST_LABELS]
+
+
+def _public(url: object, contract: Contract) -> str:
+    """A tracking page anyone may see, or "": not a signed one, and nothing but a web address."""
+    origin = Origin.of(url)
+    safe = isinstance(url, str) and origin is not None and origin.private and not signed(url, contract)
+    return str(url) if safe else ""
+
+
+def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
+    """The carrier's yes to a cancel: the cancelled word, or nothing at all to add. 409 is a no here."""
+    require_success(reply, contract, also_refused=(409,))
+    body = scrub(reply.body, contract)
+    if reply.status in (200, 204) and not reply.body and reply.framed:
+        return Cancelled(contract.cancelled_word, "", reply.status, body)
+    said = parsed(reply)
+    state = text(at(said, contract.state), 100)
+    if at(said, contract.order_id) not in (None, order_id):
+        raise unknown(reply, contract, "the reply is about another order", conflict=True)
+    if fold(state) != fold(contract.cancelled_word):
+        raise unknown(reply, contract, "the reply does not say that the order is cancelled")
+    return Cancelled(state, text(at(said, contract.cancel_message)), reply.status, body)
+
+
+def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:
+    """The scans of one reference. A scan that cannot be read is kept beside its reason, never dropped."""
+    require_success(reply, contract)
+    said = parsed(reply)
+    rows = at(said, contract.events)
+    if not isinstance(rows, list) and (must_list or rows is not None) and not _no_events_yet(said, contract):
+        raise unknown(reply, contract, "the reply has no list of tracking events")
+    scans, unreadable = [], []
+    for row in (rows or [])[-MOST_SCANS:]:
+        try:
+            scans.append(_scan_of(row, contract, reference))
+        except BadScan as problem:
+            unreadable.append((scrubbed(row, contract), problem.reason))
+    left_out = len(rows or []) - MOST_SCANS
+    if left_out > 0:
+        unreadable.append(({"left_out": left_out}, f"more than {MOST_SCANS} scans in one reply"))
+    state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
+    return Tracked(state, tuple(scans), tuple(unreadable), pickup, scrub(reply.body, contract))
+
+
+def _no_events_yet(said: Any, contract: Contract) -> bool:
+    parent, _, leaf = contract.events.rpartition(".")
+    holder = at(said, parent) if parent else said
+    return isinstance(holder, dict) and leaf in holder and holder[leaf] is None
+
+
+def _scan_of(row: Any, contract: Contract, reference: str) -> Any:
+    scan = read_scan(row, contract)
+    if scan.reference not in ("", reference):
+        raise BadScan("the scan is of another parcel")
+    return scan
+
+
+def order_key_of(body: bytes, contract: Contract) -> str:
+    """Our key in a booking body we are about to send, so that the echo can be compared."""
+    return text(at(load_json(body, strict=False), contract.order_key), 200)

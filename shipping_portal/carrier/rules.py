@@ -1,0 +1,125 @@
+"""What a contract point may hold, and the two ways to declare one: *documented* and *assumed*."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .hosts import Origin
+from .operations import Operation
+
+PROGRESS = frozenset(
+    {
+        "",  # changes nothing
+        "collected",
+        "dropped_off",
+        "pickup_futile",
+        "pickup_missed",
+        "in_transit",
+        "out_for_delivery",
+        "delivery_attempted",
+        "held",
+        "delivered",
+        "cannot_deliver",
+        "damaged",
+        "lost",
+        "returning",
+        "expired",
+    }
+)
+Check = Callable[[Any], None]
+
+
+def anything(value: object) -> None:
+    """No rule beyond the type."""
+
+
+def operation(value: str) -> None:
+    """ "METHOD /path", which must be there."""
+    Operation.parse(value)
+
+
+def optional_operation(value: str) -> None:
+    """ "METHOD /path", or "" for a capability the carrier does not have."""
+    if value:
+        Operation.parse(value)
+
+
+def path(value: str) -> None:
+    """A dotted path into JSON, or "" for not sent, or absent."""
+    if value and not re.fullmatch(r"[\w-]+(\.[\w-]+)*", value, re.ASCII):
+        raise ValueError('a path looks like "sender.contact.phone"')
+
+
+def name(value: str) -> None:
+    """A query or header name, or "" for not sent."""
+    if value and not re.fullmatch(r"[A-Za-z0-9_.\[\]-]+", value, re.ASCII):
+        raise ValueError("a name has letters, digits, dots, dashes and underscores")
+
+
+def one_of(*words: str) -> Check:
+    """One of a closed set of words."""
+
+    def check(value: str) -> None:
+        if value not in words:
+            raise ValueError(f"it is one of {', '.join(words)}")
+
+    return check
+
+
+def auth_scheme(value: str) -> None:
+    """basic, bearer, none, or header:NAME."""
+    if not re.fullmatch(r"basic|bearer|none|header:[A-Za-z0-9-]+", value, re.ASCII):
+        raise ValueError('it is "basic", "bearer", "none" or "header:NAME"')
+
+
+def header_line(value: str) -> None:
+    """ "Name: value", or ""."""
+    if value and not re.fullmatch(r"[A-Za-z0-9-]+: [\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", value, re.ASCII):
+        raise ValueError('it looks like "Api-Version: 2025-10-01"')
+
+
+def page(value: str) -> None:
+    """An absolute https address, or ""."""
+    origin = Origin.of(value.replace("{reference}", "S"))
+    if value and (origin is None or not origin.private):
+        raise ValueError("it is an https address")
+
+
+def hosts(value: str) -> None:
+    """Hosts, each "host" or "host:port", separated by spaces."""
+    for host in value.split():
+        if "/" in host or Origin.of(f"https://{host}") is None:
+            raise ValueError("it lists hosts, separated by spaces")
+
+
+def positive(value: float) -> None:
+    """More than nothing."""
+    if not value > 0:
+        raise ValueError("it is more than 0")
+
+
+def progress_words(value: Mapping[str, str]) -> None:
+    """Carrier word to progress."""
+    for word, progress in value.items():
+        if progress not in PROGRESS:
+            raise ValueError(f'"{progress}" (for "{word}") is no progress we know')
+
+
+def _point(default: object, basis: str, section: str, check: Check) -> Any:
+    metadata = {"basis": basis, "section": section, "check": check}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def documented(default: object, section: str, check: Check = path) -> Any:
+    """A point the interface document states, with its section."""
+    return _point(default, "documented", section, check)
+
+
+def assumed(default: object, section: str, check: Check = path) -> Any:
+    """A point the interface document does not show, with the section or contract point it comes from."""
+    return _point(default, "assumed", section, check)

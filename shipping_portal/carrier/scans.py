@@ -1,0 +1,104 @@
+"""Tracking events (interface §2.2): one scan from a webhook's body or from a row of a tracking reply."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .contract import Contract
+from .messages import Scan
+from .scrubbing import scrubbed
+from .values import REFERENCE, at, instant, load_json, matching, text
+
+EVENT_ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE
+)
+NIL = "00000000-0000-0000-0000-000000000000"
+LONGEST_TYPE = 100
+LONGEST_DESCRIPTION = 1000
+
+
+class BadScan(Exception):  # noqa: N818 - named for what happened
+    """An event that cannot be read. The reason names the member and never quotes it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def read_event(body: bytes, contract: Contract) -> Scan:
+    """The scan in a webhook's body, where only the location may be missing (§2.2). Raises BadScan."""
+    try:
+        row = load_json(body, strict=True)
+    except ValueError as problem:
+        raise BadScan(_json_reason(problem)) from None
+    scan = read_scan(row, contract)
+    if not scan.reference:
+        raise BadScan("the reference is missing")
+    if not scan.event_id:
+        raise BadScan("the event id is missing")
+    if at(row, contract.event_description) is None:
+        raise BadScan("the description is missing")
+    return scan
+
+
+def read_scan(row: Any, contract: Contract) -> Scan:
+    """One event of a tracking reply, where id, reference and description may be missing. Raises BadScan."""
+    if not isinstance(row, dict):
+        raise BadScan("the event is not an object")
+    place = at(row, contract.location)
+    return Scan(
+        reference=_reference(at(row, contract.event_reference)),
+        event_id=_event_id(at(row, contract.event_id)),
+        event_type=_event_type(at(row, contract.event_type)),
+        scan_time=_scan_time(at(row, contract.scan_time)),
+        description=_description(at(row, contract.event_description)),
+        suburb=text(at(place, contract.location_suburb), 100),
+        state=text(at(place, contract.location_state), 100),
+        postcode=text(at(place, contract.location_postcode), 20),
+        country=text(at(place, contract.location_country), 100),
+        raw=scrubbed(row, contract),
+    )
+
+
+def _reference(value: object) -> str:
+    if value is not None and not matching(REFERENCE, value):
+        raise BadScan("the reference is not S and five to 31 letters or digits")
+    return matching(REFERENCE, value)
+
+
+def _event_id(value: object) -> str:
+    if value is None:
+        return ""
+    event_id = matching(EVENT_ID, value).lower()
+    if not event_id or event_id == NIL:
+        raise BadScan("the event id is not a UUID")
+    return event_id
+
+
+def _event_type(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_TYPE or not text(value):
+        raise BadScan(f"the event type is not 1 to {LONGEST_TYPE} characters")
+    return text(value)
+
+
+def _scan_time(value: object) -> Any:
+    try:
+        return instant(value)
+    except ValueError as problem:
+        raise BadScan(f"the scan time is {problem}") from None
+
+
+def _description(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > LONGEST_DESCRIPTION:
+        raise BadScan(f"the description is not text of at most {LONGEST_DESCRIPTION} characters")
+    return text(value, LONGEST_DESCRIPTION)
+
+
+def _json_reason(problem: ValueError) -> str:
+    if isinstance(problem, UnicodeDecodeError):
+        return "the body is not UTF-8"
+    # json's own errors quote a position only; ours are fixed sentences.
+    return f"the body is not sound JSON: {str(problem)[:80]}"

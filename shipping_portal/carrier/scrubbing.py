@@ -1,0 +1,51 @@
+"""Cut signed links and label addresses out of what a caller stores or shows."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .contract import Contract
+from .values import load_json
+
+CUT = "[cut]"
+KEEP = 64 * 1024
+# A signed link is known by its token: in a query value, or a JWT anywhere. JSON may write / as \/.
+SIGNED = re.compile(
+    r"https?:\\?/\\?/[^\s\"'<>]*(?:token|signature|sig)=[^\s\"'<>]*|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I
+)
+ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]+|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I)
+
+
+def scrub(body: bytes, contract: Contract) -> bytes:
+    """The body fit to be stored, at most 64 KiB. A body that cannot be read loses every address in it."""
+    try:
+        read = load_json(body, strict=False)
+    except ValueError:
+        return ADDRESS.sub(CUT, body.decode("utf-8", "replace")).encode()[:KEEP]
+    return json.dumps(scrubbed(read, contract), ensure_ascii=False, separators=(",", ":")).encode()[:KEEP]
+
+
+def scrubbed(value: Any, contract: Contract) -> Any:
+    """The same JSON with every link member, label address and signed address replaced by "[cut]"."""
+    secret = {name.rpartition(".")[2] for name in (contract.link_field, contract.label_url)}
+    return _without(value, secret - {""}, f"{contract.link_token_query}=")
+
+
+def signed(text: str, contract: Contract) -> bool:
+    """Does this text hold a signed link?"""
+    return bool(SIGNED.search(text)) or f"{contract.link_token_query}=" in text
+
+
+def _without(value: Any, secret: set[str], token: str) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: CUT if key in secret and member else _without(member, secret, token)
+            for key, member in value.items()
+        }
+    if isinstance(value, list):
+        return [_without(member, secret, token) for member in value]
+    if isinstance(value, str):
+        return CUT if "://" in value and token in value else SIGNED.sub(CUT, value)
+    return value

@@ -1,0 +1,175 @@
+"""Single values read from a carrier's JSON without trusting them: text, amounts, dates, instants, paths."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from .messages import Money
+
+DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
+REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
+ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
+# Controls would split log lines; the bidirectional overrides would reorder what a person reads.
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL takes neither
+CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
+MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
+    re.ASCII,
+)
+
+
+def load_json(body: bytes, *, strict: bool) -> Any:
+    """The JSON in `body`, with text that no database stores replaced. Raises ValueError when it is not sound.
+
+    UTF-8 only, since json.loads would guess UTF-16. A key said twice is refused, as Python would keep the
+    last in silence. Strict refuses numbers outside JSON (NaN, 1e400); otherwise they read as null.
+    """
+    odd: Callable[[str], Any] = _refuse if strict else _nothing
+    try:
+        value = json.loads(
+            body.decode("utf-8-sig"),
+            object_pairs_hook=_object,
+            parse_constant=odd,
+            parse_float=lambda digits: _float(digits, odd),
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return _storable(value, DEPTH)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key appears twice")
+    return found
+
+
+def _float(digits: str, odd: Callable[[str], Any]) -> Any:
+    number = float(digits)
+    return odd(digits) if number in (float("inf"), float("-inf")) else number
+
+
+def _refuse(digits: str) -> NoReturn:
+    raise ValueError("a number is out of range")
+
+
+def _nothing(digits: str) -> None:
+    return None
+
+
+def _storable(value: Any, depth: int) -> Any:
+    if depth == 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, str):
+        return UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_storable(key, depth - 1): _storable(member, depth - 1) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_storable(member, depth - 1) for member in value]
+    return value
+
+
+def at(value: Any, path: str) -> Any:
+    """What lies at a dotted path, or None when the path is off ("") or leads nowhere."""
+    if not path:
+        return None
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: object, limit: int = 500) -> str:
+    """A string on one line, at most `limit` characters; anything but a string is ""."""
+    if not isinstance(value, str):
+        return ""
+    return CONTROLS.sub(" ", UNSTORABLE.sub("\ufffd", value)).strip()[:limit]
+
+
+def fold(word: object) -> str:
+    """A carrier's word for comparison: "Dropped  Off" and "dropped off" are the same."""
+    return " ".join(text(word).casefold().split())
+
+
+def matching(pattern: re.Pattern[str], value: object) -> str:
+    """The value if it is a string the pattern matches in full, else ""."""
+    return value if isinstance(value, str) and pattern.fullmatch(value) else ""
+
+
+def number(value: object) -> Decimal | None:
+    """A finite decimal from a JSON number or a plain decimal string; None for anything else."""
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}(\.\d{1,6})?", value, re.ASCII):
+        return Decimal(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**12:
+        return Decimal(str(value))
+    return None
+
+
+def money(amount: object, currency: object) -> Money | None:
+    """An amount with its currency, or None when either cannot be read. May be negative (a discount)."""
+    read, code = number(amount), matching(CURRENCY, currency)
+    return Money(read, code) if read is not None and code else None
+
+
+def price(amount: object, currency: object) -> Money | None:
+    """Money that someone can be asked to pay: not negative."""
+    read = money(amount, currency)
+    return read if read and read.amount >= 0 else None
+
+
+def day(value: object) -> date | None:
+    """A date written YYYY-MM-DD; None for anything else."""
+    if not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII)):
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def instant(value: object) -> datetime:
+    """An RFC 3339 instant in UTC. Raises ValueError.
+
+    Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as Python
+    knows no leap second. A time without an offset is refused: nobody can say when it was.
+    """
+    match = MOMENT.fullmatch(value) if isinstance(value, str) else None
+    if not match:
+        raise ValueError("not an RFC 3339 instant")
+    days, minute, second, fraction, offset = match.groups()
+    leap = second == "60"
+    micros = "999999" if leap else (fraction or "")[:6].ljust(6, "0")
+    zone = "+00:00" if offset in "Zz" else offset
+    try:
+        moment = datetime.fromisoformat(f"{days}T{minute}:{'59' if leap else second}.{micros}{zone}")
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("outside the calendar") from None
+    if moment.year < 1970:
+        raise ValueError("before any scan")
+    return moment
+
+
+def loose_instant(value: object) -> datetime | None:
+    """An instant in any form of this family: RFC 3339, "2026-03-02 22:14:00 UTC", or a date (midnight)."""
+    if isinstance(value, str) and value.endswith(" UTC"):
+        value = value[:-4] + "Z"
+    bare = day(value)
+    if bare:
+        return datetime(bare.year, bare.month, bare.day, tzinfo=UTC)
+    try:
+        return instant(value)
+    except ValueError:
+        return None
+
+
+def weekdays_after(start: date, days: int) -> date:
+    """The day that many weekdays after `start`; holidays are the carrier's to know."""
+    for _ in range(days):
+        start += timedelta(days=3 if start.weekday() == 4 else 2 if start.weekday() == 5 else 1)
+    return start

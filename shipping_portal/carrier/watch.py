@@ -1,0 +1,79 @@
+"""The clock of one request: when it must not start any more, when it is over, and whether it ever left."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes."""
+
+    ends_at: float
+    connect_timeout: float = 3.0
+    cap: int = 1024 * 1024
+    not_after: float | None = None
+    ca_bundle: str | None = None
+
+
+class TooLate(TimeoutError):  # noqa: N818 - named for what happened
+    """The moment to send had passed, so nothing was sent."""
+
+
+class Watch:
+    """The clock and the socket of one request. Use it as a context around the request."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.sent_at: float | None = None
+        self.cut = False
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(max(0.0, limits.ends_at - time.monotonic()), self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Watch:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+
+    def hold(self, sock: socket.socket) -> None:
+        """Keep a duplicate: once closed, the original's number may become another thread's socket."""
+        with self._lock:
+            if self.cut:
+                raise TooLate
+            self._socket = socket.socket(sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno()))
+
+    def sending(self) -> None:
+        """Note that the first byte is about to leave, or raise TooLate so that it does not."""
+        if self.sent_at is not None:
+            return
+        now, limits = time.monotonic(), self.limits
+        if now >= limits.ends_at or (limits.not_after is not None and now >= limits.not_after):
+            raise TooLate
+        self.sent_at = now
+
+    @property
+    def over(self) -> bool:
+        """Has the request's time run out?"""
+        return self.cut or time.monotonic() >= self.limits.ends_at
+
+    def _end(self) -> None:
+        with self._lock:
+            self.cut = True
+            if self._socket is None:
+                return
+            try:
+                self._socket.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return  # the other side has closed it already
