@@ -16,7 +16,7 @@ def meanings(words: Iterable[str]) -> dict[str, str]:
     """Folded word → progress ("" = says nothing about where the parcel is). The operator's map goes before the contract's."""
     folded = {fold_word(word) for word in words}
     contract = gateway.contract()
-    found = {word: contract.progress_of(word) for word in folded}
+    found = {word: contract.progress(word) or "" for word in folded}
     mapped = EventWord.objects.filter(word__in=folded).exclude(progress="")
     found.update(mapped.values_list("word", "progress"))
     return found
@@ -24,7 +24,7 @@ def meanings(words: Iterable[str]) -> dict[str, str]:
 
 def is_known(word: str) -> bool:
     """Whether the contract names this word at all, "Info" included."""
-    return fold_word(word) in gateway.contract().words
+    return gateway.contract().progress(word) is not None
 
 
 def note(word: str, at: dt.datetime) -> None:

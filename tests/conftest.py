@@ -1,0 +1,122 @@
+"""The cast, the pretend carrier and a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from shipping_portal.accounts.models import Role, Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _closed_network() -> Iterator[None]:
+    """Nothing but loopback is ever reached; a test that tries elsewhere fails."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test tried to reach {address[0]}")
+        connect(self, address)
+
+    socket.socket.connect = guarded  # type: ignore[method-assign]
+    yield
+    socket.socket.connect = connect  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
+    """A sandbox carrier of one's own, over real HTTP, which the portal is pointed at. Replays are off."""
+    with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY) as it:
+        settings.CARRIER_BASE_URL = it.url
+        yield it
+
+
+@pytest.fixture
+def contract(tmp_path: Path, settings: Any) -> Callable[[str], None]:
+    """Gives the portal a contract file: `contract("replays = true")`."""
+
+    def use(toml: str) -> None:
+        path = tmp_path / f"contract-{abs(hash(toml))}.toml"
+        path.write_text(toml)
+        settings.CARRIER_CONTRACT = str(path)
+
+    return use
+
+
+@pytest.fixture
+def localities(db: None) -> None:
+    factories.localities()
+
+
+@pytest.fixture
+def quill(db: None) -> Sender:
+    """Alice's business, which ships from Fitzroy."""
+    return factories.sender(name="Quill & Co")
+
+
+@pytest.fixture
+def alice(quill: Sender) -> User:
+    user = factories.user("alice@quill.example", name="Alice Quill")
+    factories.member(quill, user, role=Role.OWNER)
+    factories.pickup_address(quill, email=user.email)
+    return user
+
+
+@pytest.fixture
+def ana(quill: Sender, alice: User) -> User:
+    return _member(quill, "ana", Role.SHIPPER)
+
+
+@pytest.fixture
+def bea(quill: Sender, alice: User) -> User:
+    """The bookkeeper."""
+    return _member(quill, "bea", Role.BOOKKEEPER)
+
+
+@pytest.fixture
+def vic(quill: Sender, alice: User) -> User:
+    """The viewer."""
+    return _member(quill, "vic", Role.VIEWER)
+
+
+def _member(sender: Sender, name: str, role: str) -> User:
+    user = factories.user(f"{name}@quill.example", name=name.title())
+    factories.member(sender, user, role=role)
+    return user
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    """A stranger with an account of his own."""
+    business = factories.sender(name="Bob's Bolts")
+    user = factories.user("bob@bolts.example", name="Bob Stranger")
+    factories.member(business, user, role=Role.OWNER)
+    factories.pickup_address(business, email=user.email)
+    return user
+
+
+@pytest.fixture
+def sam(db: None) -> User:
+    """The operator, with a second factor."""
+    user = factories.user("sam@portal.example", name="Sam Staff", is_staff=True, is_superuser=True)
+    factories.second_factor(user)
+    return user
+
+
+@pytest.fixture
+def visit() -> Callable[[User], Client]:
+    """`visit(alice)` is her browser: a client that is logged in and checks CSRF."""
+
+    def logged_in(user: User) -> Client:
+        client = Client()
+        client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+        return client
+
+    return logged_in

@@ -1,0 +1,212 @@
+"""Plain functions that make what a test needs; every default is a real value."""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django.utils import timezone
+
+from orders import gateway
+from orders.booking import _from_quote
+from orders.entry import Entry
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import Locality, LocalityList, Membership, PickupAddress, Role, Sender, User
+from shipping_portal.carrier.messages import Item, Measures, Party
+from tracking.models import Parcel, TrackingEvent
+
+PASSWORD = "a-long-enough-passphrase"
+PAIRS = [
+    ("AU", "FITZROY", "VIC", "3065"),
+    ("AU", "BRUNSWICK", "VIC", "3056"),
+    ("AU", "HOBART", "TAS", "7000"),
+    ("AU", "SYDNEY", "NSW", "2000"),
+    ("AU", "DARWIN", "NT", "0800"),
+    ("US", "PORTLAND", "OR", "97205"),
+    ("CA", "OTTAWA", "ON", "K1P 5M7"),
+]
+
+
+def user(email: str, *, name: str = "", **fields: Any) -> User:
+    made = User.objects.create(email=email, name=name, **fields)
+    made.set_unusable_password()
+    made.save(update_fields=["password"])
+    EmailAddress.objects.create(user=made, email=email, verified=True, primary=True)
+    return made
+
+
+def second_factor(person: User) -> str:
+    """Enrols a TOTP secret and returns it."""
+    from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+
+    secret = generate_totp_secret()
+    TOTP.activate(person, secret)
+    return secret
+
+
+def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> Sender:
+    zones = {"AU": "Australia/Melbourne", "CA": "America/Toronto", "US": "America/Los_Angeles"}
+    fields.setdefault("zone", zones[country])
+    return Sender.objects.create(name=name, country=country, dangerous_goods_acknowledged_at=timezone.now(), **fields)
+
+
+def member(of: Sender, person: User, *, role: str = Role.OWNER) -> Membership:
+    return Membership.objects.create(sender=of, user=person, role=role)
+
+
+ADDRESSES = {
+    "AU": {"suburb": "FITZROY", "state": "VIC", "postcode": "3065", "phone": "0491 570 006"},
+    "US": {"suburb": "PORTLAND", "state": "OR", "postcode": "97205", "phone": "503 555 0142"},
+    "CA": {"suburb": "OTTAWA", "state": "ON", "postcode": "K1P 5M7", "phone": "613 555 0142"},
+}
+
+
+def pickup_address(of: Sender, *, email: str, **fields: Any) -> PickupAddress:
+    values = {
+        "name": "Ira Quill",
+        "company": of.name,
+        "line1": "12 Example Lane",
+        "country": of.country,
+        **ADDRESSES[of.country],
+        **fields,
+    }
+    return PickupAddress.objects.create(sender=of, email=email, **values)
+
+
+def localities() -> None:
+    for country in {pair[0] for pair in PAIRS}:
+        made = LocalityList.objects.create(
+            country=country, source="test", sha256="0" * 64, rows=1, loaded_at=timezone.now(), is_active=True
+        )
+        Locality.objects.bulk_create(
+            Locality(list=made, country=c, suburb=s, state=t, postcode=p, folded=s.casefold())
+            for c, s, t, p in PAIRS
+            if c == country
+        )
+
+
+def entry(of: Sender, **changes: Any) -> Entry:
+    address = of.pickup_address()
+    values: dict[str, Any] = {
+        "pickup": address.party(),
+        "receiver": receiver(),
+        "measures": Measures(Decimal("2.4"), "kg", Decimal(32), Decimal(24), Decimal(11), "cm"),
+        "description": "Boxed ceramic mugs",
+        "customer_reference": "PORTAL-100234",
+    }
+    return Entry(**{**values, **changes})
+
+
+def receiver(**changes: Any) -> Party:
+    values = {
+        "name": "Noor Tamsin",
+        "company": "Tamsin Ceramics",
+        "email": "noor.tamsin@example.net",
+        "phone": "0491 570 156",
+        "line1": "4 Sample Street",
+        "suburb": "HOBART",
+        "state": "TAS",
+        "postcode": "7000",
+        "country": "AU",
+        "instructions": "Authority To Leave",
+    }
+    return Party(**{**values, **changes})
+
+
+def abroad(of: Sender, **changes: Any) -> Entry:
+    """An international parcel from Australia, with contents."""
+    values: dict[str, Any] = {
+        "receiver": receiver(
+            name="Avery Lund",
+            company="",
+            email="avery.lund@example.org",
+            phone="+1 503 555 0142",
+            line1="500 SW Placeholder Ave",
+            suburb="PORTLAND",
+            state="OR",
+            postcode="97205",
+            country="US",
+            instructions="Leave with front desk",
+        ),
+        "contents": (Item("Cotton t-shirt, knitted", Decimal("28.00"), 2, "BD", "6109.10.0012"),),
+        "contents_type": "Merchandise",
+    }
+    return entry(of, **{**values, **changes})
+
+
+OFFER: dict[str, Any] = {
+    "code": "STANDARD-PICKUP",
+    "name": "Standard Pickup",
+    "first_mile": "pickup",
+    "service": "standard",
+    "amount": "12.08",
+    "currency": "AUD",
+    "breakdown": [["base", "11.20", "AUD"], ["service", "0.20", "AUD"], ["fuel_surcharge", "0.68", "AUD"]],
+    "taxes": [["gst", "1.08", "AUD"]],
+    "plan": "Pro",
+    "eta_from": "2026-12-01",
+    "eta_to": "2026-12-04",
+    "duties_paid": False,
+    "cover": None,
+}
+
+
+def quote(of: Sender, by: User, *, parcel: Entry | None = None, at: dt.datetime | None = None, **offer: Any) -> Quote:
+    """A stored quote that no carrier was asked for."""
+    parcel = parcel or entry(of)
+    return Quote.objects.create(
+        sender=of,
+        made_by=by,
+        entry=parcel.to_json(),
+        inputs_hash=parcel.hash(),
+        products=[{**OFFER, **offer}],
+        made_at=at or timezone.now(),
+    )
+
+
+def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Order:
+    """An order written straight into the status a test needs, as the constraints allow it."""
+    now = timezone.now()
+    made_from = quote(of, by)
+    made = _from_quote(made_from, made_from.products[0], by=by, pickup_date=None, now=now)
+    made.form_token, made.form_hash = uuid.uuid4(), "-"
+    values: dict[str, Any] = {"status": status}
+    if status in {"booked", "cancelling", "cancel_unconfirmed", "cancelled"}:
+        count = Order.objects.count()
+        values |= {
+            "carrier_reference": f"STEST{count:05d}",
+            "carrier_order_id": f"id-{count}",
+            "booked_at": now,
+            "cancelled_at": now if status == "cancelled" else None,
+        }
+    for name, value in {**values, **fields}.items():
+        setattr(made, name, value)
+    made.save()
+    return made
+
+
+def parcel(of: Order | None = None, *, reference: str = "", **fields: Any) -> Parcel:
+    name = reference or (of.carrier_reference if of else None) or f"SLOOSE{Parcel.objects.count():03d}"
+    return Parcel.objects.create(reference=name, order=of, created_at=timezone.now(), **fields)
+
+
+def event(at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | None = None, **fields: Any) -> TrackingEvent:
+    when = scan_time or timezone.now()
+    values = {
+        "event_id": uuid.uuid4(),
+        "fingerprint": uuid.uuid4().hex,
+        "description": f"{event_type} scan",
+        "suburb": "Fitzroy",
+        "state": "VIC",
+        "postcode": "3065",
+        "country": "AU",
+        "raw": b"{}",
+        "source": "push",
+        "received_at": when,
+    }
+    return TrackingEvent.objects.create(parcel=at, event_type=event_type, scan_time=when, **{**values, **fields})
+
+
+def account() -> Any:
+    return gateway.account()
