@@ -1,0 +1,95 @@
+"""``python -m shipping_portal.sandbox``: the carrier as a process of its own."""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from shipping_portal.sandbox.billing import write_report
+from shipping_portal.sandbox.config import ERROR_SHAPES, Config
+from shipping_portal.sandbox.contract import CLOSED_WORDS, Contract, ContractError, load
+from shipping_portal.sandbox.server import start
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until SIGTERM, SIGINT or the end of the parent process."""
+    options = _options().parse_args(arguments)
+    try:
+        config = _config(options)
+        running = start(config)
+    except (ContractError, ValueError, OSError) as error:
+        print(f"The sandbox carrier cannot start: {error}", file=sys.stderr)
+        return 2
+    if options.report:
+        print(write_report(running.app.depot))
+        running.stop()
+        return 0
+    finished = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: finished.set())
+    print(f"sandbox ready {running.url}", flush=True)
+    while not finished.wait(1.0):
+        if options.parent and not _is_alive(options.parent):
+            break
+    running.stop()
+    return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m shipping_portal.sandbox", description="The bundled sandbox carrier."
+    )
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8801, help="0 picks a free port")
+    parser.add_argument(
+        "--state", type=Path, required=True, help="directory of the ledger, labels and reports"
+    )
+    parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
+    parser.add_argument("--account", default="demo-account")
+    parser.add_argument("--key", default="demo-key")
+    parser.add_argument("--listener", default="", help="where tracking webhooks are sent")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, help="0 stands still, 1 takes two minutes per parcel"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--replays", choices=("on", "off"), help="keep idempotency keys; default: the contract's word"
+    )
+    parser.add_argument("--trouble", default="", help='for example "book:commit-close=0.1,track:500=0.05"')
+    parser.add_argument("--link", choices=CLOSED_WORDS["link"], help="default: the contract's word")
+    parser.add_argument("--link-key", default="", help="the secret of signed tracking-page links")
+    parser.add_argument("--strict", action="store_true", help="refuse quotes and tracking without partner_id")
+    parser.add_argument("--error-shape", choices=ERROR_SHAPES, default="mixed")
+    parser.add_argument("--parent", type=int, help="exit when this process is gone")
+    parser.add_argument(
+        "--report", action="store_true", help="write the billing report, print its path, exit"
+    )
+    return parser
+
+
+def _config(options: argparse.Namespace) -> Config:
+    contract = load(options.contract)
+    if options.link:
+        contract = Contract({**contract, "link": options.link})
+    return Config(
+        state=options.state, host=options.host, port=options.port, contract=contract, account=options.account,
+        key=options.key, listener=options.listener, speed=options.speed, seed=options.seed,
+        replays=None if options.replays is None else options.replays == "on", trouble=options.trouble,
+        link_key=options.link_key, strict=options.strict, error_shape=options.error_shape,
+    )  # fmt: skip
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""How one sandbox carrier is set up, and the settings that tests may turn while it runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from shipping_portal.sandbox.contract import Contract
+
+ERROR_SHAPES = ("mixed", "flat", "nested", "string")
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass
+class Config:
+    """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes."""
+
+    state: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    contract: Contract = field(default_factory=Contract)
+    account: str = "demo-account"
+    key: str = "demo-key"
+    listener: str = ""
+    speed: float = 0.0
+    seed: int = 1
+    replays: bool | None = None
+    trouble: str = ""
+    link_key: str = ""
+    strict: bool = False
+    error_shape: str = "mixed"
+    clock: Callable[[], datetime] = _utc_now
+
+
+@dataclass
+class Settings:
+    """What POST /_sandbox/settings may change while the carrier runs."""
+
+    replays: bool
+    replay_window_seconds: float = 72 * 3600.0
+    labels_pending_seconds: float = 0.0
+    error_shape: str = "mixed"
+    strict: bool = False
+    checked_countries: str = "AU,CA,US"
+    polled_ids: bool = False
+    before_first_scan_not_found: bool = False
+    webhook_retry_seconds: str = "2,10,30"
+    webhook_timeout_seconds: float = 10.0
+    file_link_seconds: float = 60.0
+    files_host: str = ""
+    clock_offset_seconds: float = 0.0
+    enforce_rates: bool = False
+    speed: float = 0.0
+
+    def change(self, wanted: dict[str, object]) -> None:
+        """Set the named settings. Raises ValueError on an unknown name or a value of another kind."""
+        for name, value in wanted.items():
+            current = getattr(self, name, None)
+            if current is None:
+                raise ValueError(f"{name} is not a setting.")
+            if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
+                value = float(value)
+            if type(value) is not type(current):
+                raise ValueError(f"{name} must be a {type(current).__name__}.")
+            if name == "error_shape" and value not in ERROR_SHAPES:
+                raise ValueError(f"error_shape must be one of {', '.join(ERROR_SHAPES)}.")
+            setattr(self, name, value)

@@ -1,0 +1,197 @@
+"""The sandbox's own small reader of a contract file: the points the interface document leaves open."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shipping_portal.sandbox.paths import Operation
+
+OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping")
+
+CLOSED_WORDS = {
+    "numbers": ("string", "number"),
+    "label_fetch": ("head", "get"),
+    "link": ("none", "response", "signed"),
+    "units": ("entered", "metric"),
+}
+
+PROGRESS = (
+    "", "collected", "dropped_off", "pickup_futile", "pickup_missed", "in_transit", "out_for_delivery",
+    "delivery_attempted", "held", "delivered", "cannot_deliver", "damaged", "lost", "returning", "expired",
+)  # fmt: skip
+
+# What this carrier prints on a scan of each kind, unless the contract file brings words of its own.
+SPOKEN = {
+    "": "Info", "collected": "Pickup", "dropped_off": "Dropped off", "pickup_futile": "Pickup Attempted",
+    "pickup_missed": "Missed Pickup", "in_transit": "In Transit", "out_for_delivery": "Out for Delivery",
+    "delivery_attempted": "Delivery Attempted", "held": "Left with Agent", "delivered": "Delivered",
+    "cannot_deliver": "Unable to Deliver", "damaged": "Damaged", "lost": "Lost", "returning": "Return to Sender",
+    "expired": "Expired",
+}  # fmt: skip
+
+# Words heard in this family besides the ones above: an injected scan may use any of them.
+HEARD = {
+    "picked up": "collected", "drop off": "dropped_off", "transit": "in_transit",
+    "local delivery": "out_for_delivery", "delivery failed": "delivery_attempted",
+    "card left": "delivery_attempted", "futile pickup": "pickup_futile", "return": "returning",
+    "parcel measured": "",
+}  # fmt: skip
+
+PARTY = {
+    "name": "contact.name", "company": "contact.company", "email": "contact.email", "phone": "contact.phone",
+    "line1": "address.address_line1", "line2": "address.address_line2", "suburb": "address.suburb",
+    "postcode": "address.postcode", "state": "address.state_name", "country": "address.country",
+    "instructions": "instructions",
+}  # fmt: skip
+
+QUERY_PARTY = {
+    "suburb": "suburb", "postcode": "postcode", "country": "country",
+    "line1": "address_line1", "line2": "address_line2",
+}  # fmt: skip
+
+DEFAULTS: dict[str, Any] = {
+    "auth": "basic", "version_header": "", "partner_query": "partner_id", "partner_field": "metadata.partner_id",
+    "idempotency_header": "Idempotency-Key", "replays": False, "replay_hours": 48,
+    "too_many_requests_is_unprocessed": True, "cancel_repeatable": True,
+    "quote": "GET /products", "quote_contents": "POST /products", "book": "POST /orders",
+    "view": "GET /orders/{id}", "cancel": "DELETE /orders/{id}", "track": "GET /tracking/{reference}",
+    "subscribe": "POST /tracking/{reference}/subscribe", "ping": "GET /ping",
+    **{f"query_{side}_{ours}": f"{side}_{name}" for side in ("sender", "receiver") for ours, name in QUERY_PARTY.items()},
+    "query_weight": "weight_value", "query_weight_units": "weight_units", "query_length": "length_value",
+    "query_width": "width_value", "query_height": "height_value", "query_dimension_units": "dimension_units",
+    "query_packaging": "packaging_type",
+    "numbers": "string",
+    **{f"{side}_{ours}": f"{side}.{path}" for side in ("sender", "receiver") for ours, path in PARTY.items()},
+    "description": "description", "weight": "weight.value", "weight_units": "weight.units",
+    "length": "dimensions.length", "width": "dimensions.width", "height": "dimensions.height",
+    "dimension_units": "dimensions.units", "product_code": "product_code", "pickup_date": "pickup_date",
+    "packaging": "packaging_type", "packaging_word": "box", "customer_reference": "customer_reference",
+    "order_key": "metadata.portal_order", "cover_amount": "cover.total_cover.amount",
+    "contents": "parcel_contents", "item_description": "description", "item_value": "value",
+    "item_quantity": "quantity", "item_origin": "country_of_origin", "item_hs_code": "hs_code",
+    "contents_type": "contents_type",
+    "products": "", "quoted_code": "product.code", "quoted_name": "product.name",
+    "quoted_first_mile": "product.first_mile_option", "quoted_service": "product.service",
+    "quoted_price": "quote.gross.amount", "quoted_currency": "quote.gross.currency",
+    "quoted_net": "quote.net.amount", "quoted_tax": "quote.tax.amount", "breakdown": "price_breakdown",
+    "taxes": "tax_breakdown", "plan": "plan", "eta_dates": "eta.date_range", "eta_days": "eta.days_range",
+    "eta_send_date": "eta.for_send_date", "quoted_cover": "cover.price.gross.amount",
+    "order_id": "order_id", "reference": "carrier_reference", "state": "state", "labels": "labels",
+    "label_format": "format", "label_size": "size", "label_url": "url",
+    "cancellable": "scheduling.is_cancellable", "booked_pickup_date": "scheduling.pickup_date",
+    "booked_price": "price.gross.amount", "booked_currency": "price.gross.currency",
+    "booked_breakdown": "price_breakdown", "booked_product": "product.code", "tracking_url": "tracking_url",
+    "expires_at": "expires_at", "cancel_message": "cancellation_message", "cancelled_word": "cancelled",
+    "events": "tracking_events", "event_reference": "carrier_reference", "event_id": "event_id",
+    "event_type": "event_type", "scan_time": "scan_time", "event_description": "description",
+    "location": "location_data", "location_suburb": "suburb", "location_state": "state",
+    "location_postcode": "postcode", "location_country": "country",
+    "error_code": "error", "error_text": "error_description", "error_messages": "messages",
+    "label_fetch": "head", "label_hosts": "",
+    "link": "none", "link_field": "authorised_tracking_url", "link_page": "", "link_reference_query": "ref",
+    "link_token_query": "token", "link_seconds": 900, "link_hosts": "",
+    "tracking_per_second": 5.0, "requests_per_second": 5.0, "units": "entered", "public_tracking": "",
+    "words": {},
+}  # fmt: skip
+
+
+class ContractError(ValueError):
+    """A contract file this carrier refuses to start with; the message is a sentence naming the key."""
+
+
+class Contract(Mapping[str, Any]):
+    """Every open point of the interface by its key, e.g. ``contract["sender_suburb"]``."""
+
+    def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
+        self._points = dict(DEFAULTS)
+        for name, value in (overrides or {}).items():
+            self._points[name] = _checked(name, value)
+        self.operations = {name: Operation.parse(self[name]) for name in OPERATIONS if self[name]}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._points[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._points)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def spoken(self, progress: str) -> str:
+        """The event type printed on a scan that means ``progress``."""
+        for word, meaning in self["words"].items():
+            if meaning == progress:
+                return word.title() if word.islower() else word
+        return SPOKEN[progress]
+
+    def meaning(self, event_type: str) -> str | None:
+        """What ``event_type`` says about the parcel; None for a word nobody has explained."""
+        known = HEARD | {word.casefold(): progress for progress, word in SPOKEN.items()}
+        known |= {word.casefold(): progress for word, progress in self["words"].items()}
+        return known.get(event_type.casefold())
+
+    @property
+    def cancelled_state(self) -> str:
+        word = self["cancelled_word"]
+        return word.capitalize() if word.islower() else word
+
+
+def load(path: Path | str | None) -> Contract:
+    """Read a contract file; None gives the defaults. Raises ContractError, never starts on a doubtful file."""
+    if path is None:
+        return Contract()
+    try:
+        overrides = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ContractError(f"The contract file cannot be read: {error}.") from error
+    return Contract(overrides)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in DEFAULTS:
+        raise ContractError(f"The contract file has an unknown key: {name}.")
+    if name == "words":
+        return _checked_words(value)
+    default = DEFAULTS[name]
+    is_number = isinstance(default, int | float) and not isinstance(default, bool)
+    wanted = (int, float) if is_number else type(default)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
+        raise ContractError(f"{name} must be {_kind(default)}.")
+    if name in CLOSED_WORDS and value not in CLOSED_WORDS[name]:
+        raise ContractError(f"{name} must be one of {', '.join(CLOSED_WORDS[name])}.")
+    if name == "auth" and not _known_auth(value):
+        raise ContractError("auth must be basic, bearer, none or header:NAME.")
+    if name in OPERATIONS and value:
+        _checked_operation(name, value)
+    return value
+
+
+def _checked_operation(name: str, value: str) -> None:
+    try:
+        Operation.parse(value)
+    except ValueError as error:
+        raise ContractError(f"{name}: {error}") from error
+
+
+def _checked_words(words: Any) -> dict[str, str]:
+    if not isinstance(words, dict):
+        raise ContractError("words must be a table of carrier word = progress.")
+    for word, progress in words.items():
+        if not isinstance(progress, str) or progress not in PROGRESS:
+            raise ContractError(
+                f"words: {word} means {progress}, which is not a progress this project knows."
+            )
+    return dict(words)
+
+
+def _known_auth(value: str) -> bool:
+    return value in ("basic", "bearer", "none") or (
+        value.startswith("header:") and len(value) > len("header:")
+    )
+
+
+def _kind(default: Any) -> str:
+    if isinstance(default, bool):
+        return "true or false"
+    return "a text" if isinstance(default, str) else "a number"

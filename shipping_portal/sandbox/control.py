@@ -1,0 +1,147 @@
+"""The switchboard under /_sandbox/, for the demo and for tests; answered to this machine only."""
+
+import inspect
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from shipping_portal.sandbox.billing import KINDS, write_report
+from shipping_portal.sandbox.contract import PROGRESS
+from shipping_portal.sandbox.journeys import JOURNEYS
+from shipping_portal.sandbox.parcels import Parcel
+from shipping_portal.sandbox.places import LOCALITIES
+from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.trouble import Rule
+from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
+
+if TYPE_CHECKING:
+    from shipping_portal.sandbox.app import Sandbox
+
+
+class Control:
+    """Each public method is one endpoint: its name is the path, its keyword arguments the members of the JSON body."""
+
+    def __init__(self, sandbox: "Sandbox") -> None:
+        self.sandbox, self.depot = sandbox, sandbox.depot
+        self._reads: dict[str, Callable[[], Reply]] = {
+            "ledger": lambda: json_reply(200, list(self.depot.ledger.lines())),
+            "requests": lambda: json_reply(200, list(self.depot.requests)),
+            "deliveries": lambda: json_reply(200, list(self.depot.deliveries)),
+            "settings": lambda: json_reply(200, vars(self.depot.settings)),
+            "localities.csv": lambda: Reply(200, LOCALITIES.read_bytes(), "text/csv; charset=utf-8"),
+        }
+        self._writes: dict[str, Callable[..., Any]] = {
+            "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
+            "prices": self.prices, "withdraw": self.withdraw, "foreign": self.foreign, "charge": self.charge,
+            "listener": self.listener, "report": self.report, "settings": self.settings,
+        }  # fmt: skip
+
+    def answer(self, request: Request) -> Reply:
+        """Read, write or clear; a mistake in the body is a 400 that says what is wrong."""
+        if not request.is_local:
+            raise not_found()
+        name = request.path.removeprefix("/_sandbox/")
+        if request.method == "GET" and name in self._reads:
+            return self._reads[name]()
+        if request.method == "DELETE" and name == "requests":
+            self.depot.requests.clear()
+            return json_reply(200, {})
+        if request.method != "POST" or name not in self._writes:
+            raise not_found()
+        try:
+            members = request.json() or {}
+            work = self._writes[name]
+            if name != "settings":
+                inspect.signature(work).bind(**members)
+            return json_reply(200, work(**members) or {})
+        except (TypeError, ValueError, LookupError) as error:
+            raise Refused(400, "bad_control", str(error)) from error
+
+    def trouble(self, operation: str, verb: str, count: int = 1, probability: float = 0.0, match: str = "",
+                arg: Any = None, commit: bool | None = None) -> None:  # fmt: skip
+        """Make the next ``count`` matching requests go wrong, or with ``probability`` a share of all."""
+        rule = Rule(operation, str(verb), count, probability, match, arg, commit)
+        self.sandbox.troubles.add(rule)
+
+    def clear(self) -> None:
+        """No more trouble, prices and products as usual."""
+        self.sandbox.troubles.clear()
+        self.depot.raised_percent = 0.0
+        self.depot.withdrawn.clear()
+
+    def scan(self, reference: str, event_type: str = "", progress: str = "", description: str = "Scanned",
+             location: dict[str, str | None] | None = None, **more: Any) -> dict[str, str]:  # fmt: skip
+        """Add a scan. ``more``: scan_time, event_id, push (default true)."""
+        if unknown := set(more) - {"scan_time", "event_id", "push"}:
+            raise ValueError(f"{', '.join(unknown)} is not known here.")
+        if progress not in PROGRESS:
+            raise ValueError(f"{progress} is not a progress.")
+        meaning = progress or self.depot.contract.meaning(event_type) or ""
+        parcel = self._parcel(reference)
+        made = self.sandbox.journeys.add_scan(
+            parcel, meaning, description, location, event_type=event_type, **more
+        )
+        return {"event_id": made.event_id, "scan_time": made.scan_time}
+
+    def journey(self, name: str, reference: str = "default") -> None:
+        """Send one parcel, or all that are booked from now on, on another journey."""
+        if name not in JOURNEYS:
+            raise ValueError(f"{name} is not a journey; known are {', '.join(JOURNEYS)}.")
+        if reference == "default":
+            self.depot.default_journey = name
+            return
+        parcel = self._parcel(reference)
+        self.depot.record("routed", **self.depot.names(parcel), journey=name)
+        self.sandbox.journeys.start(parcel)
+
+    def prices(self, percent: float) -> None:
+        """Raise all base prices by a percentage; 0 is the list price."""
+        self.depot.raised_percent = float(percent)
+
+    def withdraw(self, code: str) -> None:
+        """Stop selling a product."""
+        self.depot.withdrawn.add(code)
+
+    def foreign(self, reference: str) -> None:
+        """Let a reference exist that somebody else booked."""
+        self.depot.add_foreign(reference.upper())
+
+    def listener(self, url: str) -> None:
+        """Set the listener URL; the one before is kept for the trouble old-secret."""
+        self.depot.previous_listener, self.depot.listener = self.depot.listener, url
+
+    def charge(self, reference: str, kind: str, amount: str, measured_weight: str = "",
+               measured_volume: str = "") -> None:  # fmt: skip
+        """Put an adjustment or refund on the next billing report."""
+        if kind not in KINDS:
+            raise ValueError(f"{kind} is not a charge; known are {', '.join(KINDS)}.")
+        parcel = self._parcel(reference)
+        if parcel.is_foreign:
+            raise ValueError("A foreign parcel is not on this account's bill.")
+        try:
+            money = f"{Decimal(amount):.2f}"
+        except InvalidOperation as error:
+            raise ValueError(f"{amount} is not an amount.") from error
+        self.depot.record(
+            "charge", **self.depot.names(parcel), kind=kind, amount=money, currency=parcel.quote["currency"],
+            measured_weight=measured_weight, measured_volume=measured_volume,
+        )  # fmt: skip
+
+    def report(self) -> dict[str, str]:
+        """Write the billing report of everything since the last one."""
+        path = write_report(self.depot)
+        return {"path": str(path), "csv": path.read_text(encoding="utf-8")}
+
+    def settings(self, **wanted: Any) -> dict[str, Any]:
+        """Change settings; gives all of them."""
+        was_standing = self.depot.settings.speed <= 0
+        self.depot.settings.change(wanted)
+        if was_standing and self.depot.settings.speed > 0:
+            self.sandbox.journeys.resume()
+        return vars(self.depot.settings)
+
+    def _parcel(self, reference: str) -> Parcel:
+        parcel = self.depot.parcel(reference)
+        if parcel is None:
+            raise LookupError(f"{reference} is not known.")
+        return parcel

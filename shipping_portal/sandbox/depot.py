@@ -1,0 +1,206 @@
+"""The carrier's books: parcels, idempotency keys, subscriptions and settings, rebuilt from the ledger at start."""
+
+import hashlib
+import secrets
+import threading
+import time
+import uuid
+from collections import deque
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from shipping_portal.sandbox.config import Config, Settings
+from shipping_portal.sandbox.ledger import Ledger
+from shipping_portal.sandbox.parcels import Parcel, Scan
+from shipping_portal.sandbox.wire import Refused, Reply
+
+REFERENCE_LETTERS = "23456789ABCDEFGHJKLMNPQRTUVWXYZ"
+SEEDED_FOREIGN = ("SFOREIGN1", "SFOREIGN2")
+
+
+@dataclass
+class Answer:
+    """What was answered to an idempotency key; ``reply`` is None while the request is still being worked on."""
+
+    sha256: str
+    at: float
+    reply: Reply | None = None
+
+
+class Depot:
+    """All state of one carrier. Every method may be called from any thread."""
+
+    def __init__(self, config: Config) -> None:
+        self.config, self.contract = config, config.contract
+        replays = config.contract["replays"] if config.replays is None else config.replays
+        self.settings = Settings(
+            replays=replays, error_shape=config.error_shape, strict=config.strict, speed=config.speed
+        )
+        self.lock = threading.RLock()
+        self.listener = self.previous_listener = config.listener
+        self.parcels: dict[str, Parcel] = {}
+        self.by_id: dict[str, Parcel] = {}
+        self.subscribed: set[str] = set()
+        self.withdrawn: set[str] = set()
+        self.raised_percent = 0.0
+        self.default_journey = "normal"
+        self.requests: deque[dict[str, Any]] = deque(maxlen=20_000)
+        self.deliveries: deque[dict[str, Any]] = deque(maxlen=20_000)
+        self._answers: dict[str, Answer] = {}
+        config.state.mkdir(parents=True, exist_ok=True)
+        self.file_secret = self._kept_secret()
+        self.ledger = Ledger(config.state / "ledger.jsonl")
+        for line in self.ledger.lines():
+            self._apply(line)
+        for reference in SEEDED_FOREIGN:
+            if reference not in self.parcels:
+                self.add_foreign(reference)
+
+    def now(self) -> datetime:
+        """The carrier's clock, aware, in UTC."""
+        return self.config.clock().astimezone(UTC) + timedelta(seconds=self.settings.clock_offset_seconds)
+
+    def record(self, effect: str, **facts: Any) -> None:
+        """Write one effect to the ledger and into memory. ``t`` is the real time, ``at`` the carrier's."""
+        with self.lock:
+            line = {"t": time.time(), "at": self.now().timestamp(), "effect": effect, **facts}
+            line.setdefault("account", self.config.account)
+            self.ledger.write(line)
+            self._apply(line)
+
+    def new_reference(self) -> str:
+        """S and six more letters or digits, never used before in this depot."""
+        while True:
+            reference = "S" + "".join(secrets.choice(REFERENCE_LETTERS) for _ in range(7))
+            if reference not in self.parcels:
+                return reference
+
+    def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> None:
+        """Commit a booking; with ``reply`` in the same line the key's answer survives a crash just after it."""
+        answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
+        names = self.names(parcel)
+        self.record("booked", key=key, **names, body_sha256=sha256, parcel=parcel.as_line(), answer=answer)
+
+    def cancel(self, parcel: Parcel, *, by: str) -> None:
+        """Commit a cancellation; ``missed`` and ``futile`` tell whether it should not have been asked for."""
+        trouble = [
+            scan.progress for scan in parcel.scans if scan.progress in ("pickup_missed", "pickup_futile")
+        ]
+        self.record("cancelled", **self.names(parcel), by=by, after=trouble[-1] if trouble else "")
+
+    def scan(self, parcel: Parcel, scan: Scan, *, step: int | None = None) -> None:
+        """Commit a scan; ``step`` is its place in the parcel's journey."""
+        label_used = parcel.cancelled_at is not None
+        self.record("scan", **self.names(parcel), scan=asdict(scan), step=step, after_cancel=label_used)
+
+    def names(self, parcel: Parcel) -> dict[str, str]:
+        """The names of a parcel that every ledger line about it carries."""
+        return {"order_key": parcel.order_key, "reference": parcel.reference, "order_id": parcel.order_id}
+
+    def add_foreign(self, reference: str) -> Parcel:
+        """A parcel somebody else booked with this carrier."""
+        with self.lock:
+            if reference not in self.parcels:
+                at = self.now().timestamp()
+                self.record("foreign", reference=reference, parcel=Parcel(reference, created_at=at).as_line())
+            return self.parcels[reference]
+
+    def reserve(self, key: str, sha256: str) -> Reply | None:
+        """Claim an idempotency key: None when it is new, the stored reply when this very request was answered.
+
+        Raises Refused 425 while the first request is at work and 422 when the parameters differ.
+        """
+        with self.lock:
+            now = self.now().timestamp()
+            answer = self._answers.get(key)
+            if answer is None or now - answer.at > self.settings.replay_window_seconds:
+                self._answers[key] = Answer(sha256, now)
+                return None
+            if answer.sha256 != sha256:
+                text = "This idempotency key was used with other parameters."
+                raise Refused(
+                    422, "idempotency_error", text, {"idempotency_key": ["was used with other parameters"]}
+                )
+            if answer.reply is None:
+                raise Refused(
+                    425, "too_early", "A request with this idempotency key is still being processed."
+                )
+            return answer.reply
+
+    def settle(self, key: str, sha256: str, reply: Reply) -> None:
+        """Keep the reply for a reserved key. A refused attempt consumes the key as well."""
+        self.record("answered", key=key, body_sha256=sha256, status=reply.status, body=reply.body.decode())
+
+    def release(self, key: str) -> None:
+        """Forget a reservation whose request broke down before an answer."""
+        with self.lock:
+            if key in self._answers and self._answers[key].reply is None:
+                del self._answers[key]
+
+    def parcel(self, reference: str) -> Parcel | None:
+        return self.parcels.get(reference.upper())
+
+    def hears(self, parcel: Parcel) -> bool:
+        """Whether the listener is told about this parcel: own ones always, foreign ones once subscribed."""
+        return not parcel.is_foreign or parcel.reference in self.subscribed
+
+    def _apply(self, line: dict[str, Any]) -> None:
+        apply = getattr(self, f"_apply_{line['effect']}", None)
+        if apply:
+            apply(line)
+
+    def _apply_booked(self, line: dict[str, Any]) -> None:
+        parcel = Parcel.from_line(line["parcel"])
+        self.parcels[parcel.reference] = parcel
+        self.by_id[parcel.order_id] = parcel
+        if line["answer"]:
+            self._keep_answer(line, line["answer"])
+
+    def _apply_foreign(self, line: dict[str, Any]) -> None:
+        self.parcels[line["reference"]] = Parcel.from_line(line["parcel"])
+
+    def _apply_cancelled(self, line: dict[str, Any]) -> None:
+        self.parcels[line["reference"]].cancelled_at = line["at"]
+
+    def _apply_scan(self, line: dict[str, Any]) -> None:
+        parcel = self.parcels[line["reference"]]
+        parcel.scans.append(Scan(**line["scan"]))
+        if line["step"] is not None:
+            parcel.journey_step = line["step"] + 1
+
+    def _apply_moved(self, line: dict[str, Any]) -> None:
+        self.parcels[line["reference"]].pickup_date = line["pickup_date"]
+
+    def _apply_routed(self, line: dict[str, Any]) -> None:
+        parcel = self.parcels[line["reference"]]
+        parcel.journey, parcel.journey_step = line["journey"], 0
+
+    def _apply_subscribed(self, line: dict[str, Any]) -> None:
+        self.subscribed.add(line["reference"])
+
+    def _apply_unsubscribed(self, line: dict[str, Any]) -> None:
+        self.subscribed.discard(line["reference"])
+
+    def _apply_answered(self, line: dict[str, Any]) -> None:
+        self._keep_answer(line, line)
+
+    def _keep_answer(self, line: dict[str, Any], answer: dict[str, Any]) -> None:
+        reply = Reply(answer["status"], answer["body"].encode())
+        self._answers[line["key"]] = Answer(line["body_sha256"], line["at"], reply)
+
+    def _kept_secret(self) -> str:
+        path = self.config.state / "file-secret"
+        if not path.exists():
+            path.write_text(secrets.token_urlsafe(32), encoding="ascii")
+            path.chmod(0o600)
+        return path.read_text(encoding="ascii")
+
+
+def sha256_of(body: bytes) -> str:
+    """The digest a ledger line carries for a request body."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())

@@ -1,0 +1,46 @@
+"""The append-only record of what really happened: one JSON line per effect, on disk before anyone is told."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+class Ledger:
+    """A file of JSON lines. ``write`` returns only after the line is on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._drop_torn_line()
+        self._file = path.open("ab")
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Append one effect durably."""
+        raw = json.dumps(line, ensure_ascii=False, default=str).encode() + b"\n"
+        with self._lock:
+            self._file.write(raw)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Every effect so far, oldest first."""
+        with self.path.open("rb") as file:
+            for raw in file:
+                if raw.endswith(b"\n"):
+                    yield json.loads(raw)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _drop_torn_line(self) -> None:
+        """A process killed while writing leaves half a line; its effect was never told to anyone."""
+        if not self.path.exists():
+            return
+        raw = self.path.read_bytes()
+        whole = raw.rfind(b"\n") + 1
+        if whole < len(raw):
+            os.truncate(self.path, whole)

@@ -1,0 +1,213 @@
+"""The checks an order must pass (sections 2.1, 3 and 7 of the interface; the family's known rules where it is silent)."""
+
+import re
+from collections.abc import Collection
+from dataclasses import asdict
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from shipping_portal.sandbox.asking import Asked, Party, Problems
+from shipping_portal.sandbox.contract import Contract
+from shipping_portal.sandbox.places import alternatives, is_pair, zone_of
+from shipping_portal.sandbox.quoting import EXPORTERS, MAX_COVER, Product, max_weight, products_for
+from shipping_portal.sandbox.workdays import add_business_days, is_business_day
+
+EMAIL = re.compile(r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$")
+PHONE = re.compile(r"^\+?[\d\s().-]{6,24}$")
+POSTCODES = {
+    "AU": re.compile(r"^\d{4}$"),
+    "US": re.compile(r"^\d{5}(-\d{4})?$"),
+    "CA": re.compile(r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$", re.IGNORECASE),
+}
+CONTENTS_TYPES = ("Documents", "Gift", "Merchandise", "Returned Goods", "Sample", "Other")
+LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
+
+
+def check_places(asked: Asked, problems: Problems, checked_countries: Collection[str]) -> None:
+    """Suburb and postcode of both ends: given, well formed and a published pair."""
+    for side in ("sender", "receiver"):
+        party: Party = getattr(asked, side)
+        for part in ("suburb", "postcode"):
+            if not getattr(party, part):
+                problems.add(f"{side}_{part}", "can't be blank")
+        pattern = POSTCODES.get(party.country)
+        if not party.postcode or not party.suburb or not pattern:
+            continue
+        if not pattern.match(party.postcode):
+            problems.add(f"{side}_postcode", "is not a postcode of this country")
+        elif party.country in checked_countries and not is_pair(party.country, party.suburb, party.postcode):
+            others = alternatives(party.country, party.postcode)
+            hint = f"; choose one of: {others}" if others else ""
+            problems.add(f"{side}_suburb", f"does not match the postcode{hint}")
+
+
+def check_order(
+    asked: Asked, problems: Problems, *, now: datetime, withdrawn: Collection[str], contract: Contract
+) -> Product | None:
+    """Everything but the places; the product when it can be sold, after the problems have been noted."""
+    for side in ("sender", "receiver"):
+        _check_party(side, getattr(asked, side), problems)
+    if not asked.receiver.email:
+        problems.add("receiver_email", "can't be blank")
+    if asked.size is None and not {"length", "width", "height", "dimension_units"} & set(problems.messages):
+        problems.add("dimensions", "can't be blank")
+    for key, limit in (("description", 255), ("customer_reference", 255)):
+        _check_length(key, getattr(asked, key), limit, problems)
+    if not asked.description:
+        problems.add("description", "can't be blank")
+    if contract["partner_field"] and not asked.partner_id:
+        problems.add("partner_id", "partner_id can't be blank")
+    _check_cover(asked, problems)
+    _check_lane(asked, problems)
+    product = _chosen_product(asked, problems, withdrawn)
+    if product:
+        _check_pickup(asked, product, problems, now)
+        if product.is_duties_paid:
+            _check_duties(asked, problems)
+    return product
+
+
+def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
+    """The pickup date of a checked order: as asked, else the next business day; None for a drop-off."""
+    if not product.is_pickup:
+        return None
+    if asked.pickup_date:
+        return date.fromisoformat(asked.pickup_date)
+    return add_business_days(_today(asked.sender, now), 1, asked.sender.country)
+
+
+def messages_in(shape: str, problems: Problems, contract: Contract) -> Any:
+    """The problems as ``messages``: flat map, nested lists of objects, one bare string, or mixed as this family does."""
+    if shape == "string":
+        return "; ".join(f"{name} {text}" for name, texts in problems.messages.items() for text in texts)
+    messages: dict[str, Any] = {}
+    for name, texts in problems.messages.items():
+        path = contract.get(name, name) if name != "partner_id" else contract["partner_field"]
+        nested = shape == "nested" or (shape == "mixed" and _is_contact(name))
+        if nested and "." in path:
+            _nest(messages, path.split("."), texts)
+        else:
+            messages[name] = texts
+    return messages
+
+
+def _is_contact(name: str) -> bool:
+    return name.partition("_")[2] in ("name", "company", "email", "phone")
+
+
+def _nest(messages: dict[str, Any], steps: list[str], texts: list[str]) -> None:
+    *outer, last = steps
+    for step in outer:
+        lists = messages.setdefault(step, [{}])
+        messages = lists[0]
+    messages[last] = texts
+
+
+def _check_party(side: str, party: Party, problems: Problems) -> None:
+    for part in ("name", "line1"):
+        if not getattr(party, part):
+            problems.add(f"{side}_{part}", "can't be blank")
+    for part, limit in LONGEST.items():
+        _check_length(f"{side}_{part}", getattr(party, part), limit, problems)
+    if party.email and not EMAIL.match(party.email):
+        problems.add(f"{side}_email", "must be a valid email address")
+    digits = re.sub(r"\D", "", party.phone)
+    is_service_number = party.country == "AU" and re.match(r"^(61)?(1300|1800|13\d{4}$)", digits)
+    if party.phone and (not PHONE.match(party.phone) or is_service_number):
+        problems.add(
+            f"{side}_phone", "must be a valid phone number; 13, 1300 and 1800 numbers are not allowed"
+        )
+    for part, text in asdict(party).items():
+        if any(
+            ord(letter) > 0x24F and letter not in "\u2018\u2019\u201c\u201d\u2013\u2014\u2026"
+            for letter in text
+        ):
+            problems.add(f"{side}_{part}", "must be written in Latin letters")
+
+
+def _check_length(key: str, text: str, limit: int, problems: Problems) -> None:
+    if len(text) > limit:
+        problems.add(key, f"is too long (maximum is {limit} characters)")
+
+
+def _check_cover(asked: Asked, problems: Problems) -> None:
+    if asked.cover is None:
+        return
+    if asked.sender.country != "AU":
+        problems.add("cover_amount", "is available only for orders from Australia")
+    elif asked.cover > MAX_COVER:
+        problems.add("cover_amount", f"must be less than or equal to {MAX_COVER}")
+
+
+def _check_lane(asked: Asked, problems: Problems) -> None:
+    sender, receiver = asked.sender.country, asked.receiver.country
+    if not sender or not receiver:
+        return
+    if not asked.is_international:
+        if sender not in POSTCODES:
+            problems.add("sender_country", "is not served")
+        for side in ("sender", "receiver"):
+            if not getattr(asked, side).state:
+                problems.add(f"{side}_state", "can't be blank")
+    elif sender not in EXPORTERS:
+        problems.add("receiver_country", f"international orders are not available from {sender}")
+    else:
+        _check_export(asked, problems)
+    limit = max_weight(asked)
+    if limit and asked.weight is not None and asked.weight > limit:
+        problems.add("weight", f"must be less than or equal to {limit} kg")
+
+
+def _check_export(asked: Asked, problems: Problems) -> None:
+    if asked.sender.country == "AU" and not asked.receiver.phone:
+        problems.add("receiver_phone", "can't be blank")
+    if not asked.items:
+        problems.add("contents", "can't be blank")
+    for item in asked.items:
+        if not 3 <= len(item.description) <= 300:
+            problems.add("item_description", "must have 3 to 300 characters")
+        if not re.fullmatch(r"[A-Za-z]{2}", item.origin):
+            problems.add("item_origin", "must be a two-letter country code")
+        if item.hs_code and not 6 <= len(re.sub(r"\D", "", item.hs_code)) <= 10:
+            problems.add("item_hs_code", "must have 6 to 10 digits")
+
+
+def _chosen_product(asked: Asked, problems: Problems, withdrawn: Collection[str]) -> Product | None:
+    offered = [product for product in products_for(asked) if product.code not in withdrawn]
+    wanted = asked.product_code or (offered[0].code if offered else "")
+    for product in offered:
+        if product.code == wanted:
+            return product
+    if asked.sender.country and asked.receiver.country:
+        problems.add("product_code", "is not available for this parcel")
+    return None
+
+
+def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datetime) -> None:
+    if not asked.pickup_date:
+        return
+    if not product.is_pickup:
+        problems.add("pickup_date", "must be blank for drop off products")
+        return
+    try:
+        day = date.fromisoformat(asked.pickup_date)
+    except ValueError:
+        problems.add("pickup_date", "is not a date")
+        return
+    country = asked.sender.country
+    if not is_business_day(day, country) or day < add_business_days(_today(asked.sender, now), 1, country):
+        problems.add("pickup_date", "must be a business day and at least one business day in the future.")
+
+
+def _check_duties(asked: Asked, problems: Problems) -> None:
+    if asked.contents_type not in CONTENTS_TYPES:
+        problems.add("contents_type", "is not included in the list")
+    if any(len(re.sub(r"\D", "", item.hs_code)) != 10 for item in asked.items):
+        problems.add("item_hs_code", "must have 10 digits for duties paid")
+    if any(item.value is None or item.value <= Decimal() for item in asked.items):
+        problems.add("item_value", "must be greater than 0")
+
+
+def _today(sender: Party, now: datetime) -> date:
+    return now.astimezone(zone_of(sender.country, sender.state, sender.postcode)).date()

@@ -1,0 +1,105 @@
+"""Where this carrier goes: country names, the published suburb lists, and time zones of the sender's state."""
+
+import csv
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+LOCALITIES = Path(__file__).with_name("localities.csv")
+
+COUNTRIES = {
+    "AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom",
+    "IE": "Ireland", "FR": "France", "DE": "Germany", "NL": "Netherlands", "BE": "Belgium", "ES": "Spain",
+    "PT": "Portugal", "IT": "Italy", "AT": "Austria", "CH": "Switzerland", "DK": "Denmark", "NO": "Norway",
+    "SE": "Sweden", "FI": "Finland", "IS": "Iceland", "PL": "Poland", "CZ": "Czechia", "GR": "Greece",
+    "JP": "Japan", "KR": "South Korea", "CN": "China", "HK": "Hong Kong", "TW": "Taiwan", "SG": "Singapore",
+    "MY": "Malaysia", "TH": "Thailand", "VN": "Vietnam", "ID": "Indonesia", "PH": "Philippines", "IN": "India",
+    "AE": "United Arab Emirates", "IL": "Israel", "ZA": "South Africa", "BR": "Brazil", "MX": "Mexico",
+    "FJ": "Fiji", "PG": "Papua New Guinea",
+}  # fmt: skip
+_CODES = {name.casefold(): code for code, name in COUNTRIES.items()} | {"united states of america": "US"}
+
+_ZONES = {
+    "AU": "Australia/Sydney", "AU-QLD": "Australia/Brisbane", "AU-SA": "Australia/Adelaide",
+    "AU-NT": "Australia/Darwin", "AU-WA": "Australia/Perth",
+    "CA": "America/Toronto", "CA-BC": "America/Vancouver", "CA-AB": "America/Edmonton",
+    "CA-SK": "America/Regina", "CA-MB": "America/Winnipeg", "CA-NS": "America/Halifax",
+    "CA-NB": "America/Halifax", "CA-PE": "America/Halifax", "CA-NL": "America/St_Johns",
+    "CA-YT": "America/Whitehorse", "US": "America/New_York", "US-HI": "Pacific/Honolulu",
+    "US-AK": "America/Anchorage", "US-AZ": "America/Phoenix",
+    **{f"US-{state}": "America/Los_Angeles" for state in ("CA", "NV", "OR", "WA")},
+    **{f"US-{state}": "America/Denver" for state in ("CO", "ID", "MT", "NM", "UT", "WY")},
+    **{f"US-{state}": "America/Chicago" for state in ("AL", "AR", "IA", "IL", "KS", "LA", "MN", "MO", "MS",
+                                                      "ND", "NE", "OK", "SD", "TN", "TX", "WI")},
+}  # fmt: skip
+
+
+class Locality(NamedTuple):
+    """One published pair and its state."""
+
+    country: str
+    suburb: str
+    state: str
+    postcode: str
+
+
+def country_code(text: str) -> str:
+    """The two-letter code for a code or a name; "" for a country this carrier has not heard of."""
+    code = text.strip().upper()
+    return code if code in COUNTRIES else _CODES.get(text.strip().casefold(), "")
+
+
+@cache
+def published() -> tuple[Locality, ...]:
+    """The published lists, as the CSV file has them."""
+    with LOCALITIES.open(encoding="utf-8", newline="") as file:
+        return tuple(Locality(**row) for row in csv.DictReader(file))
+
+
+def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
+    """Published localities that share ``postcode``; ZIP+4 counts as its first five digits."""
+    return _by_postcode().get((country, _folded_postcode(country, postcode)), ())
+
+
+def is_pair(country: str, suburb: str, postcode: str) -> bool:
+    """Whether the suburb and postcode are published as a pair, letter case and spacing aside."""
+    return _folded(suburb) in {_folded(place.suburb) for place in at_postcode(country, postcode)}
+
+
+def alternatives(country: str, postcode: str) -> str:
+    """The suburbs published for ``postcode`` in capitals, as the carrier's reply lists them."""
+    return ", ".join(place.suburb.upper() for place in at_postcode(country, postcode))
+
+
+def zone_of(country: str, state: str, postcode: str) -> ZoneInfo:
+    """The time zone pickups at this address are planned in."""
+    places = at_postcode(country, postcode)
+    region = places[0].state if places else state.strip().upper()
+    try:
+        return ZoneInfo(_ZONES.get(f"{country}-{region}") or _ZONES.get(country, "UTC"))
+    except ZoneInfoNotFoundError:
+        return ZoneInfo("UTC")
+
+
+@cache
+def _by_postcode() -> dict[tuple[str, str], tuple[Locality, ...]]:
+    return _grouped(published())
+
+
+def _grouped(places: Iterable[Locality]) -> dict[tuple[str, str], tuple[Locality, ...]]:
+    groups: dict[tuple[str, str], tuple[Locality, ...]] = {}
+    for place in places:
+        key = (place.country, _folded_postcode(place.country, place.postcode))
+        groups[key] = (*groups.get(key, ()), place)
+    return groups
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _folded_postcode(country: str, postcode: str) -> str:
+    bare = "".join(postcode.split()).upper()
+    return bare[:5] if country == "US" else bare

@@ -1,0 +1,111 @@
+"""One HTTP request as the routes see it."""
+
+import base64
+import binascii
+import hmac
+import json
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qsl
+
+from shipping_portal.sandbox.config import Config
+from shipping_portal.sandbox.wire import HangUp, Refused
+
+LARGEST_BODY = 4 * 1024 * 1024
+
+
+@dataclass
+class Request:
+    """``base_url`` is the address the client used, without a trailing slash. The body is read when first needed."""
+
+    environ: dict[str, Any]
+    before_commit: Callable[[], None] = field(default=lambda: None)
+
+    @property
+    def method(self) -> str:
+        return self.environ["REQUEST_METHOD"]
+
+    @property
+    def path(self) -> str:
+        return self.environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        return dict(parse_qsl(self.environ.get("QUERY_STRING", ""), keep_blank_values=True))
+
+    @cached_property
+    def headers(self) -> dict[str, str]:
+        """Header values by lower-case name."""
+        sent = {k[5:].replace("_", "-").lower(): v for k, v in self.environ.items() if k.startswith("HTTP_")}
+        if self.environ.get("CONTENT_TYPE"):
+            sent["content-type"] = self.environ["CONTENT_TYPE"]
+        return sent
+
+    @cached_property
+    def body(self) -> bytes:
+        length = self.environ.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            raise Refused(413, "payload_too_large", "The request is too large.")
+        return self.environ["wsgi.input"].read(int(length))
+
+    @property
+    def base_url(self) -> str:
+        return f"http://{self.environ.get('HTTP_HOST') or self.environ['SERVER_NAME']}"
+
+    @property
+    def is_local(self) -> bool:
+        return self.environ.get("REMOTE_ADDR", "") in ("127.0.0.1", "::1", "")
+
+    @property
+    def socket(self) -> socket.socket:
+        """The client's socket, for troubles that no HTTP library would allow."""
+        if "sandbox.socket" not in self.environ:
+            raise HangUp
+        return self.environ["sandbox.socket"]
+
+    @property
+    def stopping(self) -> threading.Event:
+        """Set when the server is about to stop: nobody sleeps past it."""
+        return self.environ.get("sandbox.stopping") or threading.Event()
+
+    def json(self) -> Any:
+        """The body as JSON; None for an empty one. Raises ValueError when it is not JSON, NaN included."""
+        if not self.body:
+            return None
+        return json.loads(self.body.decode("utf-8"), parse_constant=_no_constant)
+
+
+def is_authenticated(request: Request, config: Config) -> bool:
+    """Whether the request carries this account's credentials in the form the contract names."""
+    scheme = config.contract["auth"]
+    sent = request.headers.get("authorization", "")
+    if scheme == "none":
+        return True
+    if scheme == "bearer":
+        return _same(sent, f"Bearer {config.key}")
+    if scheme.startswith("header:"):
+        return _same(request.headers.get(scheme[len("header:") :].lower(), ""), config.key)
+    kind, _, packed = sent.partition(" ")
+    try:
+        pair = base64.b64decode(packed, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return kind.lower() == "basic" and _same(pair, f"{config.account}:{config.key}")
+
+
+def without_credentials(headers: dict[str, str], auth: str) -> dict[str, str]:
+    """The headers as the request log may keep them."""
+    secret = {"authorization", "cookie", auth.removeprefix("header:").lower()}
+    return {name: value for name, value in headers.items() if name not in secret}
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,126 @@
+"""The carrier's own HTTP server: a thread per request, one request per connection, the socket within reach."""
+
+import socket
+import socketserver
+import struct
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Any
+from wsgiref.handlers import SimpleHandler
+from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
+
+from shipping_portal.sandbox.app import Sandbox, make_app
+from shipping_portal.sandbox.config import Config
+from shipping_portal.sandbox.wire import HangUp
+
+
+class _Handler(ServerHandler):
+    http_version = "1.1"
+
+    def run(self, application: Any) -> None:
+        """As the standard library's, but a HangUp ends the connection without another byte."""
+        try:
+            self.setup_environ()
+            self.result = application(self.environ, self.start_response)
+            self.finish_response()
+        except HangUp:
+            self.close()
+        except (ConnectionError, TimeoutError):
+            return
+        except Exception:
+            self.handle_error()
+
+    def close(self) -> None:
+        """Without the base class's line on the console."""
+        SimpleHandler.close(self)
+
+    def cleanup_headers(self) -> None:
+        super().cleanup_headers()
+        self.headers["Connection"] = "close"
+
+
+class _RequestHandler(WSGIRequestHandler):
+    server: "Server"
+
+    def get_environ(self) -> dict[str, Any]:
+        return {
+            **super().get_environ(),
+            "sandbox.socket": self.connection,
+            "sandbox.stopping": self.server.stopping,
+        }
+
+    def handle(self) -> None:
+        self.raw_requestline = self.rfile.readline(65537)
+        if len(self.raw_requestline) > 65536 or not self.parse_request():
+            return
+        handler = _Handler(self.rfile, self.wfile, self.get_stderr(), self.get_environ(), multithread=True)
+        handler.request_handler = self  # type: ignore[attr-defined]
+        handler.run(self.server.get_app())
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        """Nothing: the request log is kept by the app, without credentials."""
+
+
+class Server(socketserver.ThreadingMixIn, WSGIServer):
+    """Threads are daemons: a hanging trouble must not keep a stopped server alive."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def __init__(self, app: Sandbox, host: str, port: int) -> None:
+        self.stopping = threading.Event()
+        super().__init__((host, port), _RequestHandler)
+        self.set_app(app)
+
+    def server_bind(self) -> None:
+        """Bind without looking the host's name up."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+        self.setup_environ()
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """The trouble "connection: refuse" drops a connection before a byte of it is read."""
+        return self.get_app().troubles.pick("connection", only=("refuse",)) is None
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close; where a reset was asked for, without the polite end that would come first."""
+        linger = request.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)
+        if struct.unpack("ii", linger)[0]:
+            self.close_request(request)
+        else:
+            super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news; anything else is printed."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+@dataclass
+class Running:
+    """A carrier at work in a thread of this process."""
+
+    url: str
+    app: Sandbox
+    server: Server
+    thread: threading.Thread
+
+    def stop(self) -> None:
+        """Stop listening, drop what waits, close the ledger."""
+        self.server.stopping.set()
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+        self.app.close()
+
+
+def start(config: Config) -> Running:
+    """Serve in a thread; port 0 picks a free one."""
+    app = make_app(config)
+    server = Server(app, config.host, config.port)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="sandbox-server", daemon=True)
+    thread.start()
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    return Running(f"http://{host}:{server.server_port}", app, server, thread)
