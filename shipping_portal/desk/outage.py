@@ -1,0 +1,56 @@
+"""What a visitor gets while the database is away: 503 and when to come back, instead of a bare 500."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from django.core.signals import got_request_exception
+from django.db import InterfaceError, OperationalError
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+
+RETRY_AFTER_SECONDS = 5
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Back in a moment</title></head>
+<body>
+<main>
+<h1>Back in a moment</h1>
+<p>We cannot reach our records right now, so we have not started anything new.
+Parcels already booked are safe. Wait a few seconds, then reload this page.</p>
+</main>
+</body>
+</html>
+"""
+
+
+def answer_503_when_the_database_is_away(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Turn the 500 of a lost, locked or refused database into 503 with Retry-After.
+
+    A broken rule (IntegrityError) stays a 500: coming back would not help.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        return _come_back_soon() if getattr(request, "database_was_away", False) else response
+
+    return middleware
+
+
+# Django turns an exception into a 500 at the middleware it left, so the outermost one never sees it raised.
+# This signal is the one place that does, for views, sessions and every other middleware alike.
+@receiver(got_request_exception)
+def _note_a_lost_database(request: HttpRequest | None = None, **kwargs: Any) -> None:
+    if request is not None and isinstance(sys.exception(), OperationalError | InterfaceError):
+        request.database_was_away = True  # type: ignore[attr-defined]
+
+
+def _come_back_soon() -> HttpResponse:
+    response = HttpResponse(PAGE, status=503)
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    response["Content-Security-Policy"] = "default-src 'none'"
+    response["Cache-Control"] = "no-store"
+    return response
