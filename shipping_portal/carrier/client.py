@@ -14,16 +14,25 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from . import labels, links, reading, writing
-from .connection import Reply, Request, exchange
-from .contract import Contract
-from .errors import CarrierError, LinkOff, OperationOff
-from .headers import credentials, header, identity
-from .hosts import Origin, base_origin
-from .messages import Booked, Call, Cancelled, LabelFile, LabelLink, Product, Shipment, Tracked
-from .operations import Operation
-from .verdicts import require_success
-from .watch import Limits
+from shipping_portal.carrier import labels, links, reading, writing
+from shipping_portal.carrier.connection import Reply, Request, exchange
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
+from shipping_portal.carrier.headers import credentials, header, identity
+from shipping_portal.carrier.hosts import Origin, base_origin
+from shipping_portal.carrier.messages import (
+    Booked,
+    Call,
+    Cancelled,
+    LabelFile,
+    LabelLink,
+    Product,
+    Shipment,
+    Tracked,
+)
+from shipping_portal.carrier.operations import Operation
+from shipping_portal.carrier.verdicts import require_success
+from shipping_portal.carrier.watch import Limits
 
 T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises

@@ -26,8 +26,8 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-from .errors import NotSent, OutcomeUnknown
-from .watch import Limits, TooLate, Watch
+from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
+from shipping_portal.carrier.watch import Limits, TooLate, Watch
 
 PIECE = 64 * 1024
 # urllib3 logs whole addresses, and with them signed links and people's suburbs.
@@ -189,9 +189,9 @@ def _reason(problem: BaseException | None, watch: Watch) -> str:
 
 UNSENT: tuple[tuple[type[BaseException], str], ...] = (
     (NameResolutionError, "the carrier's name was not found"),
-    (ConnectTimeoutError, "the carrier did not take the connection in time"),
     (ssl.SSLError, "the carrier's certificate was not accepted"),
-    (NewConnectionError, "the carrier refused the connection"),
+    (NewConnectionError, "the carrier refused the connection"),  # urllib3 makes it a kind of the next one
+    (ConnectTimeoutError, "the carrier did not take the connection in time"),
 )
 
 

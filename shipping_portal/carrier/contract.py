@@ -10,9 +10,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .operations import Operation
-from .points import WORDS, Fields
-from .values import fold
+from shipping_portal.carrier.operations import Operation
+from shipping_portal.carrier.points import WORDS, Fields
+from shipping_portal.carrier.values import fold
 
 
 class ContractError(Exception):

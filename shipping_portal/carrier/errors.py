@@ -68,8 +68,8 @@ class AccountStopped(CarrierError):  # noqa: N818 - named for what happened
 class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
     """The carrier may or may not have acted.
 
-    `reference` is the one read from an otherwise unusable reply. `conflict` means that the reply speaks of another
-    order than ours, or of a cancelled one, so a person has to look.
+    `reference` is the one read from an otherwise unusable reply. `conflict` means that the reply speaks of
+    another order than ours, or of a cancelled one, so a person has to look.
     """
 
     outcome = "unknown"

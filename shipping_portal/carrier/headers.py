@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from .contract import Contract
+from shipping_portal.carrier.contract import Contract
 
 PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 

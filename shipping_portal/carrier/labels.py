@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from urllib.parse import urljoin
 
-from .connection import Reply
-from .contract import Contract
-from .errors import OutcomeUnknown, Rejected
-from .hosts import Origin, permitted
-from .messages import LabelFile
-from .verdicts import require_success, verdict
+from shipping_portal.carrier.connection import Reply
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
+from shipping_portal.carrier.hosts import Origin, permitted
+from shipping_portal.carrier.messages import LabelFile
+from shipping_portal.carrier.verdicts import require_success, verdict
 
 LARGEST = 10 * 1024 * 1024
 TYPES = ("application/pdf", "application/octet-stream")

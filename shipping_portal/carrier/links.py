@@ -9,13 +9,13 @@ import json
 from datetime import datetime
 from urllib.parse import urlencode
 
-from .connection import Reply
-from .contract import Contract
-from .errors import LinkOff, Rejected
-from .hosts import Origin, permitted
-from .reading import read_viewed
-from .values import at
-from .verdicts import parsed, unknown
+from shipping_portal.carrier.connection import Reply
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import LinkOff, Rejected
+from shipping_portal.carrier.hosts import Origin, permitted
+from shipping_portal.carrier.reading import read_viewed
+from shipping_portal.carrier.values import at
+from shipping_portal.carrier.verdicts import parsed, unknown
 
 
 def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:
@@ -23,7 +23,7 @@ def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str
     if not key:
         raise LinkOff("The tracking page needs a signing key.")
     issued = int(now.timestamp())
-    claims = {
+    claims: dict[str, str | int] = {
         "sub": reference,
         "role": "sender",
         "iss": partner_id,

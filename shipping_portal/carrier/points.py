@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .rules import (
+from shipping_portal.carrier.rules import (
     anything,
     assumed,
     auth_scheme,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .connection import Reply
-from .contract import Contract
-from .hosts import Origin
-from .messages import Booked, Cancelled, FirstMile, LabelLink, Money, Product, Tracked
-from .scans import BadScan, read_scan
-from .scrubbing import scrub, scrubbed, signed
-from .values import (
+from shipping_portal.carrier.connection import Reply
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.hosts import Origin
+from shipping_portal.carrier.messages import Booked, Cancelled, FirstMile, LabelLink, Money, Product, Tracked
+from shipping_portal.carrier.scans import BadScan, read_scan
+from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
+from shipping_portal.carrier.values import (
     CURRENCY,
     ORDER_ID,
     REFERENCE,
@@ -26,7 +26,7 @@ from .values import (
     text,
     weekdays_after,
 )
-from .verdicts import parsed, require_success, unknown
+from shipping_portal.carrier.verdicts import parsed, require_success, unknown
 
 MOST_PRODUCTS = 50
 MOST_SCANS = 1000

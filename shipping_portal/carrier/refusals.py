@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from . import writing
-from .contract import Contract
-from .scrubbing import CUT, SIGNED
-from .values import at, text
+from shipping_portal.carrier import writing
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.scrubbing import CUT, SIGNED
+from shipping_portal.carrier.values import at, text
 
 MOST = 50  # messages kept of one refusal
 SIDES = ("sender", "receiver")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .hosts import Origin
-from .operations import Operation
+from shipping_portal.carrier.hosts import Origin
+from shipping_portal.carrier.operations import Operation
 
 PROGRESS = frozenset(
     {

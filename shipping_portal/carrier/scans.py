@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .contract import Contract
-from .messages import Scan
-from .scrubbing import scrubbed
-from .values import REFERENCE, at, instant, load_json, matching, text
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.messages import Scan
+from shipping_portal.carrier.scrubbing import scrubbed
+from shipping_portal.carrier.values import REFERENCE, at, instant, load_json, matching, text
 
 EVENT_ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from .contract import Contract
-from .values import load_json
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.values import load_json
 
 CUT = "[cut]"
 KEEP = 64 * 1024

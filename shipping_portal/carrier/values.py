@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from .messages import Money
+from shipping_portal.carrier.messages import Money
 
 DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
 REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)

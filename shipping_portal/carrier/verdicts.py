@@ -7,12 +7,12 @@ from collections.abc import Collection
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from .connection import Reply
-from .contract import Contract
-from .errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
-from .refusals import read_refusal
-from .scrubbing import scrub
-from .values import load_json, text
+from shipping_portal.carrier.connection import Reply
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.refusals import read_refusal
+from shipping_portal.carrier.scrubbing import scrub
+from shipping_portal.carrier.values import load_json, text
 
 REFUSED = frozenset({400, 404, 405, 413, 415, 422})
 STOPPED = frozenset({401, 402, 403, 412})

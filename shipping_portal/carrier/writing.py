@@ -6,8 +6,8 @@ import json
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from .contract import Contract
-from .messages import Item, Measures, Party, Shipment
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
 CONTACT = ("name", "company", "email", "phone")
 ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")

@@ -1,0 +1,328 @@
+"""Each of the four outcomes, shown by the socket event that causes it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
+
+from .conftest import ORDER_KEY, order, reply, reset, shipment
+
+
+def book(carrier, **settings):
+    return carrier.book(carrier.booking_body(shipment()), key="attempt-1", **settings)
+
+
+class TestNotSent:
+    def test_a_refused_connection_sent_nothing(self, client):
+        with socket.create_server(("127.0.0.1", 0)) as gone:
+            port = gone.getsockname()[1]
+        with pytest.raises(NotSent, match="refused"):
+            book(client(base_url=f"http://127.0.0.1:{port}/api"))
+
+    def test_a_name_that_does_not_resolve_sent_nothing(self, client):
+        with pytest.raises(NotSent, match="name was not found"):
+            book(client(base_url="https://carrier.invalid/api"))
+
+    def test_a_connection_never_taken_sent_nothing(self, client):
+        with socket.socket() as deaf:
+            deaf.bind(("127.0.0.1", 0))
+            deaf.listen(0)
+            waiting = [socket.socket() for _ in range(4)]
+            for caller in waiting:  # fill the backlog, so that the kernel drops the next knock
+                caller.setblocking(False)
+                caller.connect_ex(deaf.getsockname())
+            with pytest.raises(NotSent, match="in time"):
+                book(client(base_url=f"http://127.0.0.1:{deaf.getsockname()[1]}/api"))
+            for caller in waiting:
+                caller.close()
+
+    def test_a_certificate_nobody_vouches_for_sent_nothing(self, client, own_certificate):
+        seen = []
+        with tls_server(own_certificate, seen) as port, pytest.raises(NotSent, match="certificate"):
+            book(client(base_url=f"https://127.0.0.1:{port}/api"))
+        assert not any(seen)
+
+    def test_a_handshake_that_never_ends_sent_nothing(self, client):
+        with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(NotSent):
+            book(client(base_url=f"https://127.0.0.1:{mute.getsockname()[1]}/api", deadline=0.4))
+
+    def test_a_lease_that_ran_out_sends_no_byte(self, client, far_side):
+        far_side.answers(reply(201, order()))
+        with pytest.raises(NotSent, match="time to send had passed"):
+            book(client(), not_after=time.monotonic() - 0.001)
+        assert far_side.asked == []
+
+    def test_a_lease_still_good_sends(self, client, far_side):
+        far_side.answers(reply(201, order()))
+        assert book(client(), not_after=time.monotonic() + 5).reference == "SQ7K2M"
+
+    def test_too_many_requests_waits_as_long_as_it_is_told(self, client, far_side):
+        far_side.answers(reply(429, {"error": "too_many_requests"}, Retry_After="7"))
+        with pytest.raises(NotSent) as told:
+            book(client())
+        assert told.value.retry_after == 7
+
+    @pytest.mark.parametrize(
+        ("header", "seconds"),
+        [
+            ("1000000000", 3600),
+            ("Wed, 01 Jan 2020 00:00:00 GMT", 0),
+            ("soon", None),
+            ("", None),
+            ("-5", None),
+        ],
+    )
+    def test_a_wait_is_at_most_an_hour(self, client, far_side, header, seconds):
+        far_side.answers(reply(429, {}, Retry_After=header))
+        with pytest.raises(NotSent) as told:
+            book(client())
+        assert told.value.retry_after == seconds
+
+    def test_too_many_requests_is_unknown_where_the_contract_says_so(self, client, far_side):
+        far_side.answers(reply(429, {}))
+        with pytest.raises(OutcomeUnknown):
+            book(client({"too_many_requests_is_unprocessed": False}))
+
+
+class TestOutcomeUnknown:
+    def unknown(self, carrier, match=None):
+        with pytest.raises(OutcomeUnknown, match=match) as told:
+            book(carrier)
+        return told.value
+
+    def test_closed_without_a_word(self, client, far_side):
+        far_side.answers(b"")
+        self.unknown(client(), "broke before a reply")
+
+    def test_reset(self, client, far_side):
+        far_side.answers(reset)
+        self.unknown(client(), "broke before a reply")
+
+    def test_silence_until_the_deadline(self, client, far_side):
+        far_side.answers(lambda connection: time.sleep(5))
+        started = time.monotonic()
+        self.unknown(client(deadline=0.3), "in time")
+        assert time.monotonic() - started < 1.5
+
+    def test_a_body_dripped_beyond_the_deadline(self, client, far_side):
+        far_side.answers(drip(reply(201, order()), whole=100))
+        started = time.monotonic()
+        self.unknown(client(deadline=0.4), "too late")
+        assert time.monotonic() - started < 1.5
+
+    def test_headers_dripped_beyond_the_deadline(self, client, far_side):
+        far_side.answers(drip(reply(201, order()), whole=10))
+        started = time.monotonic()
+        self.unknown(client(deadline=0.4))
+        assert time.monotonic() - started < 1.5
+
+    def test_a_whole_order_whose_last_byte_came_too_late(self, client, far_side):
+        """The body has no length, so the shut socket looks like its proper end."""
+        content = reply(201, order(), Content_Length="")
+
+        def slow(connection):
+            connection.sendall(content)
+            time.sleep(1)
+
+        far_side.answers(slow)
+        assert self.unknown(client(deadline=0.3), "too late").status == 201
+
+    def test_a_cut_body_keeps_its_status(self, client, far_side):
+        far_side.answers(reply(201, order())[:-20])
+        assert self.unknown(client(), "cut short").status == 201
+
+    def test_a_cut_chunked_body(self, client, far_side):
+        far_side.answers(reply(201, b"400\r\n{", Content_Length="", Transfer_Encoding="chunked"))
+        self.unknown(client(), "cut short")
+
+    def test_a_cut_header_block_is_no_empty_success(self, client, far_side):
+        far_side.answers(b"HTTP/1.1 201 Created\r\nContent-Ty")
+        self.unknown(client())
+
+    def test_a_cut_header_block_is_no_empty_refusal(self, client, far_side):
+        far_side.answers(b"HTTP/1.1 400 Bad Request\r\nContent-Ty")
+        self.unknown(client())
+
+    def test_a_status_line_that_is_none(self, client, far_side):
+        far_side.answers(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+        self.unknown(client())
+
+    def test_a_thousand_headers(self, client, far_side):
+        bomb = "".join(f"X-{n}: y\r\n" for n in range(1000))
+        far_side.answers(f"HTTP/1.1 201 Created\r\n{bomb}\r\n".encode())
+        self.unknown(client())
+
+    def test_a_compressed_reply(self, client, far_side):
+        far_side.answers(reply(201, order(), Content_Encoding="gzip"))
+        self.unknown(client(), "compressed")
+
+    def test_a_reply_over_a_mebibyte(self, client, far_side):
+        far_side.answers(reply(201, order(note="x" * 1_100_000)))
+        self.unknown(client(), "too long")
+
+    def test_a_redirect_is_not_followed(self, client, far_side):
+        far_side.answers(reply(307, b"", Location=f"{far_side.url}/elsewhere"))
+        self.unknown(client(), "307")
+        assert len(far_side.asked) == 1
+
+    @pytest.mark.parametrize("status", [408, 409, 410, 418, 425, 500, 502, 503, 504])
+    def test_a_status_that_says_neither_yes_nor_no(self, client, far_side, status):
+        far_side.answers(reply(status, {"error": "trouble"}))
+        assert self.unknown(client()).status == status
+
+    @pytest.mark.parametrize(
+        "body", [b"", b"<html>", b"[]", b"null", b"{", b'{"order_id": 1, "order_id": 2}']
+    )
+    def test_a_success_that_says_nothing_readable(self, client, far_side, body):
+        far_side.answers(reply(201, body))
+        self.unknown(client())
+
+    @pytest.mark.parametrize("body", [b"<html>no</html>", b"", b'{"error":'])
+    def test_a_refusal_that_cannot_be_read(self, client, far_side, body):
+        far_side.answers(reply(422, body))
+        self.unknown(client())
+
+    def test_an_early_hint_is_no_answer(self, client, far_side):
+        far_side.answers(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+        self.unknown(client())
+
+
+class TestRejected:
+    @pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 422])
+    def test_a_readable_no_is_a_no(self, client, far_side, status):
+        far_side.answers(reply(status, {"error": "no", "error_description": "Not today."}))
+        with pytest.raises(Rejected) as told:
+            book(client())
+        assert (told.value.status, told.value.code, told.value.text) == (status, "no", "Not today.")
+
+    def test_an_empty_400_is_how_malformed_json_is_refused(self, client, far_side):
+        far_side.answers(reply(400, b"", Content_Type="text/html; charset=utf-8"))
+        with pytest.raises(Rejected):
+            book(client())
+
+
+class TestAccountStopped:
+    @pytest.mark.parametrize("status", [401, 402, 403, 412])
+    def test_our_account_is_at_fault(self, client, far_side, status):
+        far_side.answers(
+            reply(status, {"error": "x", "error_description": "The account has no payment method."})
+        )
+        with pytest.raises(AccountStopped) as told:
+            book(client())
+        assert (told.value.status, told.value.text) == (status, "The account has no payment method.")
+
+
+class TestOneAttempt:
+    @pytest.mark.parametrize("behaviour", [b"", reset, reply(503, b""), reply(429, {})])
+    def test_a_failed_booking_is_sent_once(self, client, far_side, behaviour):
+        far_side.answers(behaviour)
+        with pytest.raises((NotSent, OutcomeUnknown)):
+            book(client())
+        time.sleep(0.05)
+        assert len(far_side.asked) == 1
+
+    def test_each_call_has_a_connection_of_its_own(self, client, far_side):
+        far_side.answers(reply(200, {"ping": "pong"}))
+        carrier = client()
+        carrier.ping()
+        carrier.ping()
+        assert [asked.headers["connection"] for asked in far_side.asked] == ["close", "close"]
+
+    def test_no_socket_and_no_timer_is_left_behind(self, client, far_side):
+        far_side.answers(reply(200, {"ping": "pong"}))
+        client().ping()
+        time.sleep(0.05)
+        assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+
+    def test_environment_proxies_are_ignored(self, client, far_side, monkeypatch):
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        far_side.answers(reply(201, order()))
+        assert book(client()).order_key == ORDER_KEY
+
+    def test_tls_with_our_own_authority_works(self, client, own_certificate):
+        seen = []
+        with tls_server(own_certificate, seen) as port:
+            booked = book(
+                client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=own_certificate["bundle"])
+            )
+        assert booked.reference == "SQ7K2M"
+        assert b"POST /api/orders" in seen[0]
+
+
+def drip(data, *, whole):
+    """Send `whole` bytes at once and the rest one by one."""
+
+    def send(connection):
+        connection.sendall(data[:whole])
+        for byte in data[whole:]:
+            time.sleep(0.05)
+            connection.sendall(bytes([byte]))
+
+    return send
+
+
+@pytest.fixture(scope="session")
+def own_certificate(tmp_path_factory):
+    """A self-signed certificate for 127.0.0.1."""
+    import ipaddress
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier.test")])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("tls")
+    bundle, secret = folder / "cert.pem", folder / "key.pem"
+    bundle.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return {"bundle": str(bundle), "key": str(secret)}
+
+
+class tls_server:  # noqa: N801 - reads as a verb in a with statement
+    """Serve one order over TLS and note what was received in the clear."""
+
+    def __init__(self, certificate, seen):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate["bundle"], certificate["key"])
+        self.seen = seen
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self.listener.getsockname()[1]
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def _serve(self):
+        try:
+            raw, _ = self.listener.accept()
+            with self.context.wrap_socket(raw, server_side=True) as connection:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += connection.recv(65536)
+                self.seen.append(head)
+                connection.sendall(reply(201, order()))
+        except OSError:
+            self.seen.append(b"")
