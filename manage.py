@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's own commands; in a clone use ./dev manage, which sees to the virtual environment and the demo's settings."""
+"""Django's own commands. In a clone, ./dev manage also sees to the virtual environment and the demo."""
 
 import os
 import sys
