@@ -1,0 +1,42 @@
+"""What the order journeys share: a live quote from the sandbox and an order made of it."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, quoting
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+
+@pytest.fixture
+def submitted(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Order]:
+    """`submitted()` is an order Alice has just pressed Book for; nothing is sent yet."""
+
+    def submit(*, code: str = "STANDARD-PICKUP", **changes: Any) -> Order:
+        now = timezone.now()
+        quote = quoting.ask(quill, factories.entry(quill, **changes), by=alice, now=now)
+        return booking.submit(
+            quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
+        )
+
+    return submit
+
+
+@pytest.fixture
+def booked(submitted: Callable[..., Order]) -> Callable[..., Order]:
+    """`booked()` is an order that the sandbox has taken."""
+
+    def book(**changes: Any) -> Order:
+        order = submitted(**changes)
+        booking.work(order.pk)
+        order.refresh_from_db()
+        assert order.status == "booked", order.problem
+        return order
+
+    return book

@@ -1,0 +1,332 @@
+"""Booking end to end against the sandbox, and the row each outcome leaves."""
+
+import datetime as dt
+import hashlib
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, gateway, labels, resolving
+from orders.models import BookingAttempt, CarrierAccount, Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling, timeline
+
+pytestmark = pytest.mark.django_db
+
+Submit = Callable[..., Order]
+
+
+def work(order: Order) -> Order:
+    """Whatever is owed on this order, as if its time had come."""
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
+    booking.work(order.pk)
+    resolving.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    assert order.status == "booking"
+    assert carrier.ledger("booked") == []
+
+    work(order)
+    assert order.status == "booked"
+    assert order.carrier_reference == carrier.ledger("booked")[0]["reference"]
+    assert order.charged_price == order.price
+
+    for label in order.labels.all():
+        labels.work(label.pk)
+    full = order.labels.get(size="full")
+    assert full.intact_bytes().startswith(b"%PDF-")
+    assert hashlib.sha256(full.intact_bytes()).hexdigest() == full.sha256
+
+    polling.open_parcel(order.pk)
+    carrier.scan(order.carrier_reference, "Pickup", push=False)
+    order.parcel.poll_due_at = timezone.now()
+    order.parcel.save()
+    polling.work(order.parcel.pk)
+    order.refresh_from_db()
+    assert order.progress == "collected"
+    seen = timeline.for_parcel(order.parcel, order.sender.tzinfo)
+    assert "Picked up" in [entry.words for entry in seen]
+
+
+def test_the_attempt_is_written_down_with_the_bytes_that_were_sent(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = work(submitted())
+    attempt = order.attempts.get()
+    sent = next(r for r in carrier.requests() if r["method"] == "POST" and r["path"] == "/orders")
+    assert bytes(attempt.body).decode() == sent["body"]
+    assert attempt.body_sha256 == hashlib.sha256(bytes(attempt.body)).hexdigest()
+    assert attempt.state == "accepted"
+
+
+def test_a_lost_reply_is_unconfirmed_and_never_sent_again(submitted: Submit, carrier: SandboxCarrier) -> None:
+    carrier.trouble("book", "commit-close")
+    order = work(submitted())
+    assert order.status == "unconfirmed"
+    assert order.due_at is None
+    for _ in range(3):
+        work(order)
+    assert len(carrier.ledger("booked")) == 1
+    assert order.status == "unconfirmed"
+
+
+def test_where_the_carrier_keeps_keys_the_same_key_books_once(
+    submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    contract("replays = true")
+    carrier.settings(replays=True)
+    carrier.trouble("book", "commit-close", count=2)
+    order = work(submitted())
+    for _ in range(4):
+        work(order)
+    assert order.status == "booked"
+    assert [line["reference"] for line in carrier.ledger("booked")] == [order.carrier_reference]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["commit-close", "commit-rst", "partial-headers", "truncate", "garbage", "html200", "empty201", "no-ref", "bad-ref", "500", "502", "503", "408", "409", "425", "301", "307", "202", "204"],
+)
+def test_an_answer_that_is_neither_yes_nor_no_leaves_the_order_with_an_operator(
+    submitted: Submit, carrier: SandboxCarrier, verb: str
+) -> None:
+    carrier.trouble("book", verb)
+    order = work(submitted())
+    assert (order.status, order.due_at) == ("unconfirmed", None)
+    assert order.attempts.get().state == "unknown"
+
+
+@pytest.mark.parametrize("status", ["400", "404", "413", "422"])
+def test_a_clear_no_is_a_refusal_with_the_carriers_words(
+    submitted: Submit, carrier: SandboxCarrier, status: str
+) -> None:
+    carrier.trouble("book", status)
+    order = work(submitted())
+    assert order.status == "rejected"
+    assert order.problem["text"]
+    assert order.attempts.get().state == "rejected"
+    assert carrier.ledger("booked") == []
+
+
+@pytest.mark.parametrize("status", ["401", "402", "403", "412"])
+def test_a_refused_account_stops_all_bookings_and_loses_no_order(
+    submitted: Submit, carrier: SandboxCarrier, status: str
+) -> None:
+    first, second = submitted(), submitted()
+    carrier.trouble("book", status)
+    work(first)
+    work(second)
+    assert (first.status, second.status) == ("booking", "booking")
+    assert CarrierAccount.objects.get().stopped_at is not None
+    assert second.attempts.count() == 0
+
+    CarrierAccount.objects.update(probe_due_at=timezone.now())
+    work(first)
+    work(second)
+    assert (first.status, second.status) == ("booked", "booked")
+    assert CarrierAccount.objects.get().stopped_at is None
+
+
+def test_a_carrier_that_is_not_there_is_tried_again_later(
+    submitted: Submit, carrier: SandboxCarrier, settings: Any
+) -> None:
+    order = submitted()
+    settings.CARRIER_BASE_URL = "http://127.0.0.1:9"
+    work(order)
+    assert order.status == "booking"
+    assert order.due_at > timezone.now()
+    assert order.attempts.get().state == "not_sent"
+    settings.CARRIER_BASE_URL = carrier.url
+    assert work(order).status == "booked"
+
+
+def test_429_waits_as_long_as_the_carrier_says(submitted: Submit, carrier: SandboxCarrier) -> None:
+    carrier.trouble("book", "429", arg="120")
+    order = work(submitted())
+    assert order.status == "booking"
+    assert dt.timedelta(seconds=100) < order.due_at - timezone.now() <= dt.timedelta(seconds=120)
+
+
+def test_a_booking_never_reached_within_a_day_is_refused_in_our_words(submitted: Submit) -> None:
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(created_at=timezone.now() - dt.timedelta(hours=25))
+    work(order)
+    assert order.status == "rejected"
+    assert order.problem["text"] == "We never reached the carrier. Nothing was booked and you weren't charged."
+
+
+def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    booking._write_down(order, timezone.now())  # and then the worker was killed
+    order = work(order)
+    assert order.status == "unconfirmed"
+    assert carrier.ledger("booked") == []
+
+
+def test_a_row_that_is_not_due_is_left_alone(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(due_at=timezone.now() + dt.timedelta(minutes=1))
+    booking.work(order.pk)
+    assert order.attempts.count() == 0
+
+
+def test_two_workers_that_saw_the_same_row_send_once(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    twin = Order.objects.get(pk=order.pk)
+    later = timezone.now() + dt.timedelta(seconds=30)
+    assert [order.claim(until=later), twin.claim(until=later)] == [True, False]
+
+
+def test_a_stale_quote_is_asked_again_and_books_at_the_same_price(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
+    assert work(order).status == "booked"
+    assert sum(r["path"].startswith("/products") for r in carrier.requests()) == 2
+
+
+def test_a_price_that_rose_asks_the_sender_and_books_at_the_yes(
+    submitted: Submit, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = submitted()
+    old = order.price
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
+    carrier.prices(10)
+    work(order)
+    assert (order.status, order.problem["kind"]) == ("draft", "price_rose")
+    assert carrier.ledger("booked") == []
+
+    booking.confirm(order, by=alice, now=timezone.now())
+    work(order)
+    assert order.status == "booked"
+    assert order.charged_price > old
+
+
+def test_a_price_that_fell_books_at_the_lower_price(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    old = order.price
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
+    carrier.prices(-10)
+    assert work(order).status == "booked"
+    assert order.charged_price < old
+
+
+def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
+    quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
+    first = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    again = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    assert first == again
+    assert Order.objects.count() == 1
+
+
+def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User) -> None:
+    token, now = uuid.uuid4(), timezone.now()
+    first = factories.quote(quill, alice)
+    other = factories.quote(quill, alice, parcel=factories.entry(quill, description="Other"))
+    booking.submit(quote=first, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    with pytest.raises(booking.TokenReused):
+        booking.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+
+
+def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
+    submitted: Submit, carrier: SandboxCarrier, quill: Sender, alice: User, sam: User
+) -> None:
+    order = submitted()
+    quill.suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
+    work(order)
+    assert (order.status, order.problem["kind"]) == ("draft", "suspended")
+    assert carrier.ledger("booked") == []
+    with pytest.raises(booking.Suspended):
+        booking.refuse_unless_booking_is_on(quill, timezone.now())
+
+
+def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="The carrier is closed today.")
+    assert work(order).status == "booking"
+    assert order.attempts.count() == 0
+    with pytest.raises(booking.Paused, match="closed today"):
+        booking.refuse_unless_booking_is_on(order.sender, timezone.now())
+
+
+def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:
+    first = work(submitted())
+    carrier.trouble("book", "replay-other")
+    second = work(submitted())
+    assert second.status == "conflict"
+    assert second.carrier_reference is None
+    assert first.carrier_reference == second.attempts.get().seen_reference
+
+
+def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
+    from orders import settling
+
+    order = submitted()
+    attempt = booking._write_down(order, timezone.now())
+    answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    settling.unknown(attempt, "lease expired", at=timezone.now())
+    settling.settle(attempt, answer)
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference) == ("booked", answer.reference)
+    settling.settle(attempt, answer)  # told twice
+    assert order.changes.filter(new="booked").count() == 1
+
+
+def test_a_late_acceptance_after_not_booked_is_a_conflict(
+    submitted: Submit, carrier: SandboxCarrier, sam: User
+) -> None:
+    from orders import settling
+
+    order = submitted()
+    attempt = booking._write_down(order, timezone.now())
+    answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    settling.unknown(attempt, "lease expired", at=timezone.now())
+    order.refresh_from_db()
+    resolving.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
+    settling.settle(attempt, answer)
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference) == ("conflict", None)
+    assert order.attempts.get().seen_reference == answer.reference
+
+
+def test_a_second_reference_for_one_key_turns_replays_off(
+    submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    from orders import settling
+
+    contract("replays = true")
+    order = work(submitted())
+    attempt = order.attempts.get()
+    other = gateway.carrier().book(bytes(attempt.body), key=str(uuid.uuid4()))
+    settling.settle(attempt, other)
+    order.refresh_from_db()
+    assert order.status == "booked"
+    assert order.carrier_reference != other.reference
+    assert not gateway.replays_allowed(CarrierAccount.objects.get())
+
+
+def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
+    submitted: Submit, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    carrier.trouble("book", "accept-close")
+    order = work(submitted())
+    resolving.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
+    booking.confirm(order, by=alice, now=timezone.now())
+    work(order)
+    assert (order.status, order.generation) == ("booked", 2)
+    assert BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0] == "not_created"
+    assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
