@@ -9,11 +9,30 @@ from orders.models.order import Progress
 # After these the parcel's story is over, unless a later scan says otherwise.
 TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})
 FUTURE_ALLOWED = dt.timedelta(hours=24)
+# Scans of the very same instant are read in the order a parcel travels (docs/decisions/0004).
+JOURNEY = (
+    Progress.NONE,
+    Progress.EXPIRED,
+    Progress.PICKUP_MISSED,
+    Progress.PICKUP_FUTILE,
+    Progress.DROPPED_OFF,
+    Progress.COLLECTED,
+    Progress.IN_TRANSIT,
+    Progress.OUT_FOR_DELIVERY,
+    Progress.DELIVERY_ATTEMPTED,
+    Progress.HELD,
+    Progress.DAMAGED,
+    Progress.CANNOT_DELIVER,
+    Progress.RETURNING,
+    Progress.LOST,
+    Progress.DELIVERED,
+)
+RANK = {str(progress): place for place, progress in enumerate(JOURNEY)}
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Step:
-    """One scan as the fold sees it. `tie` (event id or fingerprint) orders scans of the same instant."""
+    """One scan as the fold sees it. `tie` (event id or fingerprint) orders what time and journey leave equal."""
 
     scan_time: dt.datetime
     tie: str
@@ -33,9 +52,13 @@ def fold(steps: Iterable[Step], *, now: dt.datetime) -> Projection:
     A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed pickup is over
     as soon as any later scan shows the parcel moving.
     """
-    usable = sorted(set(step for step in steps if step.scan_time <= now + FUTURE_ALLOWED))
+    usable = sorted({step for step in steps if step.scan_time <= now + FUTURE_ALLOWED}, key=_by_time)
     telling = [step for step in usable if step.progress]
     last = usable[-1].scan_time if usable else None
     if not telling:
         return Projection(last_scan_at=last)
     return Projection(telling[-1].progress, telling[-1].scan_time, last)
+
+
+def _by_time(step: Step) -> tuple[dt.datetime, int, str]:
+    return step.scan_time, RANK[step.progress], step.tie

@@ -213,9 +213,9 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "static-root"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING
+WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING  # no collectstatic on a laptop
+STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / "static-root"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

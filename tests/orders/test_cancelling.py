@@ -1,0 +1,151 @@
+"""Cancelling: the interface's refusals, the carrier's answers, and what each leaves behind."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from orders import cancelling
+from orders.models import CancelAttempt, Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Book = Callable[..., Order]
+
+
+def cancel(order: Order, by: User) -> Order:
+    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
+    return work(order)
+
+
+def work(order: Order) -> Order:
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def test_a_booked_parcel_is_cancelled_at_the_carrier(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+    order = cancel(booked(), alice)
+    assert (order.status, order.cancels.get().state) == ("cancelled", "done")
+    assert len(carrier.ledger("cancelled")) == 1
+    assert order.carrier_reference
+    assert [change.new for change in order.changes.all()] == ["booking", "booked", "cancelling", "cancelled"]
+
+
+def test_a_collected_parcel_stays_booked_with_the_carriers_words(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    carrier.scan(order.carrier_reference, "Pickup", push=False)
+    cancel(order, alice)
+    assert (order.status, order.cancels.get().state) == ("booked", "refused")
+    assert order.problem["text"] == "It's already been picked up, so it can't be cancelled."
+    assert not [r for r in carrier.requests() if r["method"] == "DELETE"]
+
+
+@pytest.mark.parametrize("word", ["Pickup Attempted", "Missed Pickup", "Futile Pickup"])
+def test_a_visit_nobody_told_us_of_yet_is_seen_before_cancelling(
+    booked: Book, carrier: SandboxCarrier, alice: User, word: str
+) -> None:
+    order = booked()
+    carrier.scan(order.carrier_reference, word, push=False)
+    cancel(order, alice)
+    assert order.status == "booked"
+    assert carrier.ledger("cancelled") == []
+
+
+@pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile"])
+def test_missed_and_futile_pickups_are_never_cancelled(quill: Sender, alice: User, progress: str) -> None:
+    order = factories.order(quill, alice, status="booked", progress=progress)
+    with pytest.raises(Order.PickupProblem):
+        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+    assert not order.can_cancel(timezone.now())
+
+
+def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_pickup_date=dt.date(2026, 11, 20))
+    on_the_day = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)  # 23:00 in Melbourne
+    next_day = dt.datetime(2026, 11, 20, 13, 30, tzinfo=dt.UTC)  # 00:30 on the 21st in Melbourne
+    assert order.shown_progress(on_the_day) == ""
+    assert order.shown_progress(next_day) == "pickup_missed"
+    with pytest.raises(Order.PickupProblem):
+        order.refuse_cancel_unless_allowed(next_day)
+
+
+def test_a_drop_off_is_never_a_missed_pickup(quill: Sender, alice: User) -> None:
+    order = factories.order(
+        quill, alice, status="booked", first_mile="drop-off", carrier_pickup_date=dt.date(2026, 1, 1)
+    )
+    assert order.shown_progress(timezone.now()) == ""
+
+
+@pytest.mark.parametrize("status", ["draft", "booking", "rejected", "unconfirmed", "conflict", "cancelled"])
+def test_only_a_booked_order_can_be_cancelled(quill: Sender, alice: User, status: str) -> None:
+    order = factories.order(quill, alice, status=status)
+    with pytest.raises(Order.WrongStatus):
+        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+
+
+def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+    order = booked()
+    carrier.trouble("cancel", "422")
+    cancel(order, alice)
+    assert (order.status, order.cancels.get().state) == ("booked", "refused")
+    assert order.problem["kind"] == "cancel_refused"
+
+
+def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+    order = booked()
+    carrier.trouble("cancel", "commit-close")
+    cancel(order, alice)
+    assert order.status == "cancel_unconfirmed"
+    work(order)
+    assert order.status == "cancelled"
+    assert len(carrier.ledger("cancelled")) == 1
+
+
+def test_where_cancelling_twice_is_not_safe_the_order_is_looked_at(
+    booked: Book, carrier: SandboxCarrier, alice: User, contract: Callable[[str], None]
+) -> None:
+    contract("cancel_repeatable = false")
+    order = booked()
+    carrier.trouble("cancel", "commit-close")
+    cancel(order, alice)
+    assert order.status == "cancel_unconfirmed"
+    work(order)
+    assert order.status == "cancelled"
+    assert sum(r["method"] == "DELETE" for r in carrier.requests()) == 1
+
+
+def test_an_unreachable_carrier_is_tried_again_later(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    carrier.trouble("track", "refuse")
+    cancel(order, alice)
+    assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
+    assert order.due_at > timezone.now()
+    assert work(order).status == "cancelled"
+
+
+def test_an_unclear_cancellation_ends_with_an_operator(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+    order = booked()
+    carrier.trouble("cancel", "500", count=20)
+    cancel(order, alice)
+    for _ in range(10):
+        work(order)
+    assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
+    assert order.cancels.get().state == CancelAttempt.State.UNKNOWN
+
+
+def test_a_scan_after_cancelling_says_that_the_label_was_used(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="cancelled")
+    order.advance("collected", at=order.cancelled_at + dt.timedelta(hours=1))
+    order.refresh_from_db()
+    assert order.used_after_cancel_at is not None
+    assert order.status == "cancelled"

@@ -1,0 +1,155 @@
+"""Polling: the net under the webhook. Polled and pushed scans merge, and the carrier is never asked too fast."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import intake, polling, scans, watching
+from tracking.models import Parcel, WebhookDelivery
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def parcel(carrier: SandboxCarrier) -> Parcel:
+    """A reference the sandbox knows, which somebody here watches."""
+    carrier.foreign("SFOREIGN7")
+    sender = factories.sender(name="Watcher")
+    person = factories.user("w@watch.example")
+    factories.member(sender, person)
+    return watching.watch(sender, "SFOREIGN7", name="", by=person, now=timezone.now()).parcel
+
+
+def poll(parcel: Parcel) -> Parcel:
+    Parcel.objects.filter(pk=parcel.pk).update(poll_due_at=timezone.now())
+    polling.work(parcel.pk)
+    parcel.refresh_from_db()
+    return parcel
+
+
+def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: SandboxCarrier) -> None:
+    carrier.scan("SFOREIGN7", "Pickup", push=False)
+    carrier.scan("SFOREIGN7", "In Transit", push=False)
+    for _ in range(3):
+        poll(parcel)
+    assert parcel.progress == "in_transit"
+    assert parcel.events.filter(event_type__in=["Pickup", "In Transit"]).count() == 2
+
+
+def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarrier) -> None:
+    when = (timezone.now() - dt.timedelta(hours=1)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+    carrier.scan("SFOREIGN7", "Pickup", push=False, scan_time=when, description="Parcel picked up")
+    poll(parcel)
+    pushed = (
+        b'{"carrier_reference": "SFOREIGN7", "event_id": "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21", "event_type": "Pickup",'
+        b' "description": "Parcel picked up", "scan_time": "' + when.encode() + b'"}'
+    )
+    intake.receive(pushed, now=timezone.now())
+    poll(parcel)
+    event = parcel.events.get(event_type="Pickup")
+    assert str(event.event_id) == "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
+    assert event.pushed_at
+    assert event.polled_at
+
+
+def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(parcel: Parcel, carrier: SandboxCarrier) -> None:
+    carrier.scan("SFOREIGN7", "Pickup", push=False)
+    assert parcel.subscription == "wanted" or parcel.subscription == ""
+    poll(parcel)
+    assert parcel.progress == "collected"
+
+
+def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
+    watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
+    parcel = poll(watched.parcel)
+    assert parcel.poll_failures == 1
+    assert parcel.poll_due_at > timezone.now()
+
+
+@pytest.mark.parametrize(
+    ("progress", "hours"),
+    [("", 6), ("pickup_futile", 6), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 0.25)],
+)
+def test_each_stage_is_polled_at_its_own_pace(quill: Sender, alice: User, progress: str, hours: float) -> None:
+    order = factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order, progress=progress)
+    assert polling.interval(parcel, now=timezone.now()) == hours
+
+
+def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    order = factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order, progress="delivered", last_scan_at=now)
+    later = [polling.interval(parcel, now=now + dt.timedelta(hours=h)) for h in (0, 2, 30, 80)]
+    assert later == [1.0, 24.0, 72.0, None]
+
+
+def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="cancelled")
+    parcel = factories.parcel(order)
+    now = timezone.now()
+    assert polling.interval(parcel, now=now + dt.timedelta(days=59)) == 24
+    assert polling.interval(parcel, now=now + dt.timedelta(days=61)) is None
+
+
+def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
+    from shipping_portal.carrier.messages import Tracked
+
+    tracked = Tracked(state="", scans=(), unreadable=(({"event_type": 5}, "event_type is no text"),), pickup_date=None, body=b"")
+    for _ in range(2):
+        polling.take(parcel, tracked, now=timezone.now())
+    assert WebhookDelivery.objects.get().state == "quarantined"
+
+
+def test_calls_take_turns_at_the_carriers_rate(db: None) -> None:
+    account = gateway.account()
+    now = timezone.now()
+    waits = [account.take_turn("poll", now=now, per_second=5) for _ in range(4)]
+    assert [round(wait, 1) for wait in waits] == [0.0, 0.2, 0.4, 0.6]
+    assert account.take_turn("call", now=now, per_second=5) == 0
+
+
+def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order)
+    factories.event(parcel, event_type="Delivered")
+    scans.project(parcel.pk)
+    assert Order.objects.get().progress == "delivered"
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("sabcdef", "SABCDEF"),
+        (" SQ7K2M ", "SQ7K2M"),
+        ("https://track.carrier.example/tracking?ref=SQ7K2M", "SQ7K2M"),
+        ("https://track.carrier.example/SQ7K2M/", "SQ7K2M"),
+    ],
+)
+def test_a_reference_is_found_in_what_was_pasted(text: str, reference: str) -> None:
+    assert watching.reference_in(text) == reference
+
+
+@pytest.mark.parametrize("text", ["", "S123", "X123456", "hello there", "https://track.carrier.example/"])
+def test_text_without_a_reference_is_refused(text: str) -> None:
+    with pytest.raises(watching.NotAReference):
+        watching.reference_in(text)
+
+
+def test_watching_twice_is_one_watch(quill: Sender, alice: User) -> None:
+    first = watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
+    assert watching.watch(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
+
+
+def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:
+    monkeypatch.setattr(watching, "MOST_WATCHES", 1)
+    watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
+    with pytest.raises(watching.TooMany):
+        watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())

@@ -1,0 +1,231 @@
+"""The webhook: who is let in, what is answered, and that sent = stored + quarantined + refused."""
+
+import base64
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
+
+pytestmark = pytest.mark.django_db
+
+URL = "/webhooks/tracking/"
+
+
+def event(**changes: Any) -> dict[str, Any]:
+    return {
+        "carrier_reference": "SQ7K2M",
+        "event_id": str(uuid.uuid4()),
+        "event_type": "Pickup",
+        "scan_time": "2026-11-18T21:21:05Z",
+        "description": "Parcel picked up",
+        "location_data": {"suburb": "Fitzroy", "state": "VIC", "postcode": "3065", "country": "AU"},
+        **changes,
+    }
+
+
+def post(body: Any, *, secret: str | None = None, url: str = URL, **extra: Any) -> Any:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = settings.WEBHOOK_SECRETS[0] if secret is None else secret
+    if given:
+        extra["HTTP_AUTHORIZATION"] = "Basic " + base64.b64encode(given.encode()).decode()
+    return Client(enforce_csrf_checks=True).post(url, raw, content_type="application/json", **extra)
+
+
+def state_of_last() -> str:
+    return WebhookDelivery.objects.latest("pk").state
+
+
+def test_it_stores_a_scan_and_its_raw_bytes() -> None:
+    body = json.dumps(event()).encode()
+    assert post(body).status_code == 200
+    delivery = WebhookDelivery.objects.get()
+    assert bytes(delivery.body) == body
+    assert (delivery.state, delivery.event.event_type) == ("stored", "Pickup")
+
+
+def test_it_takes_the_older_secret_during_a_rotation() -> None:
+    assert post(event(), secret=settings.WEBHOOK_SECRETS[1]).status_code == 200
+
+
+def test_it_takes_the_secret_in_the_path() -> None:
+    token = settings.WEBHOOK_SECRETS[0].partition(":")[2]
+    assert post(event(), secret="", url=f"{URL}{token}/").status_code == 200
+
+
+def test_missing_credentials_are_asked_for() -> None:
+    answer = post(event(), secret="")
+    assert (answer.status_code, answer["WWW-Authenticate"]) == (401, 'Basic realm="webhooks"')
+    assert not WebhookDelivery.objects.exists()
+
+
+@pytest.mark.parametrize("secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"])
+def test_wrong_credentials_find_nothing_and_are_counted(secret: str) -> None:
+    assert post(event(), secret=secret).status_code == 404
+    assert not WebhookDelivery.objects.exists()
+    assert WebhookTally.objects.get().count == 1
+
+
+def test_a_secret_in_the_query_string_is_no_credential() -> None:
+    token = settings.WEBHOOK_SECRETS[0].partition(":")[2]
+    assert post(event(), secret="", url=f"{URL}?token={token}").status_code == 401
+
+
+@pytest.mark.parametrize("method", ["get", "put", "head", "options", "delete", "patch"])
+def test_only_post_is_answered(method: str) -> None:
+    assert getattr(Client(), method)(URL).status_code == 405
+
+
+def test_a_duplicate_is_answered_well_and_stored_once() -> None:
+    same = event()
+    for _ in range(5):
+        assert post(same).status_code == 200
+    assert TrackingEvent.objects.count() == 1
+    assert WebhookDelivery.objects.filter(state="duplicate").count() == 4
+
+
+def test_an_upper_case_event_id_is_the_same_scan() -> None:
+    same = event()
+    post(same)
+    post({**same, "event_id": same["event_id"].upper()})
+    assert TrackingEvent.objects.count() == 1
+
+
+def test_the_same_id_with_other_content_keeps_the_first() -> None:
+    first = event()
+    post(first)
+    assert post({**first, "description": "Something else"}).status_code == 200
+    assert state_of_last() == "differs"
+    assert TrackingEvent.objects.get().description == "Parcel picked up"
+
+
+def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: User) -> None:
+    from tracking import polling
+
+    assert post(event(carrier_reference="SEARLY1")).status_code == 200
+    assert Parcel.objects.get().order is None
+    order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY1")
+    polling.open_parcel(order.pk)
+    order.refresh_from_db()
+    assert order.progress == "collected"
+
+
+def test_an_unknown_word_is_stored_shown_and_asked_about() -> None:
+    post(event(event_type="Teleported"))
+    assert TrackingEvent.objects.get().event_type == "Teleported"
+    assert EventWord.objects.get().word == "teleported"
+    assert Parcel.objects.get().progress == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'"x"',
+        b"123",
+        b"[" * 60_000,
+        b'{"a": ' + b"9" * 5000 + b"}",
+        b'{"event_id": NaN}',
+        '{"x": 1}'.encode("utf-16"),
+        b"\xff\xfe\xfa",
+    ],
+)
+def test_authenticated_nonsense_is_kept_and_set_aside(body: bytes) -> None:
+    assert post(body).status_code == 200
+    delivery = WebhookDelivery.objects.get()
+    assert delivery.state == "quarantined"
+    assert delivery.reason
+    assert bytes(delivery.body) == body
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"carrier_reference": "X123456"},
+        {"carrier_reference": "S12"},
+        {"carrier_reference": "S3NDL\u0415"},
+        {"carrier_reference": None},
+        {"event_id": "not-a-uuid"},
+        {"event_id": "00000000-0000-0000-0000-000000000000"},
+        {"event_id": "{3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21}"},
+        {"event_id": 5},
+        {"scan_time": "2026-11-18T21:21:05"},
+        {"scan_time": "yesterday"},
+        {"scan_time": "9999-12-31T23:59:59-23:59"},
+        {"event_type": "x" * 10_000},
+        {"event_type": 7},
+    ],
+)
+def test_a_scan_with_a_bad_member_is_set_aside_with_its_reason(changes: dict[str, Any]) -> None:
+    assert post(event(**changes)).status_code == 200
+    assert state_of_last() == "quarantined"
+    assert not TrackingEvent.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "location", [None, {}, {"suburb": None, "state": None, "postcode": None, "country": None}, [], {"suburb": ["x"]}]
+)
+def test_a_missing_or_odd_place_is_no_reason_to_lose_a_scan(location: Any) -> None:
+    post(event(location_data=location))
+    assert state_of_last() == "stored"
+
+
+def test_a_scan_from_the_future_is_kept_but_does_not_count() -> None:
+    post(event(scan_time="2999-01-01T00:00:00Z", event_type="Delivered"))
+    assert TrackingEvent.objects.get().set_aside
+    assert Parcel.objects.get().progress == ""
+
+
+def test_a_body_over_64_kib_is_refused_and_counted() -> None:
+    assert post(b" " * (64 * 1024 + 1)).status_code == 413
+    assert not WebhookDelivery.objects.exists()
+    assert WebhookTally.objects.get(reason="larger than 64 KiB").count == 1
+
+
+def test_sent_is_stored_plus_quarantined_plus_refused() -> None:
+    bodies: list[Any] = [event(), event(), b"junk", event(event_id="x"), event(carrier_reference="SNEW001")]
+    for body in bodies:
+        post(body)
+    post(event(), secret="carrier:wrong")
+    post(b" " * 70_000)
+    refused = sum(WebhookTally.objects.values_list("count", flat=True))
+    assert WebhookDelivery.objects.filter(state="stored").count() == 3
+    assert WebhookDelivery.objects.filter(state="quarantined").count() == 2
+    assert len(bodies) + 2 == WebhookDelivery.objects.count() + refused
+
+
+def test_html_in_a_description_stays_text() -> None:
+    post(event(description="<b>hi</b>\r\n\x1b[31m"))
+    assert "<b>hi</b>" in TrackingEvent.objects.get().description
+
+
+def test_a_delivery_that_could_not_be_read_is_still_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracking import intake
+
+    def broken(delivery_id: int) -> None:
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(intake, "read", broken)
+    assert post(event()).status_code == 200
+    assert state_of_last() == "new"
+    monkeypatch.undo()
+    intake.read(WebhookDelivery.objects.get().pk)
+    assert state_of_last() == "stored"
+
+
+def test_reading_a_delivery_again_changes_nothing() -> None:
+    from tracking import intake
+
+    post(event())
+    delivery = WebhookDelivery.objects.get()
+    intake.read(delivery.pk)
+    assert state_of_last() == "stored"
+    assert TrackingEvent.objects.count() == 1
