@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shipping_portal.sandbox.billing import write_report
 from shipping_portal.sandbox.config import ERROR_SHAPES, Config
-from shipping_portal.sandbox.contract import CLOSED_WORDS, Contract, ContractError, load
+from shipping_portal.sandbox.contract import CLOSED_WORDS, Contract, ContractError
 from shipping_portal.sandbox.server import start
 
 
@@ -29,9 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     finished = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: finished.set())
+    is_child = os.getppid() == options.parent
     print(f"sandbox ready {running.url}", flush=True)
     while not finished.wait(1.0):
-        if options.parent and not _is_alive(options.parent):
+        if options.parent and not _is_alive(options.parent, is_ours=is_child):
             break
     running.stop()
     return 0
@@ -70,7 +71,7 @@ def _options() -> argparse.ArgumentParser:
 
 
 def _config(options: argparse.Namespace) -> Config:
-    contract = load(options.contract)
+    contract = Contract.load(options.contract)
     if options.link:
         contract = Contract({**contract, "link": options.link})
     return Config(
@@ -81,7 +82,10 @@ def _config(options: argparse.Namespace) -> Config:
     )  # fmt: skip
 
 
-def _is_alive(pid: int) -> bool:
+def _is_alive(pid: int, *, is_ours: bool) -> bool:
+    """Whether the parent lives; a dead one that nobody has waited for still answers to its number."""
+    if is_ours and os.getppid() != pid:
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

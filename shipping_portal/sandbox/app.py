@@ -8,18 +8,30 @@ from typing import Any
 from shipping_portal.sandbox import mischief, public
 from shipping_portal.sandbox.config import Config
 from shipping_portal.sandbox.control import Control
-from shipping_portal.sandbox.counter import Counter
 from shipping_portal.sandbox.depot import Depot
+from shipping_portal.sandbox.desk import facts_of
 from shipping_portal.sandbox.journeys import Journeys
+from shipping_portal.sandbox.label_desk import LabelDesk
+from shipping_portal.sandbox.order_desk import OrderDesk
 from shipping_portal.sandbox.paths import Operation
+from shipping_portal.sandbox.quote_desk import QuoteDesk
 from shipping_portal.sandbox.requesting import Request, is_authenticated, without_credentials
 from shipping_portal.sandbox.timeline import Timeline
-from shipping_portal.sandbox.trouble import LABEL_VERBS, Fault, Troubles
+from shipping_portal.sandbox.tracking_desk import TrackingDesk
+from shipping_portal.sandbox.trouble import LABEL_VERBS, Troubles
 from shipping_portal.sandbox.webhooks import Courier
-from shipping_portal.sandbox.wire import HangUp, Refused, Reply, not_found, stock_refusal
+from shipping_portal.sandbox.wire import Refused, Reply, not_found, stock_refusal
 
 UNWELCOME_AGENTS = ("python-requests/", "python-urllib", "curl/")
-TROUBLE_IN_COUNTER = ("before-response", "after-cancel", "pending", "replay-other", "return-cancelled")
+# Troubles that happen inside an operation, not to its reply: the desk itself asks for them.
+PLAYED_AT_THE_DESK = (
+    *LABEL_VERBS,
+    "before-response",
+    "after-cancel",
+    "pending",
+    "replay-other",
+    "return-cancelled",
+)
 
 
 class Sandbox:
@@ -32,7 +44,7 @@ class Sandbox:
         self.timeline = Timeline()
         self.courier = Courier(self.depot, self.timeline, self.troubles)
         self.journeys = Journeys(self.depot, self.timeline, self.courier)
-        self.counter = Counter(self.depot, self.journeys, self.troubles)
+        self.works = self._works()
         self.control = Control(self)
         self.operations = _operations(self.contract.operations)
         self._seen: dict[str, list[float]] = defaultdict(list)
@@ -45,9 +57,6 @@ class Sandbox:
             reply = self.answer(request, entry)
         except Refused as refusal:
             reply = refusal.reply(self.contract)
-        except HangUp:
-            entry["status"] = None
-            raise
         entry["status"] = reply.status
         start_response(reply.status_line, reply.all_headers())
         return [] if request.method == "HEAD" else [reply.body]
@@ -66,7 +75,7 @@ class Sandbox:
             return page
         if name != "file":
             self._admit(request, name)
-        facts = self.counter.facts(name, request, places)
+        facts = facts_of(self.depot, name, request, places)
         return self._perform(name, request, places, facts)
 
     def close(self) -> None:
@@ -75,22 +84,33 @@ class Sandbox:
         self.depot.ledger.close()
 
     def _perform(self, name: str, request: Request, places: dict[str, str], facts: dict[str, str]) -> Reply:
-        inside = (*LABEL_VERBS, *TROUBLE_IN_COUNTER) if name != "webhook" else ()
-        fault = self.troubles.pick(name, without=inside, **facts) if name else None
-        work = getattr(self.counter, name, None)
+        work = self.works.get(name)
         if work is None:
             raise not_found()
+        fault = self.troubles.pick(name, without=PLAYED_AT_THE_DESK, **facts)
 
         def proceed() -> Reply:
+            if name != "book":  # a booking pauses by itself, once its key is reserved
+                request.before_commit()
             try:
                 return work(request, **places)
             except Refused as refusal:
                 return refusal.reply(self.contract)
 
-        return self._troubled(fault, request, proceed) if fault else proceed()
+        return mischief.play(fault, request, proceed, self.contract) if fault else proceed()
 
-    def _troubled(self, fault: Fault, request: Request, proceed: Callable[[], Reply]) -> Reply:
-        return mischief.play(fault, request, proceed, self.contract)
+    def _works(self) -> dict[str, Callable[..., Reply]]:
+        """Who does what, by the name of the operation."""
+        quotes = QuoteDesk(self.depot, self.journeys, self.troubles)
+        orders = OrderDesk(self.depot, self.journeys, self.troubles)
+        tracking = TrackingDesk(self.depot, self.journeys, self.troubles)
+        labels = LabelDesk(self.depot, self.journeys, self.troubles)
+        return {
+            "quote": quotes.quote, "quote_contents": quotes.quote_contents, "book": orders.book,
+            "view": orders.view, "cancel": orders.cancel, "track": tracking.track,
+            "subscribe": tracking.subscribe, "unsubscribe": tracking.unsubscribe, "ping": tracking.ping,
+            "label": labels.label, "file": labels.file,
+        }  # fmt: skip
 
     def _route(self, request: Request) -> tuple[str, dict[str, str]]:
         for name, operation in self.operations:
@@ -125,7 +145,7 @@ class Sandbox:
         entry.update(
             at=self.depot.now().timestamp(), method=request.method, path=request.path, operation=name,
             query=request.query, headers=without_credentials(request.headers, self.contract["auth"]),
-            authenticated=is_authenticated(request, self.config), body="",
+            authenticated=is_authenticated(request, self.config), body="", status=None,
         )  # fmt: skip
         self.depot.requests.append(entry)
 
@@ -136,7 +156,7 @@ def make_app(config: Config) -> Sandbox:
 
 
 def _operations(named: dict[str, Operation]) -> list[tuple[str, Operation]]:
-    """The contract's operations and the carrier's own. Those told apart by a query come first, then open paths last."""
+    """The contract's operations and the carrier's own: those told apart by a query first, open paths last."""
     found = dict(named)
     if "subscribe" in found:
         on = found["subscribe"]

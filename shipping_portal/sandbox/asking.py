@@ -68,7 +68,7 @@ class Item:
 
 @dataclass
 class Asked:
-    """A parcel to be quoted or booked. Weight in kilograms, sizes in centimetres, money in the lane's currency."""
+    """A parcel to be quoted or booked. Kilograms, centimetres, the sender's currency."""
 
     sender: Party
     receiver: Party
@@ -102,7 +102,7 @@ def from_query(query: Mapping[str, str], contract: Contract, problems: Problems)
         for side in SIDES
     }
     reader = _Reader(problems, numbers="string", name=lambda key: contract[f"query_{key}"])
-    asked = Asked(**parties)
+    asked = Asked(parties["sender"], parties["receiver"])
     asked.weight = reader.measure("weight", word("weight"), word("weight_units"), KILOGRAMS)
     if any(word(key) for key in SIZES):
         asked.size = reader.size([word(key) for key in SIZES], word("dimension_units"))
@@ -125,7 +125,7 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
     parties = {
         side: Party(**{part: word(f"{side}_{part}") for part in Party.__annotations__}) for side in SIDES
     }
-    asked = Asked(**parties)
+    asked = Asked(parties["sender"], parties["receiver"])
     asked.weight = reader.measure("weight", value("weight"), word("weight_units"), KILOGRAMS)
     sizes = [value(key) for key in SIZES]
     if any(size is not None for size in sizes):

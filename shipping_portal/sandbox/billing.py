@@ -13,8 +13,8 @@ from shipping_portal.sandbox.depot import Depot
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.paths import dig
 
-COLUMNS = ("Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency", "Refund Date",
-           "Warranty Price", "Declared Max Weight", "Declared Max Volume", "Measured Weight",
+COLUMNS = ("Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency",
+           "Refund Date", "Warranty Price", "Declared Max Weight", "Declared Max Volume", "Measured Weight",
            "Measured Volume")  # fmt: skip
 
 # The words of the report for each kind of charge.

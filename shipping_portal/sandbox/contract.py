@@ -7,6 +7,7 @@ from typing import Any
 
 from shipping_portal.sandbox.paths import Operation
 
+SIDES = ("sender", "receiver")
 OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping")
 
 CLOSED_WORDS = {
@@ -26,8 +27,8 @@ SPOKEN = {
     "": "Info", "collected": "Pickup", "dropped_off": "Dropped off", "pickup_futile": "Pickup Attempted",
     "pickup_missed": "Missed Pickup", "in_transit": "In Transit", "out_for_delivery": "Out for Delivery",
     "delivery_attempted": "Delivery Attempted", "held": "Left with Agent", "delivered": "Delivered",
-    "cannot_deliver": "Unable to Deliver", "damaged": "Damaged", "lost": "Lost", "returning": "Return to Sender",
-    "expired": "Expired",
+    "cannot_deliver": "Unable to Deliver", "damaged": "Damaged", "lost": "Lost",
+    "returning": "Return to Sender", "expired": "Expired",
 }  # fmt: skip
 
 # Words heard in this family besides the ones above: an injected scan may use any of them.
@@ -51,18 +52,19 @@ QUERY_PARTY = {
 }  # fmt: skip
 
 DEFAULTS: dict[str, Any] = {
-    "auth": "basic", "version_header": "", "partner_query": "partner_id", "partner_field": "metadata.partner_id",
+    "auth": "basic", "version_header": "", "partner_query": "partner_id",
+    "partner_field": "metadata.partner_id",
     "idempotency_header": "Idempotency-Key", "replays": False, "replay_hours": 48,
     "too_many_requests_is_unprocessed": True, "cancel_repeatable": True,
     "quote": "GET /products", "quote_contents": "POST /products", "book": "POST /orders",
     "view": "GET /orders/{id}", "cancel": "DELETE /orders/{id}", "track": "GET /tracking/{reference}",
     "subscribe": "POST /tracking/{reference}/subscribe", "ping": "GET /ping",
-    **{f"query_{side}_{ours}": f"{side}_{name}" for side in ("sender", "receiver") for ours, name in QUERY_PARTY.items()},
+    **{f"query_{side}_{ours}": f"{side}_{name}" for side in SIDES for ours, name in QUERY_PARTY.items()},
     "query_weight": "weight_value", "query_weight_units": "weight_units", "query_length": "length_value",
     "query_width": "width_value", "query_height": "height_value", "query_dimension_units": "dimension_units",
     "query_packaging": "packaging_type",
     "numbers": "string",
-    **{f"{side}_{ours}": f"{side}.{path}" for side in ("sender", "receiver") for ours, path in PARTY.items()},
+    **{f"{side}_{ours}": f"{side}.{path}" for side in SIDES for ours, path in PARTY.items()},
     "description": "description", "weight": "weight.value", "weight_units": "weight.units",
     "length": "dimensions.length", "width": "dimensions.width", "height": "dimensions.height",
     "dimension_units": "dimensions.units", "product_code": "product_code", "pickup_date": "pickup_date",
@@ -109,6 +111,17 @@ class Contract(Mapping[str, Any]):
             self._points[name] = _checked(name, value)
         self.operations = {name: Operation.parse(self[name]) for name in OPERATIONS if self[name]}
 
+    @classmethod
+    def load(cls, path: Path | str | None) -> "Contract":
+        """Read a contract file; None gives the defaults. Raises ContractError, so nothing starts in doubt."""
+        if path is None:
+            return cls()
+        try:
+            overrides = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ContractError(f"The contract file cannot be read: {error}.") from error
+        return cls(overrides)
+
     def __getitem__(self, name: str) -> Any:
         return self._points[name]
 
@@ -122,7 +135,7 @@ class Contract(Mapping[str, Any]):
         """The event type printed on a scan that means ``progress``."""
         for word, meaning in self["words"].items():
             if meaning == progress:
-                return word.title() if word.islower() else word
+                return str(word).title() if word.islower() else str(word)
         return SPOKEN[progress]
 
     def meaning(self, event_type: str) -> str | None:
@@ -133,19 +146,8 @@ class Contract(Mapping[str, Any]):
 
     @property
     def cancelled_state(self) -> str:
-        word = self["cancelled_word"]
+        word: str = self["cancelled_word"]
         return word.capitalize() if word.islower() else word
-
-
-def load(path: Path | str | None) -> Contract:
-    """Read a contract file; None gives the defaults. Raises ContractError, never starts on a doubtful file."""
-    if path is None:
-        return Contract()
-    try:
-        overrides = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ContractError(f"The contract file cannot be read: {error}.") from error
-    return Contract(overrides)
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -154,9 +156,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "words":
         return _checked_words(value)
     default = DEFAULTS[name]
-    is_number = isinstance(default, int | float) and not isinstance(default, bool)
-    wanted = (int, float) if is_number else type(default)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
+    if _kind(value) != _kind(default):
         raise ContractError(f"{name} must be {_kind(default)}.")
     if name in CLOSED_WORDS and value not in CLOSED_WORDS[name]:
         raise ContractError(f"{name} must be one of {', '.join(CLOSED_WORDS[name])}.")
@@ -191,7 +191,9 @@ def _known_auth(value: str) -> bool:
     )
 
 
-def _kind(default: Any) -> str:
-    if isinstance(default, bool):
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
         return "true or false"
-    return "a text" if isinstance(default, str) else "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a number" if isinstance(value, int | float) else "neither a text nor a number"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shipping_portal.sandbox.billing import KINDS, write_report
 from shipping_portal.sandbox.contract import PROGRESS
-from shipping_portal.sandbox.journeys import JOURNEYS
+from shipping_portal.sandbox.journeys import JOURNEYS, step_after
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.places import LOCALITIES
 from shipping_portal.sandbox.requesting import Request
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Control:
-    """Each public method is one endpoint: its name is the path, its keyword arguments the members of the JSON body."""
+    """Each endpoint is a method: its name is the path, its arguments the members of the JSON body."""
 
     def __init__(self, sandbox: "Sandbox") -> None:
         self.sandbox, self.depot = sandbox, sandbox.depot
@@ -91,7 +91,7 @@ class Control:
             self.depot.default_journey = name
             return
         parcel = self._parcel(reference)
-        self.depot.record("routed", **self.depot.names(parcel), journey=name)
+        self.depot.record("routed", **self.depot.names(parcel), journey=name, step=step_after(parcel, name))
         self.sandbox.journeys.start(parcel)
 
     def prices(self, percent: float) -> None:

@@ -1,4 +1,4 @@
-"""The carrier's books: parcels, idempotency keys, subscriptions and settings, rebuilt from the ledger at start."""
+"""The carrier's books: parcels, idempotency keys and subscriptions, rebuilt from the ledger at start."""
 
 import hashlib
 import secrets
@@ -21,7 +21,7 @@ SEEDED_FOREIGN = ("SFOREIGN1", "SFOREIGN2")
 
 @dataclass
 class Answer:
-    """What was answered to an idempotency key; ``reply`` is None while the request is still being worked on."""
+    """What was answered to an idempotency key; ``reply`` is None while it is being worked on."""
 
     sha256: str
     at: float
@@ -77,7 +77,7 @@ class Depot:
                 return reference
 
     def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> None:
-        """Commit a booking; with ``reply`` in the same line the key's answer survives a crash just after it."""
+        """Commit a booking; ``reply`` shares the line, so the key's answer survives a crash just after."""
         answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
         names = self.names(parcel)
         self.record("booked", key=key, **names, body_sha256=sha256, parcel=parcel.as_line(), answer=answer)
@@ -107,7 +107,7 @@ class Depot:
             return self.parcels[reference]
 
     def reserve(self, key: str, sha256: str) -> Reply | None:
-        """Claim an idempotency key: None when it is new, the stored reply when this very request was answered.
+        """Claim an idempotency key: None when it is new, the stored reply when this request was answered.
 
         Raises Refused 425 while the first request is at work and 422 when the parameters differ.
         """
@@ -174,7 +174,7 @@ class Depot:
 
     def _apply_routed(self, line: dict[str, Any]) -> None:
         parcel = self.parcels[line["reference"]]
-        parcel.journey, parcel.journey_step = line["journey"], 0
+        parcel.journey, parcel.journey_step = line["journey"], line["step"]
 
     def _apply_subscribed(self, line: dict[str, Any]) -> None:
         self.subscribed.add(line["reference"])

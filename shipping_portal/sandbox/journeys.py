@@ -77,8 +77,24 @@ def chosen_journey(customer_reference: str, default: str) -> str:
     return PREFIXES[max(matches, key=len)] if matches else default
 
 
+def step_after(parcel: Parcel, journey: str) -> int:
+    """Where a parcel that has already been scanned joins another journey."""
+    seen = {(scan.progress, scan.description) for scan in parcel.scans}
+    done = [
+        place for place, step in enumerate(JOURNEYS[journey]) if (step.progress, step.description) in seen
+    ]
+    return done[-1] + 1 if done else 0
+
+
+def _goes_on(parcel: Parcel, step: int) -> bool:
+    """A cancelled parcel stays where it is; one whose label is to be used after cancelling waits for that."""
+    if parcel.journey == "used-after-cancel":
+        return step == 0 or parcel.cancelled_at is not None
+    return parcel.cancelled_at is None
+
+
 class Journeys:
-    """Moves parcels along. Speed 0 stands still; a parcel goes on where it stopped when the process restarts."""
+    """Moves parcels along. Speed 0 stands still; after a restart a parcel goes on where it stopped."""
 
     def __init__(self, depot: Depot, timeline: Timeline, courier: Courier) -> None:
         self.depot, self.timeline, self.courier = depot, timeline, courier
@@ -91,20 +107,18 @@ class Journeys:
 
     def start(self, parcel: Parcel) -> None:
         """Plan the parcel's next scan, if it has one and time runs."""
-        speed, steps = self.depot.settings.speed, JOURNEYS[parcel.journey]
-        if speed <= 0 or parcel.journey_step >= len(steps):
+        speed, steps, number = self.depot.settings.speed, JOURNEYS[parcel.journey], parcel.journey_step
+        if speed <= 0 or number >= len(steps):
             return
-        age = self.depot.now().timestamp() - parcel.created_at
-        wait = steps[parcel.journey_step].seconds / speed - age
-        self.timeline.after(max(wait, 0.0), self._take(parcel, parcel.journey, parcel.journey_step))
+        gap = steps[number].seconds - (steps[number - 1].seconds if number else 0)
+        self.timeline.after(gap / speed, self._take(parcel, parcel.journey, number))
 
     def _take(self, parcel: Parcel, journey: str, step: int) -> Callable[[], None]:
         def take() -> None:
-            if (parcel.journey, parcel.journey_step) != (journey, step):
-                return
-            if parcel.cancelled_at is not None and journey != "used-after-cancel":
-                return
-            self._emit(parcel, JOURNEYS[journey][step], step)
+            with self.depot.lock:
+                if (parcel.journey, parcel.journey_step) != (journey, step) or not _goes_on(parcel, step):
+                    return
+                self._emit(parcel, JOURNEYS[journey][step], step)
             self.start(parcel)
 
         return take
@@ -126,7 +140,7 @@ class Journeys:
         step: int | None = None,
         **overrides: Any,
     ) -> Scan:
-        """Commit a scan and tell the listener. ``overrides``: event_type, event_id, scan_time; push=False is silent."""
+        """Commit a scan, tell the listener. ``overrides``: event_type, event_id, scan_time, push, at_once."""
         now = self.depot.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         scan = Scan(
             event_id=overrides.get("event_id") or new_id(),

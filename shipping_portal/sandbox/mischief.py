@@ -1,4 +1,7 @@
-"""Doing the trouble: half replies, hang-ups, wrong bodies. ``proceed`` is the honest operation with its effect."""
+"""Doing the trouble: half replies, hang-ups, wrong bodies.
+
+``proceed`` is the honest operation with its effect.
+"""
 
 import gzip
 import io
@@ -58,7 +61,7 @@ def _status(code: int, fault: Fault, request: Request, proceed: Proceed, contrac
 
 
 def _retry_after(fault: Fault, always: tuple[int, ...], code: int = 0) -> list[tuple[str, str]]:
-    """Retry-After: the argument when there is one, else 1 second where the header is usual; "" leaves it out."""
+    """The argument when there is one, else 1 second where the header is usual; "" leaves it out."""
     if fault.arg is None:
         return [("Retry-After", "1")] if code in always else []
     return [("Retry-After", str(fault.arg))] if fault.arg != "" else []
@@ -96,7 +99,11 @@ def _commit_hang(fault: Fault, request: Request, proceed: Proceed, contract: Con
 
 
 def _sleep_commit(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
-    request.before_commit = lambda: request.stopping.wait(fault.number(3)) and None
+
+    def sleep() -> None:
+        request.stopping.wait(fault.number(3))
+
+    request.before_commit = sleep
     return proceed()
 
 
@@ -133,7 +140,7 @@ def _drip_body(fault: Fault, request: Request, proceed: Proceed, contract: Contr
 
 def _garbage(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
     proceed()
-    _send(request, random.Random(7).randbytes(512))  # noqa: S311 - noise on the line, not a secret
+    _send(request, random.Random(7).randbytes(512))
     raise hang_up(request)
 
 
@@ -169,7 +176,8 @@ def _gzip_bomb(fault: Fault, request: Request, proceed: Proceed, contract: Contr
 
 
 def _fifty_megabytes(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
-    return _edited(proceed(), lambda document: document.update(padding="x" * 50 * 1024 * 1024))
+    reply = proceed()
+    return Reply(reply.status, reply.body + b" " * (50 * 1024 * 1024), reply.content_type, reply.headers)
 
 
 _PLAYS: dict[str, Callable[[Fault, Request, Proceed, Contract], Reply]] = {
@@ -182,9 +190,11 @@ _PLAYS: dict[str, Callable[[Fault, Request, Proceed, Contract], Reply]] = {
 
 
 def _edited(reply: Reply, edit: Callable[[dict[str, Any]], Any]) -> Reply:
-    if reply.status >= 400:
+    if reply.status >= 400 or "json" not in reply.content_type:
         return reply
     document = json.loads(reply.body)
+    if not isinstance(document, dict):
+        return reply
     edit(document)
     return Reply(reply.status, json.dumps(document).encode())
 

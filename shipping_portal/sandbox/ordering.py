@@ -1,4 +1,4 @@
-"""The checks an order must pass (sections 2.1, 3 and 7 of the interface; the family's known rules where it is silent)."""
+"""The checks an order must pass: interface 2.1, 3 and 7, and the family's rules where it is silent."""
 
 import re
 from collections.abc import Collection
@@ -78,7 +78,7 @@ def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
 
 
 def messages_in(shape: str, problems: Problems, contract: Contract) -> Any:
-    """The problems as ``messages``: flat map, nested lists of objects, one bare string, or mixed as this family does."""
+    """The problems as ``messages``: flat map, nested lists, one bare string, or mixed as this family does."""
     if shape == "string":
         return "; ".join(f"{name} {text}" for name, texts in problems.messages.items() for text in texts)
     messages: dict[str, Any] = {}

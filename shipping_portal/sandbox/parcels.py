@@ -68,7 +68,7 @@ class Parcel:
         return next((scan for scan in self.scans if scan.progress in progress), None)
 
     def state(self, *, now: float, cancelled_word: str) -> str:
-        """The carrier's state word: cancelled unless the label was used after all, else by the last telling scan."""
+        """The carrier's word: cancelled, unless the label was used; else by the last telling scan."""
         if self.cancelled_at is not None and not self.is_moving:
             return cancelled_word
         told = [scan.progress for scan in self.scans if scan.progress]

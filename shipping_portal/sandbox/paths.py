@@ -62,7 +62,7 @@ class Operation:
         return cls(method, re.compile(f"^{pattern}$"), tuple(parse_qsl(query or "", keep_blank_values=True)))
 
     def match(self, method: str, path: str, query: Mapping[str, str]) -> dict[str, str] | None:
-        """The values of {id} and {reference} when the request is for this operation, else None."""
+        """{id} as ``order_id`` and {reference} when the request is for this operation, else None."""
         found = self.path.match(path)
         if method != self.method or not found:
             return None
@@ -75,4 +75,4 @@ class Operation:
                 places[place[1]] = query[name]
             elif query[name] != value:
                 return None
-        return places
+        return {"order_id" if name == "id" else name: value for name, value in places.items()}

@@ -1,4 +1,4 @@
-"""Where this carrier goes: country names, the published suburb lists, and time zones of the sender's state."""
+"""Where this carrier goes: country names, the published suburb lists, and the time zones of senders."""
 
 import csv
 from collections.abc import Iterable
@@ -15,8 +15,9 @@ COUNTRIES = {
     "PT": "Portugal", "IT": "Italy", "AT": "Austria", "CH": "Switzerland", "DK": "Denmark", "NO": "Norway",
     "SE": "Sweden", "FI": "Finland", "IS": "Iceland", "PL": "Poland", "CZ": "Czechia", "GR": "Greece",
     "JP": "Japan", "KR": "South Korea", "CN": "China", "HK": "Hong Kong", "TW": "Taiwan", "SG": "Singapore",
-    "MY": "Malaysia", "TH": "Thailand", "VN": "Vietnam", "ID": "Indonesia", "PH": "Philippines", "IN": "India",
-    "AE": "United Arab Emirates", "IL": "Israel", "ZA": "South Africa", "BR": "Brazil", "MX": "Mexico",
+    "MY": "Malaysia", "TH": "Thailand", "VN": "Vietnam", "ID": "Indonesia", "PH": "Philippines",
+    "IN": "India",
+        "AE": "United Arab Emirates", "IL": "Israel", "ZA": "South Africa", "BR": "Brazil", "MX": "Mexico",
     "FJ": "Fiji", "PG": "Papua New Guinea",
 }  # fmt: skip
 _CODES = {name.casefold(): code for code, name in COUNTRIES.items()} | {"united states of america": "US"}

@@ -1,4 +1,4 @@
-"""Pages for people: public tracking without personal data, and the Authorised Tracking Page behind a signed link."""
+"""Pages for people: public tracking, and the Authorised Tracking Page behind a signed link."""
 
 from html import escape
 from urllib.parse import urlencode, urlsplit

@@ -1,4 +1,4 @@
-"""What this carrier sells, on which lane, for how much and by when (sections 1, 2.3, 2.4 of the interface)."""
+"""What this carrier sells, on which lane, for how much and by when (interface 1, 2.3, 2.4)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,8 +10,8 @@ from shipping_portal.sandbox.workdays import add_business_days
 
 CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 EXPORTERS = ("AU", "US")
-MAX_WEIGHT = {"AU": 25, "CA": 30, "US": Decimal("31.75")}
-MAX_EXPORT_WEIGHT = {"AU": 20, "US": Decimal("9.07")}
+MAX_WEIGHT = {"AU": Decimal(25), "CA": Decimal(30), "US": Decimal("31.75")}
+MAX_EXPORT_WEIGHT = {"AU": Decimal(20), "US": Decimal("9.07")}
 INCLUDED_COVER, COVER_STEP, COVER_STEP_PRICE, MAX_COVER = 100, 100, Decimal("1.95"), 1500
 CUBIC_WEIGHT = Decimal("0.00025")  # kilograms per cubic centimetre
 SERVICE_CHARGE = {"AU": Decimal("0.20"), "CA": Decimal("0.30"), "US": Decimal("0.25")}
@@ -120,7 +120,7 @@ def products_for(asked: Asked) -> tuple[Product, ...]:
 def max_weight(asked: Asked) -> Decimal:
     """Kilograms this carrier takes on the lane; 0 where it does not go."""
     table = MAX_EXPORT_WEIGHT if asked.is_international else MAX_WEIGHT
-    return Decimal(table.get(asked.sender.country, 0))
+    return table.get(asked.sender.country, Decimal())
 
 
 def quotes_for(asked: Asked, *, now: datetime, raised: Decimal, withdrawn: set[str]) -> list[Quote]:
@@ -155,7 +155,7 @@ def quote_for(
 
 
 def first_send_date(asked: Asked, product: Product, now: datetime) -> date:
-    """The day a blank pickup date means: the next business day, in the sender's zone; today for a drop-off."""
+    """What a blank pickup date means: the next business day in the sender's zone; today for a drop-off."""
     today = now.astimezone(zone_of(asked.sender.country, asked.sender.state, asked.sender.postcode)).date()
     return add_business_days(today, 1, asked.sender.country) if product.is_pickup else today
 

@@ -16,7 +16,8 @@ def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
     """A quote as plain JSON with decimals as text, the form the ledger keeps."""
     product = quote.product
     return {
-        "code": product.code, "name": product.name, "service": product.service, "first_mile": product.first_mile,
+        "code": product.code, "name": product.name, "service": product.service,
+        "first_mile": product.first_mile, "volume": str(_cubic_metres(asked)),
         "currency": quote.currency, "gross": str(quote.gross), "net": str(quote.net), "tax": str(quote.tax),
         "breakdown": {name: str(amount) for name, amount in quote.breakdown.items()},
         "taxes": {name: [str(amount), str(rate)] for name, (amount, rate) in quote.taxes.items()},
@@ -56,6 +57,7 @@ def order_document(parcel: Parcel, contract: Contract, *, base_url: str, now: da
         "order_url": f"{base_url}/orders/{parcel.order_id}",
         "hide_pickup_address": bool(body.get("hide_pickup_address", False)),
         "label_provider": "customer",
+        "volume": {"units": "m3", "value": facts["volume"]},
         "route": {"type": facts["route"], "description": facts["route_description"]},
     }
     if isinstance(body.get("metadata"), dict):
@@ -93,19 +95,13 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
 def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with_ids: bool) -> dict[str, Any]:
     """The tracking reply; scans oldest first, without id and reference unless ``with_ids``."""
     state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
-    last = parcel.scans[-1] if parcel.scans else None
-    changed = (
-        last.scan_time.replace("T", " ").replace("Z", " UTC") if last else _spaced(parcel.created_at)[:10]
-    )
     document: dict[str, Any] = {
-        "status": {
-            "description": last.description if last else "Pickup scheduled",
-            "last_changed_at": changed,
-        },
+        "status": status_document(parcel),
         "origin": {"country": parcel.origin},
         "destination": {"country": parcel.destination},
     }
     _plant_schedule(document, parcel, contract)
+    uproot(document, contract["cancellable"])
     plant(document, contract["state"], state)
     events = [event_document(parcel, scan, contract) for scan in parcel.scans]
     if not with_ids:
@@ -114,6 +110,20 @@ def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with
             uproot(event, contract["event_id"])
     plant(document, contract["events"], events)
     return document
+
+
+def status_document(parcel: Parcel) -> dict[str, str]:
+    """Where the parcel stands, for people; times in the mixed forms this family writes."""
+    if parcel.cancelled_at is not None and not parcel.is_moving:
+        return {"description": "Cancelled", "last_changed_at": _spaced(parcel.cancelled_at)}
+    if not parcel.scans:
+        waiting = "Pickup scheduled" if parcel.is_pickup else "Waiting for drop off"
+        return {"description": waiting, "last_changed_at": _spaced(parcel.created_at)[:10]}
+    last = parcel.scans[-1]
+    return {
+        "description": last.description,
+        "last_changed_at": last.scan_time.replace("T", " ").replace("Z", " UTC"),
+    }
 
 
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
@@ -238,6 +248,11 @@ def _plant_money(document: dict[str, Any], path: str, amount: Any, currency: str
     holder, _, last = path.rpartition(".")
     if last == "amount" and holder:
         plant(document, f"{holder}.currency", currency)
+
+
+def _cubic_metres(asked: Asked) -> Decimal:
+    length, width, height = asked.size or (Decimal(), Decimal(), Decimal())
+    return (length * width * height / 1_000_000).quantize(Decimal("0.001"))
 
 
 def _with_milliseconds(seconds: float) -> str:

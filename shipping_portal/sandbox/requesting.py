@@ -20,18 +20,18 @@ LARGEST_BODY = 4 * 1024 * 1024
 
 @dataclass
 class Request:
-    """``base_url`` is the address the client used, without a trailing slash. The body is read when first needed."""
+    """One request; its body is read when first needed."""
 
     environ: dict[str, Any]
     before_commit: Callable[[], None] = field(default=lambda: None)
 
     @property
     def method(self) -> str:
-        return self.environ["REQUEST_METHOD"]
+        return str(self.environ["REQUEST_METHOD"])
 
     @property
     def path(self) -> str:
-        return self.environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
+        return str(self.environ.get("PATH_INFO", "")).encode("latin-1").decode("utf-8", "replace")
 
     @cached_property
     def query(self) -> dict[str, str]:
@@ -50,7 +50,7 @@ class Request:
         length = self.environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > LARGEST_BODY:
             raise Refused(413, "payload_too_large", "The request is too large.")
-        return self.environ["wsgi.input"].read(int(length))
+        return bytes(self.environ["wsgi.input"].read(int(length)))
 
     @property
     def base_url(self) -> str:
@@ -65,7 +65,8 @@ class Request:
         """The client's socket, for troubles that no HTTP library would allow."""
         if "sandbox.socket" not in self.environ:
             raise HangUp
-        return self.environ["sandbox.socket"]
+        client: socket.socket = self.environ["sandbox.socket"]
+        return client
 
     @property
     def stopping(self) -> threading.Event:

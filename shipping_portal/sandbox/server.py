@@ -1,4 +1,4 @@
-"""The carrier's own HTTP server: a thread per request, one request per connection, the socket within reach."""
+"""The carrier's own HTTP server: a thread and a connection per request, the socket within reach."""
 
 import socket
 import socketserver
@@ -6,8 +6,9 @@ import struct
 import sys
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO, cast
 from wsgiref.handlers import SimpleHandler
+from wsgiref.headers import Headers
 from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
 
 from shipping_portal.sandbox.app import Sandbox, make_app
@@ -17,6 +18,8 @@ from shipping_portal.sandbox.wire import HangUp
 
 class _Handler(ServerHandler):
     http_version = "1.1"
+    environ: dict[str, Any]
+    headers: Headers
 
     def run(self, application: Any) -> None:
         """As the standard library's, but a HangUp ends the connection without another byte."""
@@ -28,7 +31,7 @@ class _Handler(ServerHandler):
             self.close()
         except (ConnectionError, TimeoutError):
             return
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever broke, the client is owed a 500
             self.handle_error()
 
     def close(self) -> None:
@@ -51,14 +54,20 @@ class _RequestHandler(WSGIRequestHandler):
         }
 
     def handle(self) -> None:
+        """One request, then the end of the connection."""
         self.raw_requestline = self.rfile.readline(65537)
         if len(self.raw_requestline) > 65536 or not self.parse_request():
             return
-        handler = _Handler(self.rfile, self.wfile, self.get_stderr(), self.get_environ(), multithread=True)
-        handler.request_handler = self  # type: ignore[attr-defined]
+        handler = _Handler(
+            cast(BinaryIO, self.rfile),
+            cast(BinaryIO, self.wfile),
+            self.get_stderr(),
+            self.get_environ(),
+            multithread=True,
+        )
         handler.run(self.server.get_app())
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named by the base class
         """Nothing: the request log is kept by the app, without credentials."""
 
 
@@ -71,18 +80,19 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
 
     def __init__(self, app: Sandbox, host: str, port: int) -> None:
         self.stopping = threading.Event()
+        self.sandbox = app
         super().__init__((host, port), _RequestHandler)
         self.set_app(app)
 
     def server_bind(self) -> None:
         """Bind without looking the host's name up."""
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
         self.setup_environ()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """The trouble "connection: refuse" drops a connection before a byte of it is read."""
-        return self.get_app().troubles.pick("connection", only=("refuse",)) is None
+        return self.sandbox.troubles.pick("connection", only=("refuse",)) is None
 
     def shutdown_request(self, request: Any) -> None:
         """Close; where a reset was asked for, without the polite end that would come first."""

@@ -11,8 +11,8 @@ SOCKET_VERBS = ("refuse", "accept-close", "commit-close", "commit-rst", "commit-
                 "partial-headers", "truncate", "drip-head", "drip-body", "garbage", "slow")  # fmt: skip
 REPLY_VERBS = ("html200", "empty201", "no-ref", "bad-ref", "replay-other", "return-cancelled", "pending",
                "gzip-bomb", "50MB")  # fmt: skip
-STATUS_VERBS = ("202", "204", "301", "302", "307", "308", "400", "401", "402", "403", "404", "408", "409", "412",
-                "413", "422", "425", "429", "500", "502", "503", "504")  # fmt: skip
+STATUS_VERBS = ("202", "204", "301", "302", "307", "308", "400", "401", "402", "403", "404", "408", "409",
+                "412", "413", "422", "425", "429", "500", "502", "503", "504")  # fmt: skip
 LABEL_VERBS = ("html", "truncated", "changed", "redirect-elsewhere")
 WEBHOOK_VERBS = (
     "dup",
@@ -26,8 +26,8 @@ WEBHOOK_VERBS = (
     "old-secret",
 )
 HTTP_VERBS = (*SOCKET_VERBS, *REPLY_VERBS, *STATUS_VERBS)
-OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping", "label", "file",
-              "webhook", "connection", "any")  # fmt: skip
+OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping", "label",
+              "file", "webhook", "connection", "any")  # fmt: skip
 
 # The same trouble under the operation during which it really happens.
 _HAPPENS_IN = {
@@ -54,7 +54,7 @@ class Fault:
 
 @dataclass
 class Rule:
-    """``count`` more times, or with ``probability`` for ever; ``match`` is part of an order key, reference or name."""
+    """Strikes ``count`` more times, or for ever with ``probability``; ``match`` is part of a key or name."""
 
     operation: str
     verb: str
@@ -78,10 +78,16 @@ class Troubles:
 
     def add(self, rule: Rule) -> None:
         """Put a rule in force. Raises ValueError for a verb or operation nobody knows."""
-        verbs = {"webhook": WEBHOOK_VERBS, "label": (*HTTP_VERBS, *LABEL_VERBS), "connection": ("refuse",)}
+        with_labels = (*HTTP_VERBS, *LABEL_VERBS)
+        verbs = {
+            "webhook": WEBHOOK_VERBS,
+            "connection": ("refuse",),
+            "label": with_labels,
+            "file": with_labels,
+        }
         if rule.operation not in OPERATIONS:
             raise ValueError(f"{rule.operation} is not an operation; known are {', '.join(OPERATIONS)}.")
-        if rule.verb not in verbs.get(rule.operation, (*HTTP_VERBS, *LABEL_VERBS)):
+        if rule.verb not in verbs.get(rule.operation, HTTP_VERBS):
             raise ValueError(f"{rule.verb} is not a trouble of {rule.operation}.")
         rule.operation = _HAPPENS_IN.get((rule.operation, rule.verb), rule.operation)
         with self._lock:
@@ -98,7 +104,8 @@ class Troubles:
         with self._lock:
             for rule in self._rules:
                 wanted = rule.verb in only if only else rule.verb not in without
-                if not wanted or rule.operation not in (operation, "any") or not _matches(rule, facts):
+                meant = rule.operation == operation or (rule.operation == "any" and operation != "connection")
+                if not wanted or not meant or not _matches(rule, facts):
                     continue
                 if self._strikes(rule, operation, facts):
                     return Fault(rule.verb, rule.arg, rule.commit)
@@ -109,7 +116,7 @@ class Troubles:
             name = facts.get("order_key") or facts.get("reference") or ""
             self._asked[operation, rule.verb, name] += 1
             ordinal = self._asked[operation, rule.verb, name]
-            draw = random.Random(f"{self.seed}:{operation}:{rule.verb}:{name}:{ordinal}").random()  # noqa: S311
+            draw = random.Random(f"{self.seed}:{operation}:{rule.verb}:{name}:{ordinal}").random()
             return draw < rule.probability
         if rule.count <= 0:
             return False

@@ -1,6 +1,8 @@
 """Telling the listener about scans: one POST per event, up to three retries (section 6 of the interface)."""
 
 import base64
+import copy
+import functools
 import http.client
 import json
 import ssl
@@ -10,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from shipping_portal.sandbox.depot import Depot, new_id
 from shipping_portal.sandbox.parcels import Parcel, Scan
+from shipping_portal.sandbox.paths import dig, plant
 from shipping_portal.sandbox.replies import event_document
 from shipping_portal.sandbox.timeline import Timeline
 from shipping_portal.sandbox.trouble import Fault, Troubles
@@ -55,11 +58,15 @@ class Courier:
                 (0, event | (fault.arg if isinstance(fault.arg, dict) else {"description": "x" * 4000}), url)
             ]
         if fault and verb == "storm":
-            id_path = self.depot.contract["event_id"]
-            return [(0, {**event, id_path: new_id()}, url) for _ in range(int(fault.number(20)))]
+            return [(0, self._with_new_id(event), url) for _ in range(int(fault.number(20)))]
         if verb == "old-secret":
             return [(0, event, self.depot.previous_listener)]
         return [(0, event, url)]
+
+    def _with_new_id(self, event: dict[str, Any]) -> dict[str, Any]:
+        other = copy.deepcopy(event)
+        plant(other, self.depot.contract["event_id"], new_id())
+        return other
 
     def _let_go(self) -> None:
         held, self._held = self._held, []
@@ -68,18 +75,18 @@ class Courier:
 
     def _sender(self, url: str, reference: str, payload: dict[str, Any]) -> Callable[[], None]:
         body = json.dumps(payload, ensure_ascii=False).encode()
-        return lambda: self._try(url, reference, payload, body, attempt=1)
+        return functools.partial(self._try, url, reference, payload, body, attempt=1)
 
-    def _try(self, url: str, reference: str, payload: dict[str, Any], body: bytes, *, attempt: int) -> None:
+    def _try(self, url: str, reference: str, payload: dict[str, Any], body: bytes, attempt: int) -> None:
         status, error = post(url, body, timeout=self.depot.settings.webhook_timeout_seconds)
         facts = {
-            "event_id": payload.get(self.depot.contract["event_id"]), "reference": reference, "attempt": attempt,
-            "status": status, "error": error,
+            "event_id": dig(payload, self.depot.contract["event_id"]), "reference": reference,
+            "attempt": attempt, "status": status, "error": error,
         }  # fmt: skip
         self.depot.deliveries.append({**facts, "at": self.depot.now().timestamp(), "body": payload})
         self.depot.record("delivery", **facts)
         if (status is None or not 200 <= status < 300) and attempt <= RETRIES:
-            again = lambda: self._try(url, reference, payload, body, attempt=attempt + 1)  # noqa: E731
+            again = functools.partial(self._try, url, reference, payload, body, attempt=attempt + 1)
             self.timeline.after(self._pause(attempt), again)
 
     def _pause(self, attempt: int) -> float:
@@ -88,7 +95,7 @@ class Courier:
 
 
 def post(url: str, body: bytes, *, timeout: float) -> tuple[int | None, str]:
-    """POST JSON to the listener; the credentials inside its URL go into a Basic header. Redirects are not followed."""
+    """POST JSON once; credentials inside the URL go into a Basic header, redirects are not followed."""
     parts = urlsplit(url)
     headers = {"Content-Type": "application/json", "User-Agent": "SandboxCarrier/1.0 (webhooks)"}
     if parts.username is not None:

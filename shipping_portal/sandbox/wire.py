@@ -9,7 +9,7 @@ from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.paths import plant
 
 
-class HangUp(Exception):  # noqa: N818 - it is an order to the server, not an error
+class HangUp(Exception):  # noqa: N818 - an order to the server, not an error
     """The socket has been dealt with by hand: the server must send nothing more."""
 
 
@@ -32,7 +32,8 @@ class Reply:
     def all_headers(self) -> list[tuple[str, str]]:
         """Content type, length and the rest."""
         kind = [("Content-Type", self.content_type)] if self.content_type else []
-        return [*kind, ("Content-Length", str(len(self.body))), *self.headers]
+        length = [] if self.status == 204 else [("Content-Length", str(len(self.body)))]
+        return [*kind, *length, *self.headers]
 
 
 def json_reply(status: int, document: Any) -> Reply:
@@ -55,6 +56,16 @@ class Refused(Exception):  # noqa: N818 - a refusal is a normal answer of a carr
         if self.messages is not None:
             plant(document, contract["error_messages"], self.messages)
         return json_reply(self.status, document)
+
+
+class NotJson(Refused):
+    """400: the body cannot be read at all, which this family answers with an empty page."""
+
+    def __init__(self) -> None:
+        super().__init__(400, "", "")
+
+    def reply(self, contract: Contract) -> Reply:
+        return Reply(400, b"", "text/html; charset=utf-8")
 
 
 def not_found() -> Refused:

@@ -1,0 +1,58 @@
+"""Handing out labels: a link that needs credentials, leading to a file that needs none for a minute."""
+
+from shipping_portal.sandbox import replies, signing
+from shipping_portal.sandbox.desk import Desk, facts_of
+from shipping_portal.sandbox.labels import label_file
+from shipping_portal.sandbox.parcels import Parcel
+from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.wire import Refused, Reply, not_found
+
+
+class LabelDesk(Desk):
+    """The only place a label leaves the carrier."""
+
+    def label(self, request: Request, order_id: str, reference: str) -> Reply:
+        """A label link: HEAD leads to a file link that lives a minute, GET gives the file itself."""
+        parcel, size = self._label(order_id, reference)
+        facts = facts_of(self.depot, "label", request, {"order_id": order_id})
+        astray = self.troubles.pick("label", only=("redirect-elsewhere",), **facts)
+        if astray:
+            elsewhere = astray.arg or "http://169.254.169.254/latest/meta-data/"
+            return Reply(302, headers=[("Location", str(elsewhere))], content_type="")
+        if request.method == "GET":
+            return self._file(parcel, size)
+        if self.contract["label_fetch"] == "get":
+            return Reply(405, headers=[("Allow", "GET")], content_type="")
+        expires = self.depot.now().timestamp() + self.depot.settings.file_link_seconds
+        token = signing.mint({"sub": f"{order_id}/{size}", "exp": expires}, self.depot.file_secret)
+        host = self.depot.settings.files_host or request.base_url
+        location = f"{host.rstrip('/')}/files/{order_id}/{size}.pdf?token={token}"
+        return Reply(302, headers=[("Location", location)], content_type="")
+
+    def file(self, request: Request, order_id: str, reference: str) -> Reply:
+        """The file behind a signed link: no credentials, one minute."""
+        parcel, size = self._label(order_id, reference)
+        token, now = request.query.get("token", ""), self.depot.now().timestamp()
+        claims = signing.read(token, self.depot.file_secret, now=now)
+        if not claims or claims.get("sub") != f"{order_id}/{size}":
+            raise Refused(403, "forbidden", "This link has expired.")
+        return self._file(parcel, size)
+
+    def _file(self, parcel: Parcel, size: str) -> Reply:
+        content = label_file(parcel, size, self.contract, self.depot.config.state / "labels")
+        facts = {"order_key": parcel.order_key, "reference": parcel.reference}
+        fault = self.troubles.pick("file", only=("html", "truncated", "changed"), **facts)
+        if fault and fault.verb == "html":
+            return Reply(200, b"<html><body>Please sign in</body></html>", "text/html")
+        if fault:
+            content = (
+                content[: len(content) // 2] if fault.verb == "truncated" else content + b"% another copy\n"
+            )
+        return Reply(200, content, "application/pdf")
+
+    def _label(self, order_id: str, name: str) -> tuple[Parcel, str]:
+        parcel, size = self.order(order_id), name.removesuffix(".pdf")
+        is_ready = self.depot.now().timestamp() >= parcel.labels_due_at
+        if not name.endswith(".pdf") or size not in replies.label_sizes(parcel) or not is_ready:
+            raise not_found()
+        return parcel, size

@@ -1,0 +1,48 @@
+"""Tracking by reference, subscriptions to foreign references, and the ping."""
+
+from shipping_portal.sandbox import replies
+from shipping_portal.sandbox.asking import Problems
+from shipping_portal.sandbox.desk import Desk
+from shipping_portal.sandbox.parcels import Parcel
+from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found, unprocessable
+
+
+class TrackingDesk(Desk):
+    """Tells what happened to a parcel."""
+
+    def track(self, request: Request, reference: str) -> Reply:
+        """GET /tracking."""
+        parcel = self.tracked(reference)
+        problems = Problems()
+        self.check_partner(request.query.get(self.contract["partner_query"], ""), problems)
+        if problems:
+            raise unprocessable(problems.messages)
+        if self.depot.settings.before_first_scan_not_found and not parcel.scans:
+            raise not_found()
+        return self._tracking_reply(parcel)
+
+    def subscribe(self, request: Request, reference: str) -> Reply:
+        """Follow a reference this account did not create."""
+        parcel = self.tracked(reference)
+        if not self.depot.listener:
+            raise Refused(422, "unprocessable_entity", "No callback URL is configured for this account.")
+        if parcel.reference not in self.depot.subscribed:
+            self.depot.record("subscribed", **self.depot.names(parcel))
+        return self._tracking_reply(parcel)
+
+    def unsubscribe(self, request: Request, reference: str) -> Reply:
+        """Stop following a reference."""
+        self.depot.record("unsubscribed", **self.depot.names(self.tracked(reference)))
+        return Reply(204, content_type="")
+
+    def ping(self, request: Request) -> Reply:
+        return json_reply(200, {"ping": "pong", "timestamp": self.depot.now().isoformat(timespec="seconds")})
+
+    def _tracking_reply(self, parcel: Parcel) -> Reply:
+        with self.depot.lock:
+            with_ids = self.depot.settings.polled_ids
+            document = replies.tracking_document(
+                parcel, self.contract, now=self.depot.now(), with_ids=with_ids
+            )
+        return json_reply(200, document)
