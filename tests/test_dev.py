@@ -1,0 +1,212 @@
+"""./dev itself: what its locks hold, and that nothing it starts outlives it."""
+
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = [ROOT / "requirements" / name for name in ("run.txt", "dev.txt")]
+SUPERVISOR = """
+import importlib.util, sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+spec = importlib.util.spec_from_loader("dev", SourceFileLoader("dev", sys.argv[1]))
+dev = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(dev)
+with dev.Crew(Path(sys.argv[2])) as crew:
+    crew.tell_guard(sys.argv[2] + "/rubbish")
+    for name, script in zip(("first", "second"), sys.argv[3:]):
+        crew.start(name, ["sh", "-c", script])
+    print(*[process.pid for process in crew.members.values()], flush=True)
+    crew.wait_for("first", lambda: False)
+"""
+FAMILY = "sleep 61 & exec sleep 62"  # the supervisor's child and a grandchild
+STUBBORN = "trap '' TERM; while :; do sleep 0.2; done"
+SHORT_LIVED = "sleep 0.5; echo out of paper"
+
+
+@pytest.fixture(scope="module")
+def dev() -> ModuleType:
+    loader = SourceFileLoader("dev", str(ROOT / "dev"))
+    spec = importlib.util.spec_from_loader("dev", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def locked(lock: Path) -> dict[str, Requirement]:
+    """Every package of a lock by name."""
+    lines = re.findall(r"^(\S+==[^\\\n]+)", lock.read_text(), re.M)
+    return {requirement.name: requirement for requirement in map(Requirement, lines)}
+
+
+# -- The locks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_names_packages_and_hashes_and_no_place(lock: Path) -> None:
+    line = re.compile(r"[a-z0-9.-]+==[\w.+!]+( ; [^\\/:]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
+    assert [text for text in lock.read_text().splitlines() if not line.fullmatch(text)] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_serves_the_oldest_python_and_its_newer_ones(lock: Path) -> None:
+    marker = locked(lock)["async-timeout"].marker
+    assert marker
+    assert marker.evaluate({"python_full_version": "3.11.2"})
+    assert not marker.evaluate({"python_full_version": "3.13.0"})
+
+
+def test_the_locks_fulfil_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = project["dependency-groups"]
+    production = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["postgres"],
+    ]
+    everything = [*production, *groups["run"], *groups["test"], *groups["lint"]]
+    for lock, wanted in zip(LOCKS, ([*production, *groups["run"]], everything), strict=True):
+        for requirement in map(Requirement, wanted):
+            [pin] = locked(lock)[requirement.name].specifier
+            assert requirement.specifier.contains(pin.version), f"{lock.name}: {requirement}, not {pin}"
+
+
+def test_whoever_has_the_developers_lock_has_the_runtime_too() -> None:
+    run, everything = map(locked, LOCKS)
+    assert run.items() <= everything.items()
+
+
+# -- Nothing outlives the supervisor --------------------------------------------------------------
+
+Supervised = tuple["subprocess.Popen[str]", list[int]]
+
+
+@pytest.fixture
+def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
+    """`supervise(FAMILY)` starts a supervisor with such a child: its process, and its children's groups."""
+    started: list[subprocess.Popen[str]] = []
+    groups: list[int] = []
+
+    def start(*scripts: str) -> Supervised:
+        (tmp_path / "rubbish").mkdir()
+        argv = [sys.executable, "-c", SUPERVISOR, str(ROOT / "dev"), str(tmp_path), *scripts]
+        started.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        assert started[0].stdout
+        groups.extend(map(int, started[0].stdout.readline().split()))
+        assert len(groups) == len(scripts)
+        return started[0], groups
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+    for group in filter(is_there, groups):
+        os.killpg(group, signal.SIGKILL)
+
+
+def is_there(group: int) -> bool:
+    """Whether a process group has a member that is more than a zombie."""
+    table = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [row.split() for row in table.splitlines()]
+    return any(int(pgid) == group and not state.startswith("Z") for pgid, state in rows)
+
+
+def becomes_true(question: Callable[[], bool], *, seconds: float = 10.0) -> bool:
+    give_up_at = time.monotonic() + seconds
+    while not question() and time.monotonic() < give_up_at:
+        time.sleep(0.05)
+    return question()
+
+
+def test_kill_9_of_the_supervisor_ends_children_grandchildren_and_the_stubborn(
+    supervise: Callable[..., Supervised], tmp_path: Path
+) -> None:
+    supervisor, groups = supervise(FAMILY, STUBBORN)
+    assert all(map(is_there, groups))
+    supervisor.kill()
+    assert becomes_true(lambda: not any(map(is_there, groups)))
+    assert becomes_true(lambda: not (tmp_path / "rubbish").exists())
+
+
+@pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda name: name.name)
+def test_a_signal_to_the_supervisor_ends_all_before_it_ends_itself(
+    supervise: Callable[..., Supervised], tmp_path: Path, name: signal.Signals
+) -> None:
+    supervisor, groups = supervise(FAMILY)
+    supervisor.send_signal(name)
+    supervisor.wait(10)
+    assert not any(map(is_there, groups))
+    assert not (tmp_path / "rubbish").exists()
+
+
+def test_a_child_that_stops_stops_the_rest_and_its_last_words_are_shown(
+    supervise: Callable[..., Supervised],
+) -> None:
+    supervisor, groups = supervise(FAMILY, SHORT_LIVED)
+    _, said = supervisor.communicate(timeout=10)
+    assert supervisor.returncode == 1
+    assert "out of paper\n\nThe process called second has stopped." in said
+    assert not any(map(is_there, groups))
+
+
+# -- Small things ---------------------------------------------------------------------------------
+
+
+def test_an_older_python_gets_a_sentence(dev: ModuleType) -> None:
+    source = (ROOT / "dev").read_text()
+    pretend = source.replace("sys.version_info < (3, 11)", "sys.version_info < (9, 9)")
+    answer = subprocess.run([sys.executable, "-c", pretend], capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("Shipping Portal needs Python 3.11 or newer; this is Python 3.")
+
+
+def test_a_demo_keeps_its_secrets_and_renews_its_addresses(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dev, "STATE", tmp_path)
+    for name in [name for name in os.environ if name.startswith(("CARRIER_", "WEBHOOK_"))]:
+        monkeypatch.delenv(name)
+    first = dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")
+    second = dev.settle_demo(web=8001, carrier=8100, redis_url="redis://two")
+    assert {name for name in first if first[name] != second[name]} == {"SITE_URL", "REDIS_URL"}
+    assert (tmp_path / "demo.env").stat().st_mode & 0o777 == 0o600
+
+
+def test_another_carrier_may_be_given_and_is_not_written_down(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dev, "STATE", tmp_path)
+    monkeypatch.setenv("CARRIER_KEY", "canary-of-another-carrier")
+    monkeypatch.setenv("DATABASE_URL", "postgres://production")
+    demo = dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")
+    assert demo["CARRIER_KEY"] == "canary-of-another-carrier"
+    assert demo["DATABASE_URL"].startswith("sqlite:")  # a stray DATABASE_URL never becomes the demo's
+    assert "canary" not in (tmp_path / "demo.env").read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "chosen", "said"),
+    [
+        (0, False, "passed"),
+        (1, False, "FAILED (exit 1)"),
+        (5, False, "FAILED: no test ran"),
+        (5, True, "none selected"),
+    ],
+)
+def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(
+    dev: ModuleType, code: int, chosen: bool, said: str
+) -> None:
+    assert dev.outcome(code, chosen=chosen) == said
