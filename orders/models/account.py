@@ -2,12 +2,13 @@
 
 import datetime as dt
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
 BREAK_AFTER_FAILURES = 5
-BREAK_SECONDS = 30
-PROBE_SECONDS = 300
+BREAK_SECONDS = 30 * settings.TIME_SCALE
+PROBE_SECONDS = 300 * settings.TIME_SCALE
 
 
 class CarrierAccount(models.Model):

@@ -1,0 +1,90 @@
+"""A portal made of real processes on its own database: a Celery worker and a sweeper, startable and killable."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+ROOT = Path(__file__).resolve().parents[2]
+TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
+
+
+class Portal:
+    """`with Portal(folder, carrier_url) as portal:` has migrated, and runs a worker and a sweeper until the end."""
+
+    def __init__(self, folder: Path, carrier_url: str, *, contract: str = "", database: str = "") -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        contract_file = folder / "contract.toml"
+        contract_file.write_text(contract)
+        self.folder = folder
+        self.env = os.environ | {
+            "DATABASE_URL": database or f"sqlite:///{folder / 'portal.sqlite3'}",
+            "REDIS_URL": os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:9/0"),
+            "CARRIER_BASE_URL": carrier_url,
+            "CARRIER_CONTRACT": str(contract_file),
+            "TIME_SCALE": TIME_SCALE,
+            "SWEEP_SECONDS": "0.3",
+        }
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        self.run("manage.py", "migrate", "-v0")
+        self.start_worker()
+        self.start("sweep", "manage.py", "sweep")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in list(self.running):
+            self.kill(name)
+
+    def start_worker(self) -> None:
+        command = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads", "--concurrency", "4"]
+        self.start("worker", *command, "--without-gossip", "--without-mingle", "-l", "warning")
+
+    def start(self, name: str, *arguments: str) -> None:
+        log = (self.folder / f"{name}.log").open("ab")
+        self.running[name] = subprocess.Popen(
+            [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
+        )
+
+    def kill(self, name: str) -> None:
+        """kill -9, with no time to say goodbye."""
+        process = self.running.pop(name)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def run(self, *arguments: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, check=False, timeout=120
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode()[-2000:])
+        return json.loads(done.stdout) if done.stdout.strip() else None
+
+    def submit(self, count: int) -> list[str]:
+        """Presses Book this many times; the orders' keys at the carrier."""
+        keys: list[str] = self.run("-m", "tests.processes.actor", "submit", str(count))
+        return keys
+
+    def orders(self) -> dict[str, str]:
+        """Key → status, for every order."""
+        found: dict[str, str] = self.run("-m", "tests.processes.actor", "orders")
+        return found
+
+
+def until(true: Callable[[], Any], *, seconds: float, what: str) -> None:
+    ends_at = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > ends_at:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.1)

@@ -1,0 +1,56 @@
+"""The carrier books and the reply is lost, with the worker killed between first byte and result in a fifth of the runs."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.processes.portal import Portal, until
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = [pytest.mark.processes]
+
+REPLAYS = "replays = true"
+
+
+def run(folder: Path, *, replays: bool, orders: int, batch: int) -> tuple[dict[str, str], Counter[str]]:
+    """`orders` bookings, each committed by the carrier and its reply lost; every fifth batch dies with its worker."""
+    with SandboxCarrier(folder / "carrier", key="canary-carrier-key", replays=replays) as carrier:
+        contract = REPLAYS if replays else ""
+        with Portal(folder / "portal", carrier.url, contract=contract) as portal:
+            for number in range(orders // batch):
+                _one_batch(portal, carrier, batch, killed=number % 5 == 0)
+            until(lambda: _settled(portal, replays=replays), seconds=90, what=f"settled: {portal.orders()}")
+            ledger = Counter(line["order_key"] for line in carrier.ledger("booked"))
+            return portal.orders(), ledger
+
+
+def _one_batch(portal: Portal, carrier: SandboxCarrier, size: int, *, killed: bool) -> None:
+    before = len(carrier.ledger("booked"))
+    carrier.trouble("book", "commit-hang" if killed else "commit-close", count=size)
+    portal.submit(size)
+    until(lambda: len(carrier.ledger("booked")) >= before + size, seconds=60, what="the carrier booked the batch")
+    if killed:
+        portal.kill("worker")
+        carrier.clear()
+        portal.start_worker()
+
+
+def _settled(portal: Portal, *, replays: bool) -> bool:
+    return set(portal.orders().values()) == {"booked" if replays else "unconfirmed"}
+
+
+@pytest.mark.parametrize("replays", [True, False], ids=["keys kept", "no keys"])
+def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:  # noqa: FBT001
+    orders, ledger = run(tmp_path, replays=replays, orders=20, batch=2)
+    assert set(ledger) == set(orders)
+    assert max(ledger.values()) == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("replays", [True, False], ids=["keys kept", "no keys"])
+def test_two_hundred_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:  # noqa: FBT001
+    orders, ledger = run(tmp_path, replays=replays, orders=200, batch=4)
+    assert len(orders) == 200
+    assert set(ledger) == set(orders)
+    assert max(ledger.values()) == 1
