@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ class Point(NamedTuple):
     overridden: bool
 
 
+@dataclass(frozen=True)
 class Contract(Fields):
     """The contract in force. Build it with `Contract.load`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import ssl
 import threading
@@ -275,8 +276,6 @@ def drip(data, *, whole):
 @pytest.fixture(scope="session")
 def own_certificate(tmp_path_factory):
     """A self-signed certificate for 127.0.0.1."""
-    import ipaddress
-
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier.test")])
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])

@@ -1,0 +1,101 @@
+"""The contract file and the register it prints."""
+
+import pytest
+
+from shipping_portal.carrier.contract import Contract, ContractError
+
+
+def load(tmp_path, text):
+    file = tmp_path / "contract.toml"
+    file.write_text(text, encoding="utf-8")
+    return Contract.load(file)
+
+
+def point(contract, name):
+    return next(point for point in contract.points() if point.name == name)
+
+
+def test_no_file_means_the_defaults():
+    contract = Contract.load(None)
+    assert contract == Contract()
+    assert (contract.replays, contract.book, contract.partner_query) == (False, "POST /orders", "partner_id")
+
+
+def test_a_file_overrides_what_it_names(tmp_path):
+    contract = load(
+        tmp_path, 'replays = true\ncancel = "POST /orders/{id}/cancel"\nrequests_per_second = 2\n'
+    )
+    assert (contract.replays, contract.cancel) == (True, "POST /orders/{id}/cancel")
+    assert contract.requests_per_second == 2.0
+    assert contract.quote == "GET /products"
+
+
+def test_words_are_added_to_the_ones_we_know(tmp_path):
+    contract = load(tmp_path, '[words]\n"Handed  Over" = "delivered"\ninfo = "held"\n')
+    assert contract.progress("handed over") == "delivered"
+    assert contract.progress("INFO") == "held"
+    assert contract.progress("Dropped off") == "dropped_off"
+    assert contract.progress("Teleported") is None
+    assert Contract().progress("Info") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("colour = 1", "do not know: colour"),
+        ("replays = 1", "replays must be a bool"),
+        ("replay_hours = true", "replay_hours must be a int"),
+        ("replay_hours = 0", "more than 0"),
+        ('quote = "products"', "quote cannot be used: an operation looks like"),
+        ('quote = ""', "an operation looks like"),
+        ('cancel = "DELETE /orders/{order}"', "no other braces"),
+        ('weight = "a..b"', "a path looks like"),
+        ('auth = "digest"', "auth cannot be used"),
+        ('numbers = "words"', "one of string, number"),
+        ('version_header = "Evil"', "version_header"),
+        ('idempotency_header = "A B"', "a name has"),
+        ('link = "signed"', "link_page"),
+        ('link_page = "http://track.example/"', "https address"),
+        ('label_hosts = "https://files.example/"', "lists hosts"),
+        ('[words]\npickup = "flying"', "no progress"),
+        ("[words]\npickup = 1", "progress word"),
+        ("replays = ", "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_a_sentence(tmp_path, text, why):
+    with pytest.raises(ContractError, match=why):
+        load(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ContractError, match="cannot be read"):
+        Contract.load(tmp_path / "missing.toml")
+
+
+def test_the_register_says_where_each_point_is_from(tmp_path):
+    contract = load(tmp_path, 'view = "GET /shipments/{id}"')
+    assert point(contract, "view") == (
+        "view",
+        "GET /shipments/{id}",
+        "GET /orders/{id}",
+        "assumed",
+        "contract 2.5",
+        True,
+    )
+    assert point(contract, "partner_query")[3:] == ("documented", "§4 rule 1", False)
+
+
+def test_every_point_has_a_basis_and_a_section():
+    for each in Contract().points():
+        assert each.basis in ("documented", "assumed")
+        assert "§" in each.section or "contract" in each.section
+
+
+def test_the_interface_documents_these_points_and_no_others():
+    documented = {each.name for each in Contract().points() if each.basis == "documented"}
+    assert documented == {
+        *("partner_query", "partner_field", "quote", "quote_contents", "book", "sender_email", "pickup_date"),
+        *("breakdown", "reference", "events", "event_reference", "event_id", "event_type", "scan_time"),
+        *("event_description", "location", "location_suburb", "location_state", "location_postcode"),
+        "location_country",
+    }

@@ -1,0 +1,176 @@
+"""Fetching a label: byte for byte, from the carrier only, with credentials for nobody else."""
+
+import hashlib
+import time
+
+import pytest
+
+from shipping_portal.carrier.errors import AccountStopped, OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import LabelLink
+
+from .conftest import SocketCarrier, reply
+
+PDF = b"%PDF-1.7\nlabel\n%%EOF\n"
+
+
+def pdf(content=PDF, **headers):
+    return reply(200, content, **({"Content_Type": "application/pdf"} | headers))
+
+
+def link(far_side, path="/orders/1/labels/a4.pdf"):
+    return LabelLink("pdf", "a4", f"{far_side.url}{path}")
+
+
+@pytest.fixture
+def files():
+    """The host that holds the signed files."""
+    server = SocketCarrier()
+    yield server
+    server.close()
+
+
+def test_head_redirects_to_a_file_that_needs_no_credentials(client, far_side, files):
+    signed = f"{files.url}/labels/a4.pdf?token=abc"
+    far_side.answers(reply(302, b"", Location=signed))
+    files.answers(pdf())
+    got = client({"label_hosts": f"127.0.0.1:{files.port}"}).label(link(far_side))
+    assert (got.content, got.sha256, got.content_type) == (
+        PDF,
+        hashlib.sha256(PDF).hexdigest(),
+        "application/pdf",
+    )
+    assert (far_side.asked[0].method, "authorization" in far_side.asked[0].headers) == ("HEAD", True)
+    assert (files.asked[0].method, files.asked[0].target) == ("GET", "/api/labels/a4.pdf?token=abc")
+    assert "authorization" not in files.asked[0].headers
+    assert files.asked[0].headers["user-agent"] == "ShippingPortal/1.0 (ops@portal.example)"
+
+
+def test_a_relative_redirect_stays_with_the_carrier(client, far_side):
+    far_side.answers(reply(302, b"", Location="/files/1?token=abc"), pdf())
+    assert client().label(link(far_side)).content == PDF
+    assert far_side.asked[1].target == "/files/1?token=abc"
+    assert "authorization" not in far_side.asked[1].headers
+
+
+@pytest.mark.parametrize("status", [200, 404, 405])
+def test_a_carrier_that_does_not_know_head_is_asked_with_get(client, far_side, status):
+    far_side.answers(reply(status, b""), pdf())
+    assert client().label(link(far_side)).content == PDF
+    assert [(asked.method, "authorization" in asked.headers) for asked in far_side.asked] == [
+        ("HEAD", True),
+        ("GET", True),
+    ]
+
+
+def test_get_at_once_where_the_contract_says_so(client, far_side):
+    far_side.answers(pdf(Content_Type="application/octet-stream; x=1"))
+    assert client({"label_fetch": "get"}).label(link(far_side)).content_type == "application/octet-stream"
+    assert [asked.method for asked in far_side.asked] == ["GET"]
+
+
+def test_only_one_hop(client, far_side):
+    far_side.answers(reply(302, b"", Location="/again"))
+    with pytest.raises(OutcomeUnknown):
+        client().label(link(far_side))
+    assert len(far_side.asked) == 2
+
+
+def test_no_label_there(client, far_side):
+    far_side.answers(reply(404, {"error": "not_found"}))
+    with pytest.raises(Rejected) as told:
+        client().label(link(far_side))
+    assert told.value.status == 404
+
+
+def test_our_account_is_stopped(client, far_side):
+    far_side.answers(reply(401, b""))
+    with pytest.raises(AccountStopped):
+        client().label(link(far_side))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pdf(b"<html>Sorry</html>", Content_Type="text/html"),
+        pdf(b"<html>Sorry</html>"),
+        pdf(b""),
+        pdf(b"12345" + PDF),
+        pdf()[:-3],
+        pdf(Content_Length=""),
+        pdf(Content_Encoding="gzip"),
+        pdf(Content_Type="image/png"),
+        pdf(PDF + b"x" * (10 * 1024 * 1024)),
+        pdf().replace(b"200", b"206", 1),
+    ],
+    ids=["html", "html as pdf", "empty", "late", "cut", "no length", "gzip", "png", "too long", "partial"],
+)
+def test_what_is_not_one_whole_pdf_is_fetched_again_later(client, far_side, answer):
+    far_side.answers(answer)
+    with pytest.raises(OutcomeUnknown):
+        client({"label_fetch": "get"}).label(link(far_side))
+
+
+UNSAFE = [
+    "http://169.254.169.254/latest",
+    "file:///etc/passwd",
+    "FILE:///etc/passwd",
+    "https://127.0.0.1@evil.example/",
+    "https://evil.example/#127.0.0.1",
+    "//evil.example/x",
+    "https://[::ffff:169.254.169.254]/",
+    "https://2130706433/",
+    "https://0x7f.1/",
+    "http://localhost.:PORT/",
+    "http://127.0.0.1.:PORT/",
+    "http://127.0.0.1:25/",
+    "http://127.0.0.1:PORT\\@evil.example/",
+    "http://127.0.0.1:PORT/\r\nX-Evil: 1",
+    "http://127.0.0.1:PORT/" + "a" * 10_000,
+    "https://files.carrier.example.evil.example/",
+    "https://files.carrier.example:8443/",
+    "http://files.carrier.example/",
+    "https://fil\u0435s.carrier.example/",
+    "https://files.carrier.example:99999/",
+    "",
+]
+
+
+@pytest.mark.parametrize("url", UNSAFE)
+def test_an_address_that_is_not_the_carriers_is_never_opened(client, far_side, url):
+    far_side.answers(pdf())
+    carrier = client({"label_hosts": "files.carrier.example"})
+    with pytest.raises(Rejected) as told:
+        carrier.label(LabelLink("pdf", "a4", url.replace("PORT", str(far_side.port))))
+    assert (told.value.status, told.value.code, far_side.asked) == (0, "unsafe_link", [])
+
+
+@pytest.mark.parametrize("url", [*(url for url in UNSAFE if url.isprintable()), "https://evil.example/x"])
+def test_a_redirect_away_from_the_carrier_is_not_followed(client, far_side, url):
+    target = (
+        url.replace("PORT", str(far_side.port)).encode("utf-8").decode("latin-1") or "https://evil.example/"
+    )
+    far_side.answers(reply(302, b"", Location=target))
+    with pytest.raises((Rejected, OutcomeUnknown)):
+        client({"label_hosts": "files.carrier.example"}).label(link(far_side))
+    assert len(far_side.asked) == 1
+
+
+def test_the_deadline_bounds_both_hops_together(client, far_side):
+    def slow(connection):
+        time.sleep(0.3)
+        connection.sendall(reply(302, b"", Location="/files/1"))
+
+    far_side.answers(slow)
+    started = time.monotonic()
+    with pytest.raises(OutcomeUnknown):
+        client(deadline=0.45).label(link(far_side))
+    assert time.monotonic() - started < 0.9
+
+
+def test_the_request_log_never_sees_the_signed_address(client, far_side, calls):
+    far_side.answers(reply(302, b"", Location="/files/s1gned?token=abc"), pdf())
+    client().label(link(far_side))
+    assert [(call.operation, call.method, call.path, call.outcome) for call in calls] == [
+        ("label", "HEAD", "/api/orders/1/labels/a4.pdf", "ok"),
+        ("label", "GET", "(signed label address)", "ok"),
+    ]

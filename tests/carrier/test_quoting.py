@@ -1,0 +1,203 @@
+"""Asking for prices, and reading them."""
+
+from datetime import date
+from decimal import Decimal
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
+from shipping_portal.carrier.messages import Money, Party
+
+from .conftest import SHIRTS, reply, shipment
+
+
+def product(**changes):
+    return {
+        "quote": {"gross": {"amount": 12.08, "currency": "AUD"}},
+        "price_breakdown": {
+            "base": {"amount": 11.2, "currency": "AUD"},
+            "discount": {"amount": -1.2, "currency": "AUD"},
+            "service": {"amount": 0.2, "currency": "AUD"},
+            "something_new": 1,
+        },
+        "tax_breakdown": {"gst": {"amount": 1.08, "currency": "AUD", "rate": 0.1}},
+        "plan": "Pro",
+        "eta": {
+            "days_range": [2, 5],
+            "date_range": ["2026-03-05", "2026-03-10"],
+            "for_send_date": "2026-03-03",
+        },
+        "product": {
+            "code": "STANDARD-PICKUP",
+            "name": "Standard Pickup",
+            "first_mile_option": "pickup",
+            "service": "standard",
+        },
+        "cover": {"price": {"gross": {"amount": 0.0, "currency": "AUD"}}},
+        **changes,
+    }
+
+
+def ask(client, far_side, *rows, points=None, **changes):
+    far_side.answers(reply(200, list(rows)))
+    return client(points).quote(shipment(**changes))
+
+
+def named(**changes):
+    return product(product={"code": "STANDARD-PICKUP", **changes})
+
+
+def test_a_domestic_quote_is_a_get_with_our_partner_id(client, far_side):
+    ask(client, far_side)
+    (asked,) = far_side.asked
+    assert (asked.method, urlsplit(asked.target).path, asked.body) == ("GET", "/api/products", b"")
+    assert dict(parse_qsl(urlsplit(asked.target).query)) == {
+        "sender_suburb": "Fitzroy",
+        "sender_postcode": "3065",
+        "sender_country": "AU",
+        "sender_address_line1": "12 Example Lane",
+        "receiver_suburb": "Hobart",
+        "receiver_postcode": "7000",
+        "receiver_country": "AU",
+        "receiver_address_line1": "4 Sample Street",
+        "weight_value": "2.4",
+        "weight_units": "kg",
+        "length_value": "32.0",
+        "width_value": "24.0",
+        "height_value": "11.0",
+        "dimension_units": "cm",
+        "packaging_type": "box",
+        "partner_id": "PRT-0001",
+    }
+
+
+ABROAD = Party(name="Avery Lund", suburb="Portland", postcode="97205", state="OR", country="US")
+
+
+@pytest.mark.parametrize("changes", [{"receiver": ABROAD}, {"contents": (SHIRTS,)}, {"cover": Decimal(300)}])
+def test_abroad_contents_or_cover_make_it_a_post(client, far_side, changes):
+    ask(client, far_side, **changes)
+    (asked,) = far_side.asked
+    assert (asked.method, asked.target) == ("POST", "/api/products")
+
+
+def test_a_posted_quote_names_no_person_and_no_partner(client, far_side):
+    ask(client, far_side, receiver=ABROAD, contents=(SHIRTS,), contents_type="Merchandise")
+    body = far_side.asked[0].json
+    assert body["receiver"] == {
+        "address": {"suburb": "Portland", "postcode": "97205", "state_name": "OR", "country": "US"}
+    }
+    assert set(body) == {
+        "sender",
+        "receiver",
+        "weight",
+        "dimensions",
+        "packaging_type",
+        "parcel_contents",
+        "contents_type",
+    }
+    assert b"PRT-0001" not in far_side.asked[0].body
+
+
+def test_a_product_is_read(client, far_side):
+    (read,) = ask(client, far_side, product())
+    assert (read.code, read.name, read.first_mile, read.service) == (
+        "STANDARD-PICKUP",
+        "Standard Pickup",
+        "pickup",
+        "standard",
+    )
+    assert read.price == Money(Decimal("12.08"), "AUD")
+    assert read.breakdown == (
+        ("base", Money(Decimal("11.2"), "AUD")),
+        ("discount", Money(Decimal("-1.2"), "AUD")),
+        ("service", Money(Decimal("0.2"), "AUD")),
+        ("something_new", Money(Decimal(1), "AUD")),
+    )
+    assert read.taxes == (("gst", Money(Decimal("1.08"), "AUD")),)
+    assert (read.eta_from, read.eta_to, read.send_date) == (
+        date(2026, 3, 5),
+        date(2026, 3, 10),
+        date(2026, 3, 3),
+    )
+    assert (read.plan, read.duties_paid, read.cover_price) == ("Pro", False, Money(Decimal("0.0"), "AUD"))
+    assert read.raw["plan"] == "Pro"
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "first_mile"),
+    [
+        ("drop off", "X-PICKUP", "drop-off"),
+        ("Drop-Off", "X", "drop-off"),
+        ("pickup", "X-DROPOFF", "pickup"),
+        (None, "STANDARD-DROPOFF", "drop-off"),
+        (None, "SAVER-PICKUP", "pickup"),
+        (None, "SAVER", "unknown"),
+        ("locker", "SAVER-PICKUP", "unknown"),
+    ],
+)
+def test_pickup_or_drop_off_is_what_the_quote_says_first(client, far_side, said, code, first_mile):
+    (read,) = ask(client, far_side, named(code=code, first_mile_option=said))
+    assert read.first_mile == first_mile
+
+
+def test_duties_are_paid_where_the_code_says_so(client, far_side):
+    (read,) = ask(client, far_side, named(code="STANDARD-DDP-PICKUP"))
+    assert read.duties_paid
+
+
+def test_days_without_dates_are_counted_in_weekdays(client, far_side):
+    (read,) = ask(client, far_side, product(eta={"days_range": [2, 5], "for_send_date": "2026-03-03"}))
+    assert (read.eta_from, read.eta_to) == (date(2026, 3, 5), date(2026, 3, 10))
+
+
+def test_no_expected_day_is_no_reason_to_drop_a_product(client, far_side):
+    (read,) = ask(client, far_side, product(eta=None))
+    assert (read.eta_from, read.eta_to) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        product(quote={"gross": {"amount": -1, "currency": "AUD"}}),
+        product(quote={"gross": {"amount": None, "currency": "AUD"}}),
+        product(quote={"gross": {"amount": 5, "currency": "dollars"}}),
+        product(quote={}),
+        named(code="../x"),
+        named(code=None),
+        product(eta={"days_range": [-2, 5]}),
+        product(eta={"date_range": ["2026-03-10", "2026-03-05"]}),
+        None,
+        "STANDARD",
+    ],
+)
+def test_a_row_that_cannot_be_booked_is_dropped(client, far_side, row):
+    assert [read.code for read in ask(client, far_side, row, product())] == ["STANDARD-PICKUP"]
+
+
+def test_no_service_is_an_empty_list(client, far_side):
+    assert ask(client, far_side) == ()
+
+
+def test_a_thousand_products_are_fifty(client, far_side):
+    assert len(ask(client, far_side, *[named(code=f"P-{n}") for n in range(1000)])) == 50
+
+
+def test_a_list_that_lies_deeper(client, far_side):
+    far_side.answers(reply(200, {"data": {"rows": [product()]}}))
+    assert len(client({"products": "data.rows"}).quote(shipment())) == 1
+
+
+def test_something_else_than_a_list_is_unusable(client, far_side):
+    far_side.answers(reply(200, {"products": []}))
+    with pytest.raises(OutcomeUnknown):
+        client().quote(shipment())
+
+
+def test_a_refused_quote_names_our_fields(client, far_side):
+    said = {"sender_suburb": ["can't be blank"], "weight_value": ["is not a number"]}
+    far_side.answers(reply(422, {"error": "unprocessable_entity", "messages": said}))
+    with pytest.raises(Rejected) as told:
+        client().quote(shipment())
+    assert told.value.messages == {"sender_suburb": ["can't be blank"], "weight": ["is not a number"]}

@@ -1,0 +1,115 @@
+"""A refusal in any of the four shapes, told in our field names."""
+
+import pytest
+
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.refusals import read_refusal
+
+
+def messages(said, **points):
+    return read_refusal({"error": "unprocessable_entity", "messages": said}, Contract(**points)).messages
+
+
+def test_a_flat_map():
+    said = {
+        "pickup_date": ["must be a business day"],
+        "dimensions": ["can't be blank"],
+        "receiver_suburb": ["does not match the postcode"],
+    }
+    assert messages(said) == {
+        "pickup_date": ["must be a business day"],
+        "length": ["can't be blank"],
+        "width": ["can't be blank"],
+        "height": ["can't be blank"],
+        "receiver_suburb": ["does not match the postcode"],
+    }
+
+
+def test_nested_lists_of_objects():
+    said = {
+        "sender": [{"contact": [{"phone": ["is not valid"]}]}],
+        "receiver": [{"contact": [{"email": ["is bad"]}]}],
+    }
+    assert messages(said) == {"sender_phone": ["is not valid"], "receiver_email": ["is bad"]}
+
+
+def test_a_bare_string():
+    assert messages("Order can not be cancelled.") == {"": ["Order can not be cancelled."]}
+
+
+def test_a_whole_body_that_is_a_string():
+    assert read_refusal("Nope.", Contract()) == ("", "Nope.", {})
+
+
+def test_no_json_at_all_says_nothing():
+    assert read_refusal(None, Contract()) == ("", "", {})
+
+
+def test_a_map_without_any_envelope():
+    assert read_refusal({"receiver_postcode": "is unknown"}, Contract()).messages == {
+        "receiver_postcode": ["is unknown"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "ours"),
+    [
+        ("sender.address.address_line1", "sender_line1"),
+        ("receiver_address_address_line2", "receiver_line2"),
+        ("sender[address][state_name]", "sender_state"),
+        ("receiver_state", "receiver_state"),
+        ("sender_address_line1", "sender_line1"),
+        ("weight", "weight"),
+        ("weight_units", "weight_units"),
+        ("dimension_units", "dimension_units"),
+        ("length_value", "length"),
+        ("height", "height"),
+        ("product_code", "product_code"),
+        ("parcel_contents", "contents"),
+        ("contents_type", "contents_type"),
+        ("cover", "cover"),
+        ("cover.total_cover", "cover"),
+        ("description", "description"),
+    ],
+)
+def test_every_way_to_name_a_field(key, ours):
+    assert messages({key: ["no"]}) == {ours: ["no"]}
+
+
+def test_messages_about_contents_land_on_contents():
+    assert messages({"parcel_contents": [{"hs_code": ["too short"]}]}) == {"contents": ["too short"]}
+
+
+def test_a_name_we_do_not_have_is_kept_in_the_words():
+    assert messages({"hide_pickup_address": ["is odd"], "base": ["Too heavy."]}) == {
+        "": ["hide pickup address: is odd", "Too heavy."]
+    }
+
+
+def test_the_contracts_own_names_are_followed_back():
+    points = {"receiver_suburb": "to.city", "query_receiver_suburb": "to_city", "error_messages": "problems"}
+    body = {"problems": {"to": {"city": ["unknown"]}, "to_city": ["really unknown"]}}
+    assert read_refusal(body, Contract(**points)).messages == {
+        "receiver_suburb": ["unknown", "really unknown"]
+    }
+
+
+def test_words_are_capped_and_made_plain():
+    said = messages(
+        {"weight": ["x" * 9000, "a\x00b\x1b[0m\nc\u202e"], **{f"k{n}": ["m"] for n in range(500)}}
+    )
+    assert said["weight"] == ["x" * 500, "a\ufffdb [0m c"]
+    assert sum(map(len, said.values())) == 50
+
+
+def test_a_signed_link_in_the_words_is_cut_out():
+    assert messages("See https://t.example/?ref=S1&token=abc now") == {"": ["See [cut] now"]}
+
+
+def test_the_general_words_stand_in_for_a_missing_sentence():
+    assert read_refusal({"error": "x", "messages": {"base": ["A.", "B."]}}, Contract()).text == "A.; B."
+
+
+@pytest.mark.parametrize("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
+def test_what_says_nothing_is_no_message(said):
+    assert messages(said) == {}

@@ -1,0 +1,82 @@
+"""Polling a reference and subscribing to one."""
+
+import pytest
+
+from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
+
+from .conftest import reply
+
+PICKUP = {"event_type": "Pickup", "scan_time": "2026-03-04T01:04:00Z", "description": "Parcel picked up"}
+
+
+def track(client, far_side, events, points=None):
+    answer = {"state": "Pickup", "scheduling": {"pickup_date": "2026-03-03"}, "tracking_events": events}
+    far_side.answers(reply(200, answer))
+    return client(points).track("SQ7K2M")
+
+
+def test_polled_scans_need_no_id_and_no_reference(client, far_side):
+    tracked = track(client, far_side, [PICKUP])
+    (scan,) = tracked.scans
+    assert (scan.event_type, scan.event_id, scan.reference) == ("Pickup", "", "")
+    assert (tracked.state, str(tracked.pickup_date)) == ("Pickup", "2026-03-03")
+    assert far_side.asked[0].target == "/api/tracking/SQ7K2M?partner_id=PRT-0001"
+
+
+def test_a_reference_in_the_query(client, far_side):
+    track(client, far_side, [], {"track": "GET /tracking?ref={reference}"})
+    assert far_side.asked[0].target == "/api/tracking?ref=SQ7K2M&partner_id=PRT-0001"
+
+
+@pytest.mark.parametrize("events", [[], None])
+def test_a_new_order_has_no_scans_yet(client, far_side, events):
+    assert track(client, far_side, events).scans == ()
+
+
+def test_a_scan_that_cannot_be_read_is_kept_beside_its_reason(client, far_side):
+    bad = PICKUP | {"scan_time": "2026-03-04T01:04:00"}
+    tracked = track(client, far_side, [bad, PICKUP, "what"])
+    assert len(tracked.scans) == 1
+    assert tracked.unreadable == (
+        (bad, "the scan time is not an RFC 3339 instant"),
+        ("what", "the event is not an object"),
+    )
+
+
+def test_a_scan_of_another_parcel_is_not_ours(client, far_side):
+    tracked = track(client, far_side, [PICKUP | {"carrier_reference": "SOTHER1"}])
+    assert (tracked.scans, tracked.unreadable[0][1]) == ((), "the scan is of another parcel")
+
+
+def test_the_newest_thousand_scans_are_enough(client, far_side):
+    tracked = track(client, far_side, [PICKUP | {"event_type": f"T{n}"} for n in range(1003)])
+    assert [tracked.scans[0].event_type, tracked.scans[-1].event_type] == ["T3", "T1002"]
+    assert tracked.unreadable == (({"left_out": 3}, "more than 1000 scans in one reply"),)
+
+
+@pytest.mark.parametrize("answer", [{}, {"tracking_events": {}}, [], {"tracking_events": "none"}])
+def test_a_reply_without_a_list_is_unusable(client, far_side, answer):
+    far_side.answers(reply(200, answer))
+    with pytest.raises(OutcomeUnknown):
+        client().track("SQ7K2M")
+
+
+def test_an_unknown_reference_is_a_plain_no(client, far_side):
+    far_side.answers(reply(404, {"error": "not_found"}))
+    with pytest.raises(Rejected) as told:
+        client().track("SNOPE0")
+    assert told.value.status == 404
+
+
+def test_subscribing_sends_no_partner_id(client, far_side):
+    far_side.answers(reply(200, {"tracking_events": [PICKUP]}))
+    assert len(client().subscribe("SB83LQ").scans) == 1
+    (asked,) = far_side.asked
+    assert (asked.method, asked.target, asked.body) == ("POST", "/api/tracking/SB83LQ/subscribe", b"")
+    assert asked.headers["user-agent"]
+
+
+@pytest.mark.parametrize("answer", [reply(204, b"", Content_Length=""), reply(201, {"id": 1})])
+def test_subscribing_may_be_answered_without_scans(client, far_side, answer):
+    far_side.answers(answer)
+    assert client().subscribe("SB83LQ").scans == ()
