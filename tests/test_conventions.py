@@ -1,0 +1,127 @@
+"""The house rules that a machine can keep."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = [
+    path
+    for folder in ("shipping_portal", "orders", "tracking")
+    for path in (ROOT / folder).rglob("*.py")
+    if "migrations" not in path.parts
+]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def trees() -> Iterator[tuple[str, ast.AST]]:
+    for path in CODE:
+        yield named(path), ast.parse(path.read_text())
+
+
+def imported(tree: ast.AST) -> set[str]:
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def test_only_the_carrier_package_speaks_http() -> None:
+    speakers = {name for name, tree in trees() if imported(tree) & {"requests", "urllib3", "httpx", "aiohttp"}}
+    assert {name for name in speakers if not name.startswith("shipping_portal/carrier/")} == set()
+
+
+def test_the_sandbox_shares_no_code_with_the_rest() -> None:
+    for name, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and name.startswith("shipping_portal/sandbox/"):
+                foreign = node.module.startswith(("shipping_portal", "orders", "tracking", "django"))
+                assert not foreign or node.module.startswith("shipping_portal.sandbox"), name
+            if isinstance(node, ast.ImportFrom) and node.module and not name.startswith("shipping_portal/sandbox/"):
+                assert not node.module.startswith("shipping_portal.sandbox"), name
+
+
+def test_status_is_assigned_nowhere_but_in_the_model() -> None:
+    for name, tree in trees():
+        for node in ast.walk(tree):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            assigned = [t for t in targets if isinstance(t, ast.Attribute) and t.attr == "status"]
+            inside_http = name.startswith(("shipping_portal/carrier/", "shipping_portal/sandbox/"))
+            assert not assigned or inside_http, f"{name}:{node.lineno}"
+
+
+def test_status_is_updated_only_through_its_door() -> None:
+    for name, tree in trees():
+        if name == "orders/models/order.py" or name.startswith("shipping_portal/"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+                assert "status" not in {keyword.arg for keyword in node.keywords}, f"{name}:{node.lineno}"
+
+
+@pytest.mark.parametrize("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
+def test_no_pdf_or_image_library_is_imported(package: str) -> None:
+    assert {name for name, tree in trees() if package in imported(tree)} == set()
+
+
+@pytest.mark.parametrize("module", ["pickle", "yaml", "marshal", "shelve"])
+def test_nothing_is_unpickled(module: str) -> None:
+    assert {name for name, tree in trees() if module in imported(tree)} == set()
+
+
+def test_no_rule_of_the_running_portal_is_an_assert() -> None:
+    for name, tree in trees():
+        assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree)), name
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    empty = {"services.py", "utils.py", "helpers.py", "managers.py", "signals.py", "exceptions.py"}
+    assert {named(path) for path in CODE if path.name in empty} == set()
+
+
+def test_boolean_parameters_are_named_where_they_are_given() -> None:
+    for name, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for argument in node.args.args:
+                    flag = isinstance(argument.annotation, ast.Name) and argument.annotation.id == "bool"
+                    assert not flag, f"{name}:{node.lineno} {argument.arg}"
+
+
+def test_templates_hold_no_inline_script_or_style_and_mark_nothing_safe() -> None:
+    for path in (ROOT / "templates").rglob("*.html"):
+        text = path.read_text()
+        assert not re.search(r"<script(?![^>]*\bsrc=)", text), named(path)
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=\"", text), named(path)
+        assert not re.search(r"\|\s*safe\b|autoescape off|mark_safe", text), named(path)
+
+
+def test_nothing_is_marked_safe_in_code() -> None:
+    for path in CODE:
+        assert "mark_safe" not in path.read_text(), named(path)
+
+
+def test_no_file_names_a_package_registry() -> None:
+    hosts = [".".join(words) for words in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"))]
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607
+    for name in listed.splitlines():
+        path = ROOT / name
+        if path.is_file() and path.suffix not in {".png"}:
+            text = path.read_text(errors="replace")
+            assert not any(host in text for host in hosts), name
+
+
+def test_no_work_is_left_half_done() -> None:
+    marks = re.compile(r"TODO|FIXME|XXX|NotImplementedError|coming soon", re.IGNORECASE)
+    for path in [*CODE, *(ROOT / "templates").rglob("*.html")]:
+        assert not marks.search(path.read_text()), named(path)
