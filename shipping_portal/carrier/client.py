@@ -145,7 +145,7 @@ class Carrier:
             if isinstance(got, LabelFile):
                 return got
             target = got
-        return self._fetch("GET", target, labels.read_label, ends_at, trusted=False)
+        return self._fetch("GET", target, labels.read_signed, ends_at, trusted=False)
 
     def tracking_page_link(self, order_id: str, reference: str, *, now: datetime) -> str:
         """A sender's link to the Authorised Tracking Page (§5): secret, for this one response only.

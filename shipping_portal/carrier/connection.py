@@ -57,7 +57,7 @@ class Reply:
     """A reply as it came. `fault` says why not to trust it; `framed`, that the end of its body was marked."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     framed: bool = True
     fault: str = ""
@@ -72,7 +72,7 @@ class Guarded(HTTPConnection):
         sock = super()._new_conn()
         try:
             self.watch.hold(sock)
-        except TooLate:
+        except OSError:  # too late, or no file number left for the duplicate
             sock.close()
             raise
         return sock

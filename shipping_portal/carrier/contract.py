@@ -15,6 +15,16 @@ from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.points import WORDS, Fields
 from shipping_portal.carrier.values import fold
 
+CONTACT = ("name", "company", "email", "phone")
+ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")
+PARTS = (*CONTACT, *ADDRESS, "instructions")
+MEASURES = ("weight", "weight_units", "length", "width", "height", "dimension_units")
+PARCEL = (
+    *MEASURES,
+    *("description", "product_code", "pickup_date", "packaging", "customer_reference", "order_key"),
+    *("partner_field", "cover_amount", "contents", "contents_type"),
+)
+
 
 class ContractError(Exception):
     """The contract file cannot be used; the sentence says which key and why."""
@@ -42,8 +52,20 @@ class Contract(Fields):
                 point.metadata["check"](getattr(self, point.name))
             except ValueError as problem:
                 raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
+        self._keep_paths_apart()
         if self.link == "signed" and not self.link_page:
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
+
+    def _keep_paths_apart(self) -> None:
+        """No value of a booking may lie at, or inside, another's path."""
+        names = [f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS] + list(PARCEL)
+        written = {name: getattr(self, name) for name in names if getattr(self, name)}
+        for name, path in written.items():
+            for other, inside in written.items():
+                if name != other and f"{inside}.".startswith(f"{path}."):
+                    raise ContractError(
+                        f"The contract puts {other} at, or inside, the path of {name}: {path}."
+                    )
 
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:

@@ -21,7 +21,7 @@ class CarrierError(Exception):
     outcome = "failed"
 
 
-class Rejected(CarrierError):  # noqa: N818 - named for what happened
+class Rejected(CarrierError):
     """A reply said no. `messages` are keyed by our field names ("" for general); status 0 is our own no."""
 
     outcome = "rejected"
@@ -42,7 +42,7 @@ class Rejected(CarrierError):  # noqa: N818 - named for what happened
         self.body = body
 
 
-class NotSent(CarrierError):  # noqa: N818 - named for what happened
+class NotSent(CarrierError):
     """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait."""
 
     outcome = "not sent"
@@ -53,7 +53,7 @@ class NotSent(CarrierError):  # noqa: N818 - named for what happened
         self.retry_after = retry_after
 
 
-class AccountStopped(CarrierError):  # noqa: N818 - named for what happened
+class AccountStopped(CarrierError):
     """The carrier refuses our account: wrong key, no payment method, or terms not accepted."""
 
     outcome = "account stopped"
@@ -65,7 +65,7 @@ class AccountStopped(CarrierError):  # noqa: N818 - named for what happened
         self.body = body
 
 
-class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
+class OutcomeUnknown(CarrierError):
     """The carrier may or may not have acted.
 
     `reference` is the one read from an otherwise unusable reply. `conflict` means that the reply speaks of
@@ -91,7 +91,7 @@ class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
         self.conflict = conflict
 
 
-class OperationOff(Exception):  # noqa: N818 - named for what happened
+class OperationOff(Exception):
     """The contract names no such operation."""
 
 

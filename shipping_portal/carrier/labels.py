@@ -10,7 +10,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.hosts import Origin, permitted
 from shipping_portal.carrier.messages import LabelFile
-from shipping_portal.carrier.verdicts import require_success, verdict
+from shipping_portal.carrier.verdicts import STOPPED, require_success, unknown, verdict
 
 LARGEST = 10 * 1024 * 1024
 TYPES = ("application/pdf", "application/octet-stream")
@@ -26,9 +26,10 @@ def require_safe(url: str, base: Origin, contract: Contract) -> None:
 
 def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
     """Where a redirect leads, or "" when the reply is none. Raises Rejected for an unsafe address."""
-    if reply.fault or reply.status not in HOPS:
+    location = reply.headers.get("location", "")
+    if reply.fault or reply.status not in HOPS or not location:
         return ""
-    target = urljoin(url, reply.headers.get("location", ""))
+    target = urljoin(url, location)
     require_safe(target, base, contract)
     return target
 
@@ -46,6 +47,13 @@ def asked(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
 def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> LabelFile | str:
     """The label, or the signed address it is to be had from."""
     return hop(reply, contract, url=url, base=base) or read_label(reply, contract)
+
+
+def read_signed(reply: Reply, contract: Contract) -> LabelFile:
+    """The label from a signed address. A 403 there is a link gone stale, and no word about our account."""
+    if reply.status in STOPPED:
+        raise unknown(reply, contract, "the label's signed address was not accepted")
+    return read_label(reply, contract)
 
 
 def read_label(reply: Reply, contract: Contract) -> LabelFile:

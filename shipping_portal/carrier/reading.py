@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.errors import OutcomeUnknown
 from shipping_portal.carrier.hosts import Origin
-from shipping_portal.carrier.messages import Booked, Cancelled, FirstMile, LabelLink, Money, Product, Tracked
+from shipping_portal.carrier.messages import (
+    Booked,
+    Cancelled,
+    FirstMile,
+    LabelLink,
+    Money,
+    Product,
+    Scan,
+    Tracked,
+)
 from shipping_portal.carrier.scans import BadScan, read_scan
 from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
 from shipping_portal.carrier.values import (
@@ -63,7 +74,7 @@ def _product(row: Any, contract: Contract) -> Product | None:
         eta_from=expected[0],
         eta_to=expected[1],
         send_date=sent,
-        duties_paid="DDP" in code.upper().split("-"),
+        duties_paid="DDP" in code.upper(),
         cover_price=_cover_price(row, contract, cost.currency),
         raw=scrubbed(row, contract),
     )
@@ -78,7 +89,7 @@ def _first_mile(word: object, code: str) -> FirstMile:
     return "unknown"
 
 
-def _expected(row: Any, contract: Contract, sent: Any) -> tuple[Any, Any] | None:
+def _expected(row: Any, contract: Contract, sent: date | None) -> tuple[date | None, date | None] | None:
     """First and last expected day; (None, None) when not told; None when what is told cannot be true."""
     dates = _list(at(row, contract.eta_dates))
     counts = [number(count) for count in _list(at(row, contract.eta_days))]
@@ -124,7 +135,8 @@ def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Boo
     booked = _order(reply, contract)
     if fold(booked.state) == fold(contract.cancelled_word):
         raise _conflict(reply, contract, booked, "the order came back cancelled")
-    if order_key and booked.order_key and booked.order_key != order_key:
+    echo = at(parsed(reply), contract.order_key)
+    if order_key and echo not in (None, "", order_key):
         raise _conflict(reply, contract, booked, "the reply is about another order of ours")
     return booked
 
@@ -137,7 +149,7 @@ def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     return viewed
 
 
-def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> Exception:
+def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> OutcomeUnknown:
     return unknown(reply, contract, reason, reference=booked.reference, conflict=True)
 
 
@@ -203,29 +215,36 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
     """The scans of one reference. A scan that cannot be read is kept beside its reason, never dropped."""
     require_success(reply, contract)
     said = parsed(reply)
-    rows = at(said, contract.events)
-    if not isinstance(rows, list) and (must_list or rows is not None) and not _no_events_yet(said, contract):
-        raise unknown(reply, contract, "the reply has no list of tracking events")
-    scans, unreadable = [], []
-    for row in (rows or [])[-MOST_SCANS:]:
+    rows = _events(reply, contract, said, must_list=must_list)
+    scans: list[Scan] = []
+    unreadable: list[tuple[object, str]] = []
+    for row in rows[-MOST_SCANS:]:
         try:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrubbed(row, contract), problem.reason))
-    left_out = len(rows or []) - MOST_SCANS
-    if left_out > 0:
-        unreadable.append(({"left_out": left_out}, f"more than {MOST_SCANS} scans in one reply"))
+    if len(rows) > MOST_SCANS:
+        unreadable.append(
+            ({"left_out": len(rows) - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply")
+        )
     state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
     return Tracked(state, tuple(scans), tuple(unreadable), pickup, scrub(reply.body, contract))
 
 
-def _no_events_yet(said: Any, contract: Contract) -> bool:
-    parent, _, leaf = contract.events.rpartition(".")
-    holder = at(said, parent) if parent else said
-    return isinstance(holder, dict) and leaf in holder and holder[leaf] is None
+def _events(reply: Reply, contract: Contract, said: Any, *, must_list: bool) -> list[Any]:
+    """The rows of a tracking reply. Null is none yet; a subscription may be answered without any list."""
+    holder_path, _, leaf = contract.events.rpartition(".")
+    holder = at(said, holder_path) if holder_path else said
+    if isinstance(holder, dict):
+        rows = holder.get(leaf, None if not must_list else "missing")
+        if rows is None or isinstance(rows, list):
+            return rows or []
+    elif not must_list and not reply.body:
+        return []
+    raise unknown(reply, contract, "the reply has no list of tracking events")
 
 
-def _scan_of(row: Any, contract: Contract, reference: str) -> Any:
+def _scan_of(row: Any, contract: Contract, reference: str) -> Scan:
     scan = read_scan(row, contract)
     if scan.reference not in ("", reference):
         raise BadScan("the scan is of another parcel")

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from shipping_portal.carrier import writing
-from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.contract import MEASURES, PARTS, Contract
 from shipping_portal.carrier.scrubbing import CUT, SIGNED
 from shipping_portal.carrier.values import at, text
+from shipping_portal.carrier.writing import QUERIED
 
 MOST = 50  # messages kept of one refusal
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
-MEASURES = ("weight", "weight_units", *SIZES, "dimension_units")
 OURS = (
-    *(f"{side}_{part}" for side in SIDES for part in writing.PARTS),
+    *(f"{side}_{part}" for side in SIDES for part in PARTS),
     *MEASURES,
     *("description", "product_code", "pickup_date", "customer_reference", "contents", "contents_type"),
 )
-IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in writing.QUERIED), *MEASURES)
+IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in QUERIED), *MEASURES)
 GENERAL = {"", "base", "error", "errors", "general", "order"}
 
 

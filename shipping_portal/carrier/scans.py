@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Any
 
 from shipping_portal.carrier.contract import Contract
@@ -18,7 +19,7 @@ LONGEST_TYPE = 100
 LONGEST_DESCRIPTION = 1000
 
 
-class BadScan(Exception):  # noqa: N818 - named for what happened
+class BadScan(Exception):
     """An event that cannot be read. The reason names the member and never quotes it."""
 
     def __init__(self, reason: str) -> None:
@@ -82,7 +83,7 @@ def _event_type(value: object) -> str:
     return text(value)
 
 
-def _scan_time(value: object) -> Any:
+def _scan_time(value: object) -> datetime:
     try:
         return instant(value)
     except ValueError as problem:

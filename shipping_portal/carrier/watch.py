@@ -20,7 +20,7 @@ class Limits:
     ca_bundle: str | None = None
 
 
-class TooLate(TimeoutError):  # noqa: N818 - named for what happened
+class TooLate(TimeoutError):
     """The moment to send had passed, so nothing was sent."""
 
 

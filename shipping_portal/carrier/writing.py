@@ -6,12 +6,9 @@ import json
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.contract import ADDRESS, PARTS, Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
-CONTACT = ("name", "company", "email", "phone")
-ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")
-PARTS = (*CONTACT, *ADDRESS, "instructions")
 QUERIED = ("suburb", "postcode", "country", "line1", "line2")
 KILOGRAMS = {
     "kg": Decimal(1),

@@ -199,9 +199,10 @@ class TestReply:
             book(client, far_side, order(state=state))
         assert (told.value.reference, told.value.conflict) == ("SQ7K2M", True)
 
-    def test_another_order_of_ours_is_a_conflict(self, client, far_side):
+    @pytest.mark.parametrize("echo", ["another", 7, {"id": ORDER_KEY}, ORDER_KEY.upper()])
+    def test_another_order_of_ours_is_a_conflict(self, client, far_side, echo):
         with pytest.raises(OutcomeUnknown, match=r"conflict: .*another order") as told:
-            book(client, far_side, order(metadata={"portal_order": "another"}))
+            book(client, far_side, order(metadata={"portal_order": echo}))
         assert (told.value.reference, told.value.conflict) == ("SQ7K2M", True)
 
     @pytest.mark.parametrize("amount", ["-1", -1, "free", None, True, {"a": 1}, "1e999999999"])

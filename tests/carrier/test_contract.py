@@ -59,6 +59,8 @@ def test_words_are_added_to_the_ones_we_know(tmp_path):
         ('label_hosts = "https://files.example/"', "lists hosts"),
         ('[words]\npickup = "flying"', "no progress"),
         ("[words]\npickup = 1", "progress word"),
+        ('weight_units = "weight.value.units"', "weight_units at, or inside, the path of weight"),
+        ('length = "size"\nwidth = "size"', "width at, or inside"),
         ("replays = ", "cannot be read"),
     ],
 )

@@ -68,6 +68,20 @@ def test_get_at_once_where_the_contract_says_so(client, far_side):
     assert [asked.method for asked in far_side.asked] == ["GET"]
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_stale_signed_address_says_nothing_about_our_account(client, far_side, status):
+    far_side.answers(reply(302, b"", Location="/files/1?token=abc"), reply(status, {"error": "expired"}))
+    with pytest.raises(OutcomeUnknown):
+        client().label(link(far_side))
+
+
+def test_a_redirect_to_nowhere_is_no_label(client, far_side):
+    far_side.answers(reply(302, b""))
+    with pytest.raises(OutcomeUnknown):
+        client().label(link(far_side))
+    assert len(far_side.asked) == 1
+
+
 def test_only_one_hop(client, far_side):
     far_side.answers(reply(302, b"", Location="/again"))
     with pytest.raises(OutcomeUnknown):

@@ -76,6 +76,12 @@ def test_subscribing_sends_no_partner_id(client, far_side):
     assert asked.headers["user-agent"]
 
 
+def test_subscribing_answered_with_a_page_is_unusable(client, far_side):
+    far_side.answers(reply(200, b"<html>Sign in</html>"))
+    with pytest.raises(OutcomeUnknown):
+        client().subscribe("SB83LQ")
+
+
 @pytest.mark.parametrize("answer", [reply(204, b"", Content_Length=""), reply(201, {"id": 1})])
 def test_subscribing_may_be_answered_without_scans(client, far_side, answer):
     far_side.answers(answer)
