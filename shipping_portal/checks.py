@@ -1,0 +1,85 @@
+"""What is wrong with this installation, said by `manage.py check` with an id and what to do."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from shipping_portal.carrier.contract import Contract, ContractError
+from shipping_portal.carrier.hosts import base_origin
+
+SHORTEST_WEBHOOK_SECRET = 32
+
+
+@register("carrier")
+def check_carrier_address(**options: Any) -> Iterable[CheckMessage]:
+    if not settings.CARRIER_BASE_URL:
+        yield Error("CARRIER_BASE_URL is empty.", hint="Set the carrier's address.", id="portal.E001")
+        return
+    try:
+        origin = base_origin(settings.CARRIER_BASE_URL)
+    except ValueError as problem:
+        yield Error(f"CARRIER_BASE_URL cannot be used: {problem}", hint="Use https.", id="portal.E002")
+        return
+    if origin.loopback and not (settings.DEMO or settings.TESTING):
+        yield Error(
+            "CARRIER_BASE_URL is this very machine.",
+            hint="Only the demo (DEMO=1) and the tests may use a carrier on a loopback address.",
+            id="portal.E003",
+        )
+
+
+@register("carrier")
+def check_partner(**options: Any) -> Iterable[CheckMessage]:
+    """Interface §4: partner_id goes with quotes, orders and tracking; a User-Agent should mean something."""
+    if not settings.CARRIER_PARTNER_ID and not settings.DEMO:
+        yield Error(
+            "CARRIER_PARTNER_ID is empty.", hint="The carrier's partner manager supplies it.", id="portal.E004"
+        )
+    if not settings.CARRIER_CONTACT and not settings.DEMO:
+        yield Warning(
+            "CARRIER_CONTACT is empty.",
+            hint="Name a mailbox: it is in the User-Agent, so that the carrier can reach you.",
+            id="portal.W001",
+        )
+
+
+@register("carrier")
+def check_contract(**options: Any) -> Iterable[CheckMessage]:
+    try:
+        Contract.load(settings.CARRIER_CONTRACT)
+    except ContractError as problem:
+        yield Error(str(problem), hint="Correct the file that CARRIER_CONTRACT names.", id="portal.E005")
+
+
+@register(Tags.security)
+def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
+    if not settings.WEBHOOK_SECRETS:
+        yield Error(
+            "WEBHOOK_SECRETS is empty, so no scan can be received.",
+            hint="Set user:secret; `openssl rand -hex 24` makes a good secret.",
+            id="portal.E006",
+        )
+    for number, pair in enumerate(settings.WEBHOOK_SECRETS, start=1):
+        user, _, secret = pair.partition(":")
+        if not user or len(secret) < SHORTEST_WEBHOOK_SECRET:
+            yield Error(
+                f"Entry {number} of WEBHOOK_SECRETS is not user:secret with at least "
+                f"{SHORTEST_WEBHOOK_SECRET} characters of secret.",
+                hint="`openssl rand -hex 24` makes a good secret.",
+                id="portal.E007",
+            )
+
+
+@register(Tags.database)
+def check_demo_people(databases: list[str] | None = None, **options: Any) -> Iterable[CheckMessage]:
+    """The demo's passwords are public, so its people must not exist anywhere else."""
+    from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
+
+    if databases and not settings.DEMO and people_left_behind():
+        yield Error(
+            "This database holds people of the demo, whose passwords are public.",
+            hint="Delete them in admin, or start with an empty database.",
+            id="portal.E008",
+        )

@@ -1,0 +1,12 @@
+"""Every address of the portal; each app declares its own, and each view says who it is for."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("shipping_portal.accounts.urls")),
+    path("", include("orders.urls")),
+    path("", include("tracking.urls")),
+    path("accounts/", include("allauth.urls")),
+    path("admin/", admin.site.urls),
+]
