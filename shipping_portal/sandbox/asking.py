@@ -19,7 +19,7 @@ KILOGRAMS = {
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
-_DECIMAL = re.compile(r"^\d{1,9}(\.\d{1,6})?$")
+_DECIMAL = re.compile(r"^\d{1,9}(\.\d{1,9})?$")
 
 
 class Problems:

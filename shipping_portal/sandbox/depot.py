@@ -76,14 +76,18 @@ class Depot:
             if reference not in self.parcels:
                 return reference
 
-    def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> None:
-        """Commit a booking; ``reply`` shares the line, so the key's answer survives a crash just after."""
+    def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> Parcel:
+        """Commit a booking and give the parcel in the books.
+
+        ``reply`` shares the line, so that the key's answer survives a crash just after.
+        """
         answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
         names = self.names(parcel)
         self.record("booked", key=key, **names, body_sha256=sha256, parcel=parcel.as_line(), answer=answer)
+        return self.by_id[parcel.order_id]
 
     def cancel(self, parcel: Parcel, *, by: str) -> None:
-        """Commit a cancellation; ``missed`` and ``futile`` tell whether it should not have been asked for."""
+        """Commit a cancellation; ``after`` names the pickup trouble that should have forbidden it, if any."""
         trouble = [
             scan.progress for scan in parcel.scans if scan.progress in ("pickup_missed", "pickup_futile")
         ]

@@ -8,16 +8,14 @@ from shipping_portal.sandbox.journeys import Journeys
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.paths import dig
 from shipping_portal.sandbox.requesting import Request
-from shipping_portal.sandbox.trouble import Troubles
 from shipping_portal.sandbox.wire import NotJson, not_found, unprocessable
 
 
 class Desk:
     """Serves some operations of the interface; each public method takes a request and gives a reply."""
 
-    def __init__(self, depot: Depot, journeys: Journeys, troubles: Troubles) -> None:
-        self.depot, self.contract = depot, depot.contract
-        self.journeys, self.troubles = journeys, troubles
+    def __init__(self, depot: Depot, journeys: Journeys) -> None:
+        self.depot, self.contract, self.journeys = depot, depot.contract, journeys
 
     def order(self, order_id: str) -> Parcel:
         parcel = self.depot.by_id.get(order_id)

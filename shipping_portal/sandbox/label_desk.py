@@ -1,10 +1,11 @@
 """Handing out labels: a link that needs credentials, leading to a file that needs none for a minute."""
 
 from shipping_portal.sandbox import replies, signing
-from shipping_portal.sandbox.desk import Desk, facts_of
+from shipping_portal.sandbox.desk import Desk
 from shipping_portal.sandbox.labels import label_file
 from shipping_portal.sandbox.parcels import Parcel
 from shipping_portal.sandbox.requesting import Request
+from shipping_portal.sandbox.trouble import CONTENT_VERBS
 from shipping_portal.sandbox.wire import Refused, Reply, not_found
 
 
@@ -14,13 +15,12 @@ class LabelDesk(Desk):
     def label(self, request: Request, order_id: str, reference: str) -> Reply:
         """A label link: HEAD leads to a file link that lives a minute, GET gives the file itself."""
         parcel, size = self._label(order_id, reference)
-        facts = facts_of(self.depot, "label", request, {"order_id": order_id})
-        astray = self.troubles.pick("label", only=("redirect-elsewhere",), **facts)
+        astray = request.suffers("redirect-elsewhere")
         if astray:
             elsewhere = astray.arg or "http://169.254.169.254/latest/meta-data/"
             return Reply(302, headers=[("Location", str(elsewhere))], content_type="")
         if request.method == "GET":
-            return self._file(parcel, size)
+            return self._file(request, parcel, size)
         if self.contract["label_fetch"] == "get":
             return Reply(405, headers=[("Allow", "GET")], content_type="")
         expires = self.depot.now().timestamp() + self.depot.settings.file_link_seconds
@@ -36,12 +36,11 @@ class LabelDesk(Desk):
         claims = signing.read(token, self.depot.file_secret, now=now)
         if not claims or claims.get("sub") != f"{order_id}/{size}":
             raise Refused(403, "forbidden", "This link has expired.")
-        return self._file(parcel, size)
+        return self._file(request, parcel, size)
 
-    def _file(self, parcel: Parcel, size: str) -> Reply:
+    def _file(self, request: Request, parcel: Parcel, size: str) -> Reply:
         content = label_file(parcel, size, self.contract, self.depot.config.state / "labels")
-        facts = {"order_key": parcel.order_key, "reference": parcel.reference}
-        fault = self.troubles.pick("file", only=("html", "truncated", "changed"), **facts)
+        fault = request.suffers(*CONTENT_VERBS)
         if fault and fault.verb == "html":
             return Reply(200, b"<html><body>Please sign in</body></html>", "text/html")
         if fault:

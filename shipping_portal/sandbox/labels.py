@@ -76,9 +76,10 @@ def _draw_party(page: Page, x: float, y: float, title: str, party: Party, size: 
         party.instructions,
     ]
     page.text(x, y, 7, title)
+    longest = int(LABEL_WIDTH / size / 0.6)  # what fits the width in Helvetica, capitals aside
     for line in filter(None, lines):
         y -= size + 2
-        page.text(x, y, size, line[:48], bold=line in (party.name, town))
+        page.text(x, y, size, line[:longest], bold=line in (party.name, town))
     return y - 7
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from shipping_portal.sandbox import replies
 from shipping_portal.sandbox.asking import Asked, Problems, from_body
 from shipping_portal.sandbox.depot import new_id, sha256_of
-from shipping_portal.sandbox.desk import Desk, facts_of
+from shipping_portal.sandbox.desk import Desk
 from shipping_portal.sandbox.journeys import chosen_journey
 from shipping_portal.sandbox.ordering import check_order, check_places, messages_in, pickup_day
 from shipping_portal.sandbox.parcels import Parcel
@@ -60,11 +60,7 @@ class OrderDesk(Desk):
                 raise unprocessable("Order can not be cancelled; contact support for help.")
             else:
                 self.depot.cancel(parcel, by=self.depot.config.account)
-        if self.troubles.pick(
-            "cancel",
-            only=("after-cancel",),
-            **facts_of(self.depot, "cancel", request, {"order_id": order_id}),
-        ):
+        if request.suffers("after-cancel"):
             self.journeys.add_scan(
                 parcel, "collected", "Parcel picked up", self.journeys.place(parcel, "sender")
             )
@@ -76,17 +72,17 @@ class OrderDesk(Desk):
         problems = Problems()
         asked = from_body(body, self.contract, problems)
         product = self._check(asked, problems)
-        facts = facts_of(self.depot, "book", request, {})
-        other = self.troubles.pick("book", only=("replay-other",), **facts)
-        if other:
+        if request.suffers("replay-other"):
             return self._someone_elses(request)
-        parcel = self._new_parcel(body, asked, product, late=self._label_delay(facts))
+        parcel = self._new_parcel(body, asked, product, late=self._label_delay(request))
         reply = json_reply(201, self._order_document(parcel, request))
-        self.depot.book(parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None)
-        if self.troubles.pick("book", only=("return-cancelled",), **facts):
+        parcel = self.depot.book(
+            parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None
+        )
+        if request.suffers("return-cancelled"):
             self.depot.cancel(parcel, by="carrier")
             return json_reply(201, self._order_document(parcel, request))
-        if self.troubles.pick("book", only=("before-response",), **facts):
+        if request.suffers("before-response"):
             self.journeys.add_scan(
                 parcel, "", "Label created", self.journeys.place(parcel, "sender"), at_once=True
             )
@@ -119,8 +115,8 @@ class OrderDesk(Desk):
             journey=chosen_journey(asked.customer_reference, self.depot.default_journey),
         )  # fmt: skip
 
-    def _label_delay(self, facts: dict[str, str]) -> float:
-        fault = self.troubles.pick("book", only=("pending",), **facts)
+    def _label_delay(self, request: Request) -> float:
+        fault = request.suffers("pending")
         return fault.number(3) if fault else self.depot.settings.labels_pending_seconds
 
     def _someone_elses(self, request: Request) -> Reply:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 
 from shipping_portal.sandbox.asking import Asked, Party
 from shipping_portal.sandbox.places import COUNTRIES, at_postcode, zone_of
@@ -140,6 +140,7 @@ def quote_for(
     rates = _tax_rates(asked)
     for name in ("base", "discount", "cover", "fuel_surcharge"):
         breakdown[f"{name}_tax"] = _cents(breakdown[name] * sum(rates.values(), Decimal()))
+    breakdown["cover_tax"] = cover_charge(asked.cover) - breakdown["cover"]  # the price is fixed with its tax
     breakdown["service"] = EXPORT_SERVICE_CHARGE if asked.is_international else SERVICE_CHARGE[origin]
     if product.is_duties_paid:
         breakdown["duties"] = _cents(
@@ -181,10 +182,8 @@ def route_description(asked: Asked) -> str:
 
 def cover_charge(cover: Decimal | None) -> Decimal:
     """The price of Extra Cover with tax: 100 is included, each further 100 or part of it costs 1.95."""
-    steps = (
-        -((INCLUDED_COVER - (cover or Decimal())) // COVER_STEP) if cover and cover > INCLUDED_COVER else 0
-    )
-    return steps * COVER_STEP_PRICE
+    beyond = max((cover or Decimal()) - INCLUDED_COVER, Decimal())
+    return (beyond / COVER_STEP).to_integral_value(ROUND_CEILING) * COVER_STEP_PRICE
 
 
 def _charges(asked: Asked, product: Product, route: str, raised: Decimal) -> dict[str, Decimal]:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from shipping_portal.sandbox.config import Config
+from shipping_portal.sandbox.trouble import Fault
 from shipping_portal.sandbox.wire import HangUp, Refused
 
 LARGEST_BODY = 4 * 1024 * 1024
@@ -24,6 +25,11 @@ class Request:
 
     environ: dict[str, Any]
     before_commit: Callable[[], None] = field(default=lambda: None)
+    fault: Fault | None = None
+
+    def suffers(self, *verbs: str) -> Fault | None:
+        """The trouble of this request when it is one of ``verbs``."""
+        return self.fault if self.fault and self.fault.verb in verbs else None
 
     @property
     def method(self) -> str:

@@ -130,7 +130,7 @@ def start(config: Config) -> Running:
     """Serve in a thread; port 0 picks a free one."""
     app = make_app(config)
     server = Server(app, config.host, config.port)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="sandbox-server", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="sandbox-server", daemon=True)
     thread.start()
     host = f"[{config.host}]" if ":" in config.host else config.host
     return Running(f"http://{host}:{server.server_port}", app, server, thread)

@@ -13,7 +13,8 @@ REPLY_VERBS = ("html200", "empty201", "no-ref", "bad-ref", "replay-other", "retu
                "gzip-bomb", "50MB")  # fmt: skip
 STATUS_VERBS = ("202", "204", "301", "302", "307", "308", "400", "401", "402", "403", "404", "408", "409",
                 "412", "413", "422", "425", "429", "500", "502", "503", "504")  # fmt: skip
-LABEL_VERBS = ("html", "truncated", "changed", "redirect-elsewhere")
+CONTENT_VERBS = ("html", "truncated", "changed")
+LABEL_VERBS = (*CONTENT_VERBS, "redirect-elsewhere")
 WEBHOOK_VERBS = (
     "dup",
     "reorder",
@@ -25,6 +26,8 @@ WEBHOOK_VERBS = (
     "storm",
     "old-secret",
 )
+# Troubles that happen inside an operation, not to its reply: the desk itself looks for them.
+DESK_VERBS = (*LABEL_VERBS, "before-response", "after-cancel", "pending", "replay-other", "return-cancelled")
 HTTP_VERBS = (*SOCKET_VERBS, *REPLY_VERBS, *STATUS_VERBS)
 OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping", "label",
               "file", "webhook", "connection", "any")  # fmt: skip
@@ -97,13 +100,11 @@ class Troubles:
         with self._lock:
             self._rules.clear()
 
-    def pick(
-        self, operation: str, *, only: Collection[str] = (), without: Collection[str] = (), **facts: str
-    ) -> Fault | None:
+    def pick(self, operation: str, *, only: Collection[str] = (), **facts: str) -> Fault | None:
         """The trouble for this request, if any. ``facts``: order_key, reference, receiver."""
         with self._lock:
             for rule in self._rules:
-                wanted = rule.verb in only if only else rule.verb not in without
+                wanted = not only or rule.verb in only
                 meant = rule.operation == operation or (rule.operation == "any" and operation != "connection")
                 if not wanted or not meant or not _matches(rule, facts):
                     continue

@@ -9,7 +9,7 @@ from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.paths import plant
 
 
-class HangUp(Exception):  # noqa: N818 - an order to the server, not an error
+class HangUp(Exception):
     """The socket has been dealt with by hand: the server must send nothing more."""
 
 
@@ -41,7 +41,7 @@ def json_reply(status: int, document: Any) -> Reply:
     return Reply(status, json.dumps(document, ensure_ascii=False).encode())
 
 
-class Refused(Exception):  # noqa: N818 - a refusal is a normal answer of a carrier
+class Refused(Exception):
     """The carrier says no: status, code, text and, for bad fields, messages."""
 
     def __init__(self, status: int, code: str, text: str, messages: Any = None) -> None:

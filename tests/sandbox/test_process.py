@@ -1,0 +1,93 @@
+import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox.client import Client
+
+PACKAGE = Path("shipping_portal/sandbox")
+COMMAND = [sys.executable, "-m", "shipping_portal.sandbox", "--port", "0", "--speed", "0"]
+
+
+def started(*arguments):
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    line = process.stdout.readline()
+    return process, line
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number):
+    process, line = started("--state", str(tmp_path))
+    try:
+        assert line.startswith("sandbox ready http://127.0.0.1:")
+        assert Client(line.split()[-1]).book().status == 201
+    finally:
+        process.send_signal(number)
+    assert process.wait(5) == 0
+    assert process.stderr.read() == ""
+
+
+def test_it_ends_with_its_parent(tmp_path):
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process, _ = started("--state", str(tmp_path), "--parent", str(parent.pid))
+    parent.communicate(b"\n")
+    try:
+        assert process.wait(5) == 0
+    finally:
+        process.kill()
+
+
+def test_a_killed_carrier_keeps_what_it_said_it_booked(tmp_path):
+    process, line = started("--state", str(tmp_path), "--replays", "on")
+    order = Client(line.split()[-1]).book(key="k1").json
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(5)
+    process, line = started("--state", str(tmp_path), "--replays", "on")
+    try:
+        again = Client(line.split()[-1]).book(key="k1").json
+    finally:
+        process.terminate()
+        process.wait(5)
+    assert again == order
+
+
+def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path):
+    contract = tmp_path / "contract.toml"
+    contract.write_text('colour = "red"')
+    process, line = started("--state", str(tmp_path), "--contract", str(contract))
+    assert (process.wait(5), line) == (2, "")
+    assert "unknown key: colour" in process.stderr.read()
+
+
+def test_a_demo_parcel_moves_within_seconds(tmp_path):
+    process, line = started("--state", str(tmp_path), "--speed", "40")
+    try:
+        client = Client(line.split()[-1])
+        reference = client.book().json["carrier_reference"]
+        until = time.monotonic() + 3
+        while not client.call("GET", f"/tracking/{reference}").json["tracking_events"]:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    finally:
+        process.terminate()
+        process.wait(5)
+
+
+def test_it_imports_nothing_but_itself_and_the_standard_library():
+    for path in PACKAGE.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module]
+            for name in names:
+                is_own = name.startswith("shipping_portal.sandbox")
+                assert is_own or name.split(".")[0] in sys.stdlib_module_names, f"{path.name} imports {name}"
