@@ -181,7 +181,8 @@ def _fifty_megabytes(fault: Fault, request: Request, proceed: Proceed, contract:
 
 
 _PLAYS: dict[str, Callable[[Fault, Request, Proceed, Contract], Reply]] = {
-    "refuse": _accept_close, "accept-close": _accept_close, "commit-close": _commit_close, "commit-rst": _commit_rst,
+    "refuse": _accept_close, "accept-close": _accept_close, "commit-close": _commit_close,
+    "commit-rst": _commit_rst,
     "commit-hang": _commit_hang, "sleep-commit": _sleep_commit, "slow": _slow,
     "partial-headers": _partial_headers, "truncate": _truncate, "drip-head": _drip_head,
     "drip-body": _drip_body, "garbage": _garbage, "html200": _html200, "empty201": _empty201,

@@ -54,5 +54,5 @@ class Timeline:
 def _reported(work: Callable[[], None]) -> None:
     try:
         work()
-    except Exception:
+    except Exception:  # noqa: BLE001 - a broken piece of work must be seen, and must not end the pool
         traceback.print_exc(file=sys.stderr)
