@@ -1,0 +1,27 @@
+"""The desk's pages by noun; importing them registers them on the desk's site."""
+
+from shipping_portal.desk.admin import (
+    attempts,
+    audit,
+    carrier,
+    labels,
+    localities,
+    orders,
+    people,
+    senders,
+    tracking,
+    webhooks,
+)
+
+__all__ = [
+    "attempts",
+    "audit",
+    "carrier",
+    "labels",
+    "localities",
+    "orders",
+    "people",
+    "senders",
+    "tracking",
+    "webhooks",
+]

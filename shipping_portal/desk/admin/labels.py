@@ -1,0 +1,38 @@
+"""Label files: checksum, size and state. Their bytes are never read here."""
+
+import datetime as dt
+from typing import Any
+
+from django.contrib import admin
+
+from orders.models import Label
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.celery import nudge
+from shipping_portal.desk.admin.acts import Act, ActsMixin, Refused
+from shipping_portal.desk.admin.reading import ReadOnlyAdmin
+
+
+def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    owed = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
+    if not owed.update(due_at=now, tries=0, state=Label.State.PENDING):
+        raise Refused("This label is stored already; a stored file is never replaced.")
+    Audit.write("label fetched again", label, by=by, sender=label.order.sender, reason=cleaned["reason"], at=now)
+    nudge("orders.tasks.fetch_label", label.pk)
+
+
+FETCH_AGAIN = Act(
+    name="fetch-again",
+    label="Fetch again",
+    explains="The file is asked of the carrier now. A file that is already stored is never replaced.",
+    do=_fetch_again,
+    applies=lambda label: label.state != Label.State.STORED,
+)
+
+
+@admin.register(Label)
+class LabelAdmin(ActsMixin, ReadOnlyAdmin):
+    acts = (FETCH_AGAIN,)
+    list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
+    list_filter = ["state", "size"]
+    list_select_related = ["order"]
+    search_fields = ["=order__carrier_reference", "=sha256"]

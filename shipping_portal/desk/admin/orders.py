@@ -1,0 +1,172 @@
+"""Orders as an operator finds and reads them. Nothing here is edited: an order changes by its journeys only."""
+
+import uuid
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from orders.models import BookingAttempt, CancelAttempt, Label, Order, OrderChange
+from shipping_portal.accounts.models import Sender
+from shipping_portal.desk import queues
+from shipping_portal.desk.admin import resolving
+from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, link_to
+
+COUNTRIES = [("AU", "Australia"), ("CA", "Canada"), ("US", "United States")]
+
+
+class NeedsFilter(admin.SimpleListFilter):
+    """The same rules as the queues on the first page."""
+
+    title = "needs"
+    parameter_name = "needs"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, title) for name, (title, _) in queues.ORDER_RULES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        if self.value() not in queues.ORDER_RULES:
+            return queryset
+        return queryset.filter(queues.ORDER_RULES[str(self.value())][1](timezone.now()))
+
+
+class CountryFilter(admin.SimpleListFilter):
+    title = "receiver's country"
+    parameter_name = "country"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [*COUNTRIES, ("other", "Elsewhere")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        known = [code for code, _ in COUNTRIES]
+        if self.value() == "other":
+            return queryset.exclude(receiver_country__in=known)
+        return queryset.filter(receiver_country=self.value()) if self.value() in known else queryset
+
+
+class AttemptInline(ReadOnlyInline):
+    model = BookingAttempt
+    fields = ["generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays"]
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
+        return super().get_queryset(request).defer("body", "response")
+
+
+class ChangeInline(ReadOnlyInline):
+    model = OrderChange
+    fields = ["at", "old", "new", "by", "reason"]
+    readonly_fields = fields
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OrderChange]:
+        return super().get_queryset(request).select_related("by")
+
+
+class CancelInline(ReadOnlyInline):
+    model = CancelAttempt
+    fields = ["asked_at", "by", "why", "state", "tries", "done_at", "http_status", "answer"]
+    readonly_fields = fields
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CancelAttempt]:
+        return super().get_queryset(request).select_related("by").defer("response")
+
+
+class LabelInline(ReadOnlyInline):
+    model = Label
+    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "purged_at"]
+    readonly_fields = fields
+
+
+@admin.register(Order)
+class OrderAdmin(ReadOnlyAdmin):
+    list_display = [
+        "name",
+        "sender",
+        "status",
+        "progress",
+        "product_name",
+        "receiver_name",
+        "receiver_suburb",
+        "created_at",
+        "due_at",
+    ]
+    list_filter = [NeedsFilter, "status", "progress", CountryFilter]
+    list_select_related = ["sender"]
+    search_fields = ["search"]  # turns the box on; get_search_results does the looking
+    search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
+    exclude = ["search", "form_hash", "form_token"]
+    readonly_fields = ["scans", "calls_made"]
+    inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline]
+    change_form_template = "admin/with_acts.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
+        return super().get_queryset(request).select_related("sender", "account", "made_by", "quote", "parcel")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
+        """Every word must be found; a whole uuid or A-number is looked up as what it is."""
+        for word in search_term.split()[:8]:
+            queryset = queryset.filter(_names(word))
+        return queryset, False
+
+    def get_urls(self) -> list[URLPattern]:
+        resolve = path(
+            "<int:pk>/resolve/", self.admin_site.admin_view(self.resolve_view), name="orders_order_resolve"
+        )
+        return [resolve, *super().get_urls()]
+
+    def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if not self.may_resolve(request):
+            raise PermissionDenied
+        order = self.get_queryset(request).filter(pk=pk).first()
+        if order is None:
+            raise Http404
+        return resolving.page(request, order, {**self.admin_site.each_context(request), "opts": self.opts})
+
+    def may_resolve(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("orders.change_order")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        open_cases = Order.objects.filter(status__in=resolving.RESOLVABLE)
+        resolvable = object_id.isdigit() and open_cases.filter(pk=object_id).exists()
+        acts = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if resolvable else []
+        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+
+    @admin.display(description="order", ordering="pk")
+    def name(self, order: Order) -> str:
+        return str(order)
+
+    @admin.display(description="scans")
+    def scans(self, order: Order) -> SafeString | str:
+        return link_to(getattr(order, "parcel", None))
+
+    @admin.display(description="calls to the carrier")
+    def calls_made(self, order: Order) -> SafeString:
+        url = reverse("admin:orders_carriercall_changelist")
+        return format_html('<a href="{}?order__id__exact={}">Calls about this order</a>', url, order.pk)
+
+
+def _names(word: str) -> Q:
+    """What one searched word may be: our own text, a reference, a number, a uuid, or a sender."""
+    named = Q(search__contains=word.lower()) | Q(carrier_reference=word.upper())
+    senders = Q(name__icontains=word) | Q(memberships__user__email=word.lower())
+    if word[:2].upper() == "A-" and word[2:].isdecimal():
+        senders |= Q(pk=int(word[2:]) - 1000)
+    named |= Q(sender__in=Sender.objects.filter(senders).values("pk"))
+    if word.isdecimal() and len(word) < 10:
+        named |= Q(pk=int(word))
+    try:
+        return named | Q(uuid=uuid.UUID(word))
+    except ValueError:
+        return named

@@ -1,0 +1,138 @@
+"""Business accounts: who they are, what they may do, and stopping or starting their bookings."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
+from shipping_portal.desk.admin.acts import Act, ActsMixin, ReasonForm
+from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline
+
+LIMITS = ("bookings_a_day", "quotes_a_minute", "pickup_days_ahead")
+
+
+class SuspendForm(forms.Form):
+    category = forms.ChoiceField(choices=Sender.Suspension.choices)
+    text = forms.CharField(
+        label="What the sender reads",
+        min_length=10,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+    note = forms.CharField(
+        label="Internal note",
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+        help_text="Never shown to the sender.",
+    )
+
+
+class LimitsForm(ReasonForm):
+    bookings_a_day = forms.IntegerField(min_value=0, max_value=100_000)
+    quotes_a_minute = forms.IntegerField(min_value=1, max_value=1_000)
+    pickup_days_ahead = forms.IntegerField(
+        label="Pickup days on offer", min_value=1, max_value=10, help_text="Business days; three unless agreed."
+    )
+    field_order = [*LIMITS, "reason"]
+
+
+def _suspend(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    sender.suspend(by=by, at=now, **cleaned)
+
+
+def _reinstate(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    sender.reinstate(by=by, reason=cleaned["reason"], at=now)
+
+
+def _limit(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    limits = {name: cleaned[name] for name in LIMITS}
+    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in limits.items())
+    with transaction.atomic():
+        Sender.objects.filter(pk=sender.pk).update(**limits)
+        Audit.write("limits set", sender, by=by, sender=sender, reason=f"{told}: {cleaned['reason']}", at=now)
+
+
+class MembershipInline(ReadOnlyInline):
+    model = Membership
+    fields = ["user", "role", "created_at"]
+    readonly_fields = fields
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).select_related("user")
+
+
+class PickupAddressInline(ReadOnlyInline):
+    model = PickupAddress
+    fields = ["name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default"]
+    readonly_fields = fields
+    show_change_link = False
+
+
+class SuspendedFilter(admin.SimpleListFilter):
+    title = "bookings"
+    parameter_name = "bookings"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("on", "On"), ("off", "Suspended")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Sender]) -> QuerySet[Sender]:
+        if self.value() in {"on", "off"}:
+            return queryset.filter(suspended_at__isnull=self.value() == "on")
+        return queryset
+
+
+@admin.register(Sender)
+class SenderAdmin(ActsMixin, ReadOnlyAdmin):
+    acts = (
+        Act(
+            "suspend",
+            "Suspend",
+            "No new booking is made or sent for this sender. What was already sent is still settled; "
+            "tracking, billing and cancelling unsent parcels stay open.",
+            _suspend,
+            applies=lambda sender: not sender.is_suspended,
+            form=SuspendForm,
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "reinstate",
+            "Reinstate",
+            "Bookings are on again at once. Orders that went back to “needs your yes” wait for the sender.",
+            _reinstate,
+            applies=lambda sender: sender.is_suspended,
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "limits",
+            "Set limits",
+            "How much this sender may do, and how many pickup days it is offered.",
+            _limit,
+            form=LimitsForm,
+            initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
+        ),
+    )
+    list_display = ["number", "name", "country", "zone", "suspended_at", "suspension", "created_at"]
+    list_display_links = ["number", "name"]
+    list_filter = [SuspendedFilter, "country"]
+    search_fields = ["name"]
+    search_help_text = "Name, A-number or a member's e-mail"
+    inlines = [MembershipInline, PickupAddressInline]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Sender], search_term: str
+    ) -> tuple[QuerySet[Sender], bool]:
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        people = Membership.objects.filter(user__email=term.lower()).values("sender")
+        found = Q(name__icontains=term) | Q(pk__in=people)
+        if term[:2].upper() == "A-" and term[2:].isdecimal():
+            found |= Q(pk=int(term[2:]) - 1000)
+        return queryset.filter(found), False

@@ -1,0 +1,146 @@
+"""Parcels by reference, their scans, and what the carrier's words mean."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from orders import gateway
+from orders.models.order import Progress
+from shipping_portal.desk import queues
+from shipping_portal.desk.admin.acts import ReasonForm
+from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, folded
+from shipping_portal.desk.masking import masked
+from shipping_portal.desk.rewording import reword
+from tracking.models import EventWord, Parcel, TrackingEvent, Watch
+
+
+class WhoseFilter(admin.SimpleListFilter):
+    title = "whose"
+    parameter_name = "whose"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("nobody", "Nobody's: unknown reference"), ("ours", "Booked here"), ("watched", "Watched")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
+        match self.value():
+            case "nobody":
+                return queryset.filter(queues.unmatched())
+            case "ours":
+                return queryset.filter(order__isnull=False)
+            case "watched":
+                return queryset.filter(pk__in=Watch.objects.values("parcel"))
+        return queryset
+
+
+class EventInline(ReadOnlyInline):
+    model = TrackingEvent
+    fields = ["scan_time", "event_type", "description", "suburb", "postcode", "country", "source", "set_aside"]
+    readonly_fields = fields
+    ordering = ["-scan_time", "-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
+        return super().get_queryset(request).defer("raw")
+
+
+class WatchInline(ReadOnlyInline):
+    model = Watch
+    fields = ["sender", "name", "made_by", "made_at"]
+    readonly_fields = fields
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Watch]:
+        return super().get_queryset(request).select_related("sender", "made_by")
+
+
+@admin.register(Parcel)
+class ParcelAdmin(ReadOnlyAdmin):
+    list_display = ["reference", "order", "progress", "last_scan_at", "polled_at", "poll_due_at", "subscription"]
+    list_filter = [WhoseFilter, "progress", "subscription"]
+    list_select_related = ["order"]
+    search_fields = ["reference__startswith"]
+    inlines = [EventInline, WatchInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Parcel]:
+        return super().get_queryset(request).select_related("order")
+
+
+@admin.register(TrackingEvent)
+class TrackingEventAdmin(ReadOnlyAdmin):
+    list_display = ["scan_time", "parcel", "event_type", "description", "source", "received_at", "set_aside"]
+    list_filter = ["source", ("set_aside", admin.EmptyFieldListFilter)]
+    list_select_related = ["parcel"]
+    search_fields = ["parcel__reference"]
+    search_help_text = "A whole reference, or an event id"
+    exclude = ["raw"]
+    readonly_fields = ["as_it_came"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
+        return super().get_queryset(request).select_related("parcel").defer("raw")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[TrackingEvent], search_term: str
+    ) -> tuple[QuerySet[TrackingEvent], bool]:
+        return found_by_scan(queryset, search_term, ""), False
+
+    @admin.display(description="raw")
+    def as_it_came(self, event: TrackingEvent) -> SafeString | str:
+        return folded(masked(event.raw, gateway.contract()), "As the carrier sent it")
+
+
+def found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[Any]:
+    """Rows by a whole reference or an event id; `prefix` leads from the row to its scan."""
+    text = text.strip()
+    if not text:
+        return queryset
+    try:
+        return queryset.filter(**{f"{prefix}event_id": uuid.UUID(text)})
+    except ValueError:
+        return queryset.filter(**{f"{prefix}parcel__reference": text.upper()})
+
+
+class EventWordForm(forms.ModelForm):
+    """What a word means, and why the operator thinks so."""
+
+    reason = ReasonForm.base_fields["reason"]
+
+    class Meta:
+        model = EventWord
+        fields = ["progress", "is_known"]
+        labels = {"is_known": "Decided"}
+        help_texts = {
+            "progress": "Leave empty for a word that says nothing about where the parcel is.",
+            "is_known": "Takes the word off the list of undecided ones.",
+        }
+
+
+@admin.register(EventWord)
+class EventWordAdmin(admin.ModelAdmin):
+    """The vocabulary. Words come from scans; an operator says what they mean, nobody adds or deletes them."""
+
+    form = EventWordForm
+    list_display = ["word", "meaning", "is_known", "first_seen_at"]
+    list_filter = ["is_known"]
+    search_fields = ["word"]
+    ordering = ["is_known", "word"]
+    fields = ["word", "progress", "is_known", "reason"]
+    readonly_fields = ["word"]
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: EventWord, form: Any, change: bool) -> None:
+        reword(obj, reason=form.cleaned_data["reason"], by=request.user, now=timezone.now())
+
+    @admin.display(description="means", ordering="progress")
+    def meaning(self, word: EventWord) -> str:
+        return Progress(word.progress).label if word.progress else "Nothing about where the parcel is"

@@ -1,0 +1,101 @@
+"""The address the carrier's dashboard is given for tracking webhooks (interface §6), its secret and a test of it."""
+
+import base64
+import json
+import secrets
+import urllib.error
+import urllib.request
+import uuid
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from django.conf import settings
+from django.urls import reverse
+
+from orders import gateway
+
+# The same scan every time: the second test is a duplicate, so testing leaves one scan in all.
+TEST_REFERENCE = "SPORTALTEST"
+TEST_EVENT_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "shipping-portal/webhook-test"))
+TEST_SCAN_TIME = "2024-01-01T00:00:00Z"
+
+
+class NoSecret(Exception):
+    """WEBHOOK_SECRETS is empty, so the listener refuses every delivery."""
+
+
+class TestFailed(Exception):
+    """The listener did not take the test event; the text says what it answered."""
+
+    __test__ = False  # pytest collects classes by this prefix
+
+
+def addresses(*, shown: bool) -> list[str]:
+    """Listener addresses, preferred one first: credentials before the host, then in the path.
+
+    `shown` puts the secret in; without it dots stand for it, as on any page. Raises NoSecret.
+    """
+    user, secret = _newest()
+    secret = quote(secret, safe="") if shown else "•••"
+    place = urlsplit(settings.SITE_URL)
+    with_user = place._replace(netloc=f"{user}:{secret}@{place.netloc}", path=reverse("webhook"))
+    in_path = place._replace(path=f"{reverse('webhook')}{secret}/")
+    return [urlunsplit(with_user), urlunsplit(in_path)]
+
+
+def rotated() -> str:
+    """A new WEBHOOK_SECRETS value: a fresh secret first, then the one in use until the dashboard is changed."""
+    fresh = f"carrier:{secrets.token_urlsafe(32)}"
+    return ",".join([fresh, *settings.WEBHOOK_SECRETS[:1]])
+
+
+def send_test_event() -> str:
+    """Post one scan of a reference nobody has to our own listener, as the carrier would.
+
+    Returns the listener's answer. Raises NoSecret or TestFailed.
+    """
+    user, secret = _newest()
+    credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    request = urllib.request.Request(  # noqa: S310  (our own address, from the settings)
+        settings.SITE_URL.rstrip("/") + reverse("webhook"),
+        data=_test_body(),
+        headers={
+            "Content-Type": "application/json",
+            "Authorization": f"Basic {credentials}",
+            "User-Agent": f"ShippingPortal/{gateway.VERSION} (listener test)",
+        },
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            return f"{answer.status} {answer.read(200).decode(errors='replace')}".strip()
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise TestFailed(f"The listener answered {error.code}.") from error
+    except OSError as error:
+        raise TestFailed(f"The listener at {settings.SITE_URL} cannot be reached: {error}.") from error
+
+
+def _test_body() -> bytes:
+    """A scan in the carrier's own form, wherever the contract puts its members."""
+    contract = gateway.contract()
+    scan: dict[str, Any] = {}
+    _put(scan, contract.event_id, TEST_EVENT_ID)
+    _put(scan, contract.event_type, "Info")
+    _put(scan, contract.scan_time, TEST_SCAN_TIME)
+    _put(scan, contract.event_description, "Test of the listener by an operator")
+    _put(scan, contract.event_reference, TEST_REFERENCE)
+    return json.dumps(scan).encode()
+
+
+def _put(scan: dict[str, Any], path: str, value: str) -> None:
+    *parents, member = path.split(".")
+    for parent in parents:
+        scan = scan.setdefault(parent, {})
+    scan[member] = value
+
+
+def _newest() -> tuple[str, str]:
+    for pair in settings.WEBHOOK_SECRETS[:1]:
+        user, _, secret = pair.partition(":")
+        return user, secret
+    raise NoSecret("WEBHOOK_SECRETS is empty: set it, then print the address.")

@@ -1,0 +1,54 @@
+"""The contract register: what we hold to be true of this carrier, and on what ground."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from orders import gateway
+from shipping_portal.carrier.contract import ContractError, Point
+from shipping_portal.desk import probing
+
+VERDICTS = {True: "yes", False: "NO", None: "not asked"}
+
+
+class Command(BaseCommand):
+    help = "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--probe", action="store_true", help="Ask the carrier what can be asked for free.")
+
+    def handle(self, *args: Any, probe: bool, **options: Any) -> None:
+        try:
+            points = gateway.contract().points()
+        except ContractError as error:
+            raise CommandError(str(error)) from error
+        for point in points:
+            self.stdout.write(_line(point))
+        told = sum(point.overridden for point in points)
+        assumed = sum(point.basis == "assumed" and not point.overridden for point in points)
+        self.stdout.write(f"\n{len(points)} points: {told} overridden by the contract file, {assumed} still assumed.")
+        if probe:
+            self._probe()
+
+    def _probe(self) -> None:
+        self.stdout.write("")
+        refuted = 0
+        for finding in probing.probe():
+            refuted += finding.holds is False
+            self.stdout.write(f"{VERDICTS[finding.holds]:<10}{finding.question}: {finding.answer}")
+        self.stdout.write(f"Not asked: {probing.NOT_ASKED}.")
+        if refuted:
+            raise CommandError(f"{refuted} of the carrier's answers differ from the contract.")
+
+
+def _line(point: Point) -> str:
+    basis = "overridden" if point.overridden else point.basis
+    return f"{point.name:<28}{basis:<12}{_shown(point.value)}  ({point.section})"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{word} → {progress or 'nothing'}" for word, progress in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value != "" else "(none)"

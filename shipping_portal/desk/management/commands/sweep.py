@@ -1,0 +1,36 @@
+"""The sweeper: finds what is due and sees that it is done. Run exactly one, or several; both are safe."""
+
+import signal
+from threading import Event
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from shipping_portal.desk.sweep import Sweep
+
+
+class Command(BaseCommand):
+    help = "Looks for due work every SWEEP_SECONDS, hands it to the workers, and does it when they do not."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--once", action="store_true", help="Look once, print what was found, and stop.")
+
+    def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        if once:
+            for line, count in sorted(Sweep().once().items()):
+                self.stdout.write(f"{line}: {count}")
+            return
+        Sweep(_stopped_by_signals()).run()
+
+
+def _stopped_by_signals() -> Event:
+    """Set by SIGTERM and SIGINT; the row in hand is finished first."""
+    stop = Event()
+
+    def asked_to_stop(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, asked_to_stop)
+    signal.signal(signal.SIGINT, asked_to_stop)
+    return stop

@@ -1,0 +1,108 @@
+"""Asking the configured carrier what can be asked without booking anything or costing money."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from orders import gateway
+from shipping_portal.accounts.models import LocalityList
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, OperationOff, Rejected
+from shipping_portal.carrier.messages import Measures, Party, Shipment
+
+UNKNOWN_REFERENCE = "SPROBE0000000"
+NOT_ASKED = "book, cancel, view, label, subscribe and the link: each needs an order, so none is tried here"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one question showed; `holds` is None where the contract gives no way to ask."""
+
+    question: str
+    holds: bool | None
+    answer: str
+
+
+def probe() -> Iterator[Finding]:
+    """Every question in turn, each with at most one request of its own."""
+    client = gateway.carrier()
+    yield _asked("Our account is accepted", lambda: _ping(client))
+    yield _asked("Another key is refused", _refused_to_strangers)
+    yield _asked("Products are offered with prices", lambda: _products(client))
+    yield _asked("An unknown reference is not found", lambda: _not_found(client))
+    yield Finding("The partner id is set", bool(settings.CARRIER_PARTNER_ID), "CARRIER_PARTNER_ID")
+
+
+def _asked(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
+    try:
+        return Finding(question, *ask())
+    except OperationOff as off:
+        return Finding(question, None, str(off))
+    except (CarrierError, ValueError) as error:
+        return Finding(question, False, f"{type(error).__name__}: {error}")
+
+
+def _ping(client: Carrier) -> tuple[bool, str]:
+    client.ping()
+    return True, "answered"
+
+
+def _refused_to_strangers() -> tuple[bool, str]:
+    """The only client not built by the gateway: it must not hold our key."""
+    stranger = import_string(settings.CARRIER_CLIENT)(
+        base_url=settings.CARRIER_BASE_URL,
+        account="nobody",
+        key="not-a-key",
+        partner_id=settings.CARRIER_PARTNER_ID,
+        user_agent=f"ShippingPortal/{gateway.VERSION} (contract probe)",
+        contract=gateway.contract(),
+    )
+    try:
+        stranger.track(UNKNOWN_REFERENCE)
+    except AccountStopped as error:
+        return True, f"refused with {error.status}"
+    except Rejected as error:
+        return False, f"answered {error.status} to a key that is not ours"
+    return False, "answered a key that is not ours"
+
+
+def _products(client: Carrier) -> tuple[bool, str]:
+    products = client.quote(_small_parcel())
+    return bool(products), ", ".join(product.code for product in products) or "none offered"
+
+
+def _not_found(client: Carrier) -> tuple[bool, str]:
+    try:
+        found = client.track(UNKNOWN_REFERENCE)
+    except Rejected as error:
+        return error.status == 404, f"refused with {error.status}"
+    return not found.scans, f"answered with {len(found.scans)} scans"
+
+
+def _small_parcel() -> Shipment:
+    """A domestic parcel between two pairs of the active list, or of the two largest towns."""
+    pairs = [("MELBOURNE", "VIC", "3000"), ("SYDNEY", "NSW", "2000")]
+    active = LocalityList.objects.filter(country="AU", is_active=True).first()
+    if active:
+        listed = list(active.localities.order_by("pk").values_list("suburb", "state", "postcode")[:2])
+        pairs = listed if len(listed) == 2 else pairs
+    start, end = (_somebody(*pair) for pair in pairs)
+    size = Measures(Decimal(1), "kg", Decimal(20), Decimal(15), Decimal(10), "cm")
+    return Shipment(sender=start, receiver=end, measures=size, description="Contract probe")
+
+
+def _somebody(suburb: str, state: str, postcode: str) -> Party:
+    return Party(
+        name="Contract Probe",
+        company="",
+        email="probe@example.com",
+        phone="0491 570 006",
+        line1="1 Example Street",
+        suburb=suburb,
+        state=state,
+        postcode=postcode,
+        country="AU",
+    )

@@ -1,0 +1,153 @@
+"""What waits for a person: each queue is a rule, a count, the age of its oldest row and the next thing to do.
+
+A rule is written once here; the lists filter by the same rule, so a count and its list always agree.
+"""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Min, Q
+from django.urls import reverse
+
+from orders.models import CarrierAccount, Label, Order
+from orders.models.order import Status
+from shipping_portal.desk.listener import TEST_REFERENCE
+from tracking.models import EventWord, Parcel, WebhookDelivery
+
+State = WebhookDelivery.State
+Rule = Callable[[dt.datetime], Q]
+STUCK_AFTER = dt.timedelta(minutes=10)
+UNREAD_AFTER = dt.timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One line of the desk's first page. `oldest` is None when nothing waits."""
+
+    title: str
+    count: int
+    oldest: dt.datetime | None
+    next_step: str
+    url: str
+
+
+def unconfirmed_long(now: dt.datetime) -> Q:
+    """Unclear bookings older than ten minutes: what the first replays settle is settled by then."""
+    unclear = Order.objects.filter(attempts__state="unknown", attempts__sent_at__lte=now - STUCK_AFTER)
+    return Q(status=Status.UNCONFIRMED, pk__in=unclear.values("pk"))
+
+
+def cancel_stuck(now: dt.datetime) -> Q:
+    """Cancellations the portal gave up on, or asked for ten minutes ago and not settled."""
+    asked = Order.objects.filter(
+        cancels__state__in=["wanted", "in_flight", "unknown"], cancels__asked_at__lte=now - STUCK_AFTER
+    )
+    late = Q(status__in=[Status.CANCELLING, Status.CANCEL_UNCONFIRMED], pk__in=asked.values("pk"))
+    return late | Q(status=Status.CANCEL_UNCONFIRMED, due_at=None)
+
+
+ORDER_RULES: dict[str, tuple[str, Rule]] = {
+    "unconfirmed": ("Not known whether booked", lambda now: Q(status=Status.UNCONFIRMED)),
+    "unconfirmed-long": ("Not known for over 10 minutes", unconfirmed_long),
+    "conflict": ("Two answers that disagree", lambda now: Q(status=Status.CONFLICT)),
+    "refused": (
+        "Refused in the last 24 hours",
+        lambda now: Q(status=Status.REJECTED, created_at__gte=now - dt.timedelta(days=1)),
+    ),
+    "cancel-stuck": ("Cancellation stuck", cancel_stuck),
+    "used-after-cancel": (
+        "Label used after cancelling",
+        lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
+    ),
+}
+NEXT_STEPS = {
+    "unconfirmed": "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
+    "conflict": "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
+    "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
+    "cancel-stuck": "Ask the carrier whether it is cancelled; the sender still reads “Cancelling”.",
+    "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
+}
+
+
+def unmatched() -> Q:
+    """References that sent scans but belong to no order and to no watch."""
+    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference=TEST_REFERENCE)
+
+
+def unread(now: dt.datetime) -> Q:
+    """Webhook bodies of the last week that gave no scan, or wait unread for over a minute."""
+    odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - dt.timedelta(days=7))
+    return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
+
+
+LABEL_NOT_FETCHED = Q(state=Label.State.FAILED)
+ACCOUNT_HELD = Q(stopped_at__isnull=False) | Q(paused_at__isnull=False) | Q(replays_off_at__isnull=False)
+WORD_UNDECIDED = Q(progress="", is_known=False)
+
+
+def waiting(now: dt.datetime) -> list[Queue]:
+    """Every queue, empty ones too, in the order in which they cost money. Six queries."""
+    return [
+        *_orders(now),
+        _queue(
+            "Carrier account stopped or paused",
+            CarrierAccount.objects.filter(ACCOUNT_HELD).aggregate(n=Count("pk"), oldest=Min("stopped_at")),
+            "No booking leaves. Read why on the account's page; resume it once that is settled.",
+            "orders_carrieraccount",
+        ),
+        _queue(
+            "Labels not fetched",
+            Label.objects.filter(LABEL_NOT_FETCHED).aggregate(n=Count("pk"), oldest=Min("order__booked_at")),
+            "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
+            "orders_label",
+            "?state__exact=failed",
+        ),
+        _queue(
+            "Scans for unknown references",
+            Parcel.objects.filter(unmatched()).aggregate(n=Count("pk"), oldest=Min("created_at")),
+            "Compare with unconfirmed bookings: an unknown reference may be the answer to one.",
+            "tracking_parcel",
+            "?whose=nobody",
+        ),
+        _queue(
+            "Webhooks that gave no scan",
+            WebhookDelivery.objects.filter(unread(now)).aggregate(n=Count("pk"), oldest=Min("received_at")),
+            "Read the reason. Once the contract file knows the form, press Read again.",
+            "tracking_webhookdelivery",
+            "?needs=reading",
+        ),
+        _queue(
+            "Carrier words nobody decided",
+            EventWord.objects.filter(WORD_UNDECIDED).aggregate(n=Count("pk"), oldest=Min("first_seen_at")),
+            "Say what each one means; the parcels concerned are folded again.",
+            "tracking_eventword",
+            "?is_known__exact=0",
+        ),
+    ]
+
+
+def _orders(now: dt.datetime) -> list[Queue]:
+    """One query over the few rows that any rule can touch."""
+    rules = {name: rule(now) for name, (_, rule) in ORDER_RULES.items() if name in NEXT_STEPS}
+    counts = {f"n_{index}": Count("pk", filter=rule) for index, rule in enumerate(rules.values())}
+    ages = {f"oldest_{index}": Min("created_at", filter=rule) for index, rule in enumerate(rules.values())}
+    anything = Q()
+    for rule in rules.values():
+        anything |= rule
+    found = Order.objects.filter(anything).aggregate(**counts, **ages)
+    return [
+        _queue(
+            ORDER_RULES[name][0],
+            {"n": found[f"n_{index}"], "oldest": found[f"oldest_{index}"]},
+            NEXT_STEPS[name],
+            "orders_order",
+            f"?needs={name}",
+        )
+        for index, name in enumerate(rules)
+    ]
+
+
+def _queue(title: str, found: dict[str, Any], next_step: str, model: str, query: str = "") -> Queue:
+    return Queue(title, found["n"], found["oldest"], next_step, reverse(f"admin:{model}_changelist") + query)

@@ -1,0 +1,60 @@
+"""What is not kept for ever: label files, the log of calls, and quotes nobody booked."""
+
+import datetime as dt
+from collections import Counter
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from orders.models import CarrierCall, Label, LabelBytes, Quote
+from orders.models.order import Status
+from orders.progress import TERMINAL
+
+BATCH = 500
+QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
+
+
+def purge(now: dt.datetime) -> Counter[str]:
+    """Delete what is past its time, in small transactions. Safe to stop and repeat at any point."""
+    return Counter(
+        {
+            "label files": _purge_labels(now),
+            "calls": _delete(CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS))),
+            "quotes": _delete(_old_quotes(now)),
+        }
+    )
+
+
+def _purge_labels(now: dt.datetime) -> int:
+    """The bytes go, the checksum stays: it still proves which file was once printed."""
+    purged = 0
+    while ids := list(_over(now).values_list("pk", flat=True)[:BATCH]):
+        with transaction.atomic():
+            LabelBytes.objects.filter(label__in=ids).delete()
+            Label.objects.filter(pk__in=ids).update(purged_at=now)
+        purged += len(ids)
+    return purged
+
+
+def _over(now: dt.datetime) -> QuerySet[Label]:
+    """Stored labels of parcels whose story ended, or that were cancelled, long enough ago."""
+    before = now - dt.timedelta(days=settings.LABEL_RETENTION_DAYS)
+    ended = Q(order__progress__in=sorted(TERMINAL), order__progress_at__lt=before)
+    cancelled = Q(order__status=Status.CANCELLED, order__cancelled_at__lt=before)
+    return Label.objects.filter(ended | cancelled, state=Label.State.STORED, purged_at=None)
+
+
+def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:
+    """Orders still on their way to the carrier keep their quote."""
+    waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
+    before = now - dt.timedelta(days=QUOTE_DAYS)
+    return Quote.objects.filter(made_at__lt=before).exclude(pk__in=waiting.values("pk"))
+
+
+def _delete(rows: QuerySet) -> int:  # type: ignore[type-arg]
+    deleted = 0
+    while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
+        rows.model._default_manager.filter(pk__in=ids).delete()
+        deleted += len(ids)
+    return deleted

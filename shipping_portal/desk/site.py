@@ -1,0 +1,80 @@
+"""The operator's site: Django admin that opens on what needs a person, for staff with a second factor only."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.db.models.base import ModelBase
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+OURS = "shipping_portal.desk."
+
+
+class DeskSite(admin.AdminSite):
+    site_header = "Shipping Portal desk"
+    site_title = "Shipping Portal desk"
+    index_title = "What needs you"
+    site_url = None
+    empty_value_display = "–"
+
+    def register(
+        self,
+        model_or_iterable: ModelBase | Iterable[ModelBase],
+        admin_class: type[admin.ModelAdmin[Any]] | None = None,
+        **options: Any,
+    ) -> None:
+        """Only the desk's own pages: a library's would show second-factor secrets or edit what is read-only here."""
+        if admin_class is not None and admin_class.__module__.startswith(OURS):
+            super().register(model_or_iterable, admin_class, **options)
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """An operator who is logged in with a second factor; asked once a request."""
+        if not hasattr(request, "is_at_the_desk"):
+            request.is_at_the_desk = _is_operator(request.user) and _has_second_factor(request.user)  # type: ignore[attr-defined]
+        return bool(request.is_at_the_desk)
+
+    @method_decorator(never_cache)
+    @login_not_required
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The portal's own log-in, second factor included. For anybody else who is logged in there is no desk."""
+        wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
+        if self.has_permission(request):
+            return redirect("admin:index")
+        if not request.user.is_authenticated:
+            return redirect_to_login(wanted, resolve_url(settings.LOGIN_URL))
+        if not _is_operator(request.user):
+            raise Http404
+        messages.warning(request, "The desk needs a second factor. Set it up, then come back.")
+        return redirect("mfa_activate_totp")
+
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return redirect("account_change_password")
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        from shipping_portal.desk import health, queues  # noqa: PLC0415  (models are not loaded when the site is)
+
+        now = timezone.now()
+        found = {"queues": queues.waiting(now), "health": health.strip(now)}
+        return super().index(request, found | (extra_context or {}))
+
+
+def _is_operator(user: Any) -> bool:
+    return bool(user.is_active and user.is_staff)
+
+
+def _has_second_factor(user: Any) -> bool:
+    from allauth.mfa.models import Authenticator  # noqa: PLC0415
+    from allauth.mfa.utils import is_mfa_enabled  # noqa: PLC0415
+
+    return is_mfa_enabled(user, types=[Authenticator.Type.TOTP])
