@@ -22,7 +22,9 @@ def masked(body: bytes, contract: Contract) -> str:
         read = json.loads(safe)
     except ValueError:
         return _mask_emails(safe.decode(errors="replace"))[:LONGEST_SHOWN]
-    return json.dumps(_without_people(read, _personal(contract)), indent=2, ensure_ascii=False)[:LONGEST_SHOWN]
+    return json.dumps(_without_people(read, _personal(contract)), indent=2, ensure_ascii=False)[
+        :LONGEST_SHOWN
+    ]
 
 
 def _personal(contract: Contract) -> frozenset[str]:

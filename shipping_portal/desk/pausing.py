@@ -15,7 +15,16 @@ class AlreadySo(Exception):
 def pause(account: CarrierAccount, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
     """No new booking is sent for anybody; the text is shown to senders. What was sent is still settled."""
     changes = {"paused_at": now, "pause_text": text}
-    _change(account, {"paused_at": None}, changes, "carrier paused", "Bookings are paused already.", by, reason, now)
+    _change(
+        account,
+        {"paused_at": None},
+        changes,
+        "carrier paused",
+        "Bookings are paused already.",
+        by,
+        reason,
+        now,
+    )
 
 
 def resume(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
@@ -27,7 +36,16 @@ def resume(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) 
 def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """The carrier had refused the account: the next booking asks it again at once instead of in five minutes."""
     where = {"stopped_at__isnull": False}
-    _change(account, where, {"probe_due_at": now}, "account probed", "The account is not stopped.", by, reason, now)
+    _change(
+        account,
+        where,
+        {"probe_due_at": now},
+        "account probed",
+        "The account is not stopped.",
+        by,
+        reason,
+        now,
+    )
 
 
 def _change(

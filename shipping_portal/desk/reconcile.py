@@ -58,16 +58,18 @@ def evidence(order: Order) -> Evidence:
 
 
 def _steps(order: Order, attempts: list[BookingAttempt]) -> list[Step]:
-    steps = [
-        Step(change.at, f"{change.old} → {change.new}", change.reason) for change in order.changes.all()
-    ]
+    steps = [Step(change.at, f"{change.old} → {change.new}", change.reason) for change in order.changes.all()]
     for attempt in attempts:
         steps.append(Step(attempt.sent_at, f"Attempt {attempt.generation} sent", f"key {attempt.key}"))
         if attempt.done_at:
             status = f"HTTP {attempt.http_status}. " if attempt.http_status else ""
             steps.append(Step(attempt.done_at, attempt.get_state_display(), f"{status}{attempt.error}"))
     steps += [
-        Step(call.at, f"{call.operation}: {call.outcome}", f"{call.status or 'no status'}, {call.milliseconds} ms")
+        Step(
+            call.at,
+            f"{call.operation}: {call.outcome}",
+            f"{call.status or 'no status'}, {call.milliseconds} ms",
+        )
         for call in order.calls.order_by("pk")
     ]
     return sorted(steps, key=lambda step: step.at)

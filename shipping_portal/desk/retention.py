@@ -20,7 +20,9 @@ def purge(now: dt.datetime) -> Counter[str]:
     return Counter(
         {
             "label files": _purge_labels(now),
-            "calls": _delete(CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS))),
+            "calls": _delete(
+                CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS))
+            ),
             "quotes": _delete(_old_quotes(now)),
         }
     )

@@ -29,7 +29,7 @@ from tracking.models import Parcel, WebhookDelivery
 logger = logging.getLogger(__name__)
 BATCH = 50
 NUDGES = 3  # a row still due after so many is done here
-OWN_WORK_SECONDS = 10.0  # no further row of a journey is begun here after this long, so that none starves the rest
+OWN_WORK_SECONDS = 10.0  # after this long no further row of a journey is begun here, so none starves the rest
 REST_AFTER_FAILURE = dt.timedelta(minutes=1)
 UNREAD_AFTER = dt.timedelta(seconds=10)
 RETENTION_EVERY = dt.timedelta(hours=1)
@@ -167,7 +167,9 @@ class Sweep:
 
     def _resting(self, journey: Journey) -> list[int]:
         now = timezone.now()
-        return [pk for (name, pk), seen in self.seen.items() if name == journey.name and seen.rests_until > now]
+        return [
+            pk for (name, pk), seen in self.seen.items() if name == journey.name and seen.rests_until > now
+        ]
 
     def _forget(self) -> None:
         """Rows that were not due again for ten minutes are settled."""

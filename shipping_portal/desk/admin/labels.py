@@ -16,7 +16,9 @@ def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.dateti
     owed = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
     if not owed.update(due_at=now, tries=0, state=Label.State.PENDING):
         raise Refused("This label is stored already; a stored file is never replaced.")
-    Audit.write("label fetched again", label, by=by, sender=label.order.sender, reason=cleaned["reason"], at=now)
+    Audit.write(
+        "label fetched again", label, by=by, sender=label.order.sender, reason=cleaned["reason"], at=now
+    )
     nudge("orders.tasks.fetch_label", label.pk)
 
 

@@ -52,7 +52,16 @@ class CountryFilter(admin.SimpleListFilter):
 
 class AttemptInline(ReadOnlyInline):
     model = BookingAttempt
-    fields = ["generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays"]
+    fields = [
+        "generation",
+        "state",
+        "sent_at",
+        "done_at",
+        "http_status",
+        "error",
+        "seen_reference",
+        "replays",
+    ]
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:

@@ -72,7 +72,13 @@ class UserAdmin(ActsMixin, ReadOnlyAdmin):
             _turn_off,
             applies=lambda user: user.is_active,
         ),
-        Act("turn-on", "Turn on", "This person can log in again.", _turn_on, applies=lambda user: not user.is_active),
+        Act(
+            "turn-on",
+            "Turn on",
+            "This person can log in again.",
+            _turn_on,
+            applies=lambda user: not user.is_active,
+        ),
         Act(
             "reset-second-factor",
             "Reset second factor",
@@ -85,7 +91,17 @@ class UserAdmin(ActsMixin, ReadOnlyAdmin):
     list_display = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login"]
     list_filter = ["is_staff", "is_active", TwoFactorFilter]
     search_fields = ["email", "name", "membership__sender__name"]
-    fields = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login", "date_joined"]
+    fields = [
+        "email",
+        "name",
+        "sender",
+        "role",
+        "is_staff",
+        "is_active",
+        "second_factor",
+        "last_login",
+        "date_joined",
+    ]
     readonly_fields = ["sender", "role", "second_factor"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:

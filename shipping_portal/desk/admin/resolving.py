@@ -74,7 +74,9 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     return _page(request, order, context | {"forms": forms_by_name, "chosen": chosen})
 
 
-def _taken(decide: Callable[[Order, dict[str, Any], Any], None], order: Order, form: forms.Form, by: Any) -> bool:
+def _taken(
+    decide: Callable[[Order, dict[str, Any], Any], None], order: Order, form: forms.Form, by: Any
+) -> bool:
     try:
         decide(order, form.cleaned_data, by)
     except resolving.CannotResolve as refusal:

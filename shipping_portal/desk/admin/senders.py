@@ -37,7 +37,10 @@ class LimitsForm(ReasonForm):
     bookings_a_day = forms.IntegerField(min_value=0, max_value=100_000)
     quotes_a_minute = forms.IntegerField(min_value=1, max_value=1_000)
     pickup_days_ahead = forms.IntegerField(
-        label="Pickup days on offer", min_value=1, max_value=10, help_text="Business days; three unless agreed."
+        label="Pickup days on offer",
+        min_value=1,
+        max_value=10,
+        help_text="Business days; three unless agreed.",
     )
     field_order = [*LIMITS, "reason"]
 
@@ -70,7 +73,18 @@ class MembershipInline(ReadOnlyInline):
 
 class PickupAddressInline(ReadOnlyInline):
     model = PickupAddress
-    fields = ["name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default"]
+    fields = [
+        "name",
+        "company",
+        "email",
+        "phone",
+        "line1",
+        "line2",
+        "suburb",
+        "state",
+        "postcode",
+        "is_default",
+    ]
     readonly_fields = fields
     show_change_link = False
 

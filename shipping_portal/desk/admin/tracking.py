@@ -40,7 +40,16 @@ class WhoseFilter(admin.SimpleListFilter):
 
 class EventInline(ReadOnlyInline):
     model = TrackingEvent
-    fields = ["scan_time", "event_type", "description", "suburb", "postcode", "country", "source", "set_aside"]
+    fields = [
+        "scan_time",
+        "event_type",
+        "description",
+        "suburb",
+        "postcode",
+        "country",
+        "source",
+        "set_aside",
+    ]
     readonly_fields = fields
     ordering = ["-scan_time", "-pk"]
 
@@ -60,7 +69,15 @@ class WatchInline(ReadOnlyInline):
 
 @admin.register(Parcel)
 class ParcelAdmin(ReadOnlyAdmin):
-    list_display = ["reference", "order", "progress", "last_scan_at", "polled_at", "poll_due_at", "subscription"]
+    list_display = [
+        "reference",
+        "order",
+        "progress",
+        "last_scan_at",
+        "polled_at",
+        "poll_due_at",
+        "subscription",
+    ]
     list_filter = [WhoseFilter, "progress", "subscription"]
     list_select_related = ["order"]
     search_fields = ["reference__startswith"]

@@ -32,7 +32,9 @@ class NeedsFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("reading", "Gave no scan"), ("owner", "Unknown reference")]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> QuerySet[WebhookDelivery]:
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]
+    ) -> QuerySet[WebhookDelivery]:
         if self.value() == "reading":
             return queryset.filter(queues.unread(timezone.now()))
         if self.value() == "owner":

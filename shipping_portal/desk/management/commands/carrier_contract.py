@@ -12,10 +12,14 @@ VERDICTS = {True: "yes", False: "NO", None: "not asked"}
 
 
 class Command(BaseCommand):
-    help = "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
+    help = (
+        "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--probe", action="store_true", help="Ask the carrier what can be asked for free.")
+        parser.add_argument(
+            "--probe", action="store_true", help="Ask the carrier what can be asked for free."
+        )
 
     def handle(self, *args: Any, probe: bool, **options: Any) -> None:
         try:
@@ -26,7 +30,9 @@ class Command(BaseCommand):
             self.stdout.write(_line(point))
         told = sum(point.overridden for point in points)
         assumed = sum(point.basis == "assumed" and not point.overridden for point in points)
-        self.stdout.write(f"\n{len(points)} points: {told} overridden by the contract file, {assumed} still assumed.")
+        self.stdout.write(
+            f"\n{len(points)} points: {told} overridden by the contract file, {assumed} still assumed."
+        )
         if probe:
             self._probe()
 

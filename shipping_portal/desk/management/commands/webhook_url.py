@@ -11,7 +11,7 @@ Use the second one only if the dashboard does not keep the part before the @.
 
 {}
 {}"""
-ROTATE = """1. Set this in the environment of every web process and restart them; both secrets are accepted from then on:
+ROTATE = """1. Set this for every web process and restart them; both secrets are accepted from then on:
 
 WEBHOOK_SECRETS={}
 
@@ -26,7 +26,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         wanted = parser.add_mutually_exclusive_group()
-        wanted.add_argument("--rotate", action="store_true", help="Print a new secret and how to change to it.")
+        wanted.add_argument(
+            "--rotate", action="store_true", help="Print a new secret and how to change to it."
+        )
         wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
 
     def handle(self, *args: Any, rotate: bool, test: bool, **options: Any) -> None:
