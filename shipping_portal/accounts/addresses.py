@@ -1,0 +1,94 @@
+"""Rules of names and address lines that every form shares: what a label can carry and the carrier accepts."""
+
+import re
+import unicodedata
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.states import COUNTRY_NAMES, state_name
+
+LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
+LINE_LONGEST = 255
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+LETTERS_BY_USE = set("ªºʻʼ")  # no Latin letters by name, yet part of Latin addresses
+SIGNS_BY_USE = set("°№€£")
+STREET_FIRST = {"rue", "avenue", "av", "boulevard", "boul", "chemin", "ch", "place", "route", "rang", "via"}
+NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "shop", "ste", "suite", "unit"}
+
+
+def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
+    """One line of Latin text, spaces tidied. Raises ValidationError with a sentence for the person who typed it."""
+    if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
+        raise ValidationError("Use plain text on one line, without hidden characters.", code="hidden")
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    strange = next((c for c in line if not _is_printable(c)), "")
+    if strange:
+        raise ValidationError(f"Write this in Latin letters: “{strange}” cannot be printed.", code="letters")
+    if line and not any(c.isalnum() for c in line):
+        raise ValidationError("Use at least one letter or digit.", code="no_letters")
+    if len(line) > longest:
+        raise ValidationError(f"Use at most {longest} characters; this has {len(line)}.", code="max_length")
+    return line
+
+
+def is_long(line: str) -> bool:
+    """Longer than interface §8 recommends: the end may not fit on the label."""
+    return len(line) > LINE_ADVISED
+
+
+def same_name(a: str, b: str) -> bool:
+    """Do a contact and a company read the same? Both are printed on the label."""
+    return bool(fold(a)) and fold(a) == fold(b)
+
+
+def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
+    """The words of an address line that repeat its suburb, postcode, state or country; "" when none do.
+
+    Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
+    pass while `1 Smith Street, Fitzroy VIC 3065` does not.
+    """
+    phrases = _phrases(suburb, postcode, state, country)
+    repeated = (_repeated(part.split(), phrases) for part in re.split(r"[,;]", line))
+    return " ".join(words for words in repeated if words)
+
+
+class LineField(forms.CharField):
+    """A form field for one line of text that ends up on a label."""
+
+    def to_python(self, value: Any) -> str:
+        return clean_line(super().to_python(value) or "", longest=LINE_LONGEST)
+
+
+def _is_printable(c: str) -> bool:
+    kind = unicodedata.category(c)
+    if kind[0] == "L":
+        return c in LETTERS_BY_USE or unicodedata.name(c, "").startswith("LATIN ")
+    return c.isascii() or kind[0] in "PZ" or c in SIGNS_BY_USE
+
+
+def _phrases(suburb: str, postcode: str, state: str, country: str) -> set[tuple[str, ...]]:
+    names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
+    names += COUNTRY_NAMES.get(country, (country,))
+    return {tuple(fold(name).split()) for name in names} - {()}
+
+
+def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
+    """The tail of one comma-separated part that only says where the place is."""
+    folded = [fold(word) for word in words]
+    kept = len(words)
+    while tail := next((p for p in phrases if kept >= len(p) and tuple(folded[kept - len(p) : kept]) == p), None):
+        before = folded[: kept - len(tail)]
+        if before and _belongs_to_street(before, tail):
+            break
+        kept -= len(tail)
+    return " ".join(words[kept:])
+
+
+def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
+    if tail[0][:1].isdigit():
+        return before[-1] in NUMBER_FIRST
+    is_house_number = all(re.match(r"[0-9]", word) for word in before)
+    return is_house_number or before[-1] in STREET_FIRST | NUMBER_FIRST

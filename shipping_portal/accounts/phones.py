@@ -1,0 +1,42 @@
+"""Phone numbers by country (contract 2.4: local with area code, or international with a plus)."""
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
+
+CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
+LONGEST = 30
+
+
+def clean_phone(text: str, country: str) -> str:
+    """The number as its own country writes it, or with a plus when it is from elsewhere. Blank stays blank.
+
+    Raises ValidationError. The carrier takes no Australian 13, 1300 and 1800 numbers.
+    """
+    typed = text.strip()
+    if not typed:
+        return ""
+    number = _parse(typed, country)
+    if number.country_code == 61 and phonenumbers.number_type(number) in CALL_CENTRE:
+        raise ValidationError(
+            "The carrier takes no 13, 1300 or 1800 numbers. Use one that a person answers.", code="call_centre"
+        )
+    at_home = phonenumbers.region_code_for_number(number) == country
+    form = PhoneNumberFormat.NATIONAL if at_home else PhoneNumberFormat.INTERNATIONAL
+    return phonenumbers.format_number(number, form)
+
+
+def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
+    not_a_number = ValidationError(
+        "Check this phone number: write it with its area code, or with + and the country's code.", code="phone"
+    )
+    if not typed.isascii() or len(typed) > LONGEST:
+        raise not_a_number
+    try:
+        number = phonenumbers.parse(typed, country)
+    except NumberParseException:
+        raise not_a_number from None
+    # US 555-01xx and other numbers kept for fiction are possible but not assigned; the carrier takes them.
+    if not phonenumbers.is_possible_number(number) or number.extension:
+        raise not_a_number
+    return number

@@ -1,0 +1,144 @@
+"""Places: the carrier's published suburb and postcode pairs, time zones and business days (interface §2.1, §8)."""
+
+import datetime as dt
+import difflib
+import functools
+import itertools
+import re
+import unicodedata
+from dataclasses import dataclass
+
+import holidays
+from django.db.models import Q, QuerySet
+
+from shipping_portal.accounts.models import Locality, LocalityAlias
+from shipping_portal.accounts.states import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
+
+MOST_SPELLINGS = 16
+NEAR = 4
+LONGEST_SEARCH = 80
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What the list says of a typed pair.
+
+    `place` is the published spelling when the pair is on the list; else `near` are pairs it may have meant.
+    `is_unlisted`: no list is active for the country, so nothing can be said.
+    """
+
+    place: Locality | None = None
+    near: tuple[Locality, ...] = ()
+    is_unlisted: bool = False
+
+
+def fold(text: str) -> str:
+    """The form in which place names are compared: no case, accents, punctuation or double spaces."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return " ".join(re.sub(r"[^\w\s]|_", " ", re.sub(r"['’.]", "", plain.casefold())).split())
+
+
+def postal_code(country: str, text: str) -> str:
+    """A postcode as it is published: no stray spaces; Canadian `k1p5m7` is `K1P 5M7`, a ZIP+4 loses its tail."""
+    code = "".join(text.upper().split())
+    if country == "CA" and len(code) == 6:
+        return f"{code[:3]} {code[3:]}"
+    if country == "US" and re.fullmatch(r"[0-9]{5}-?[0-9]{4}", code, re.ASCII):
+        return code[:5]
+    return code
+
+
+def active(country: str) -> QuerySet[Locality]:
+    """The pairs of the country's active list; empty where none is loaded."""
+    return Locality.objects.filter(list__country=country, list__is_active=True)
+
+
+def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
+    """Is this pair on the carrier's list? The state only decides between pairs that share both."""
+    code = postal_code(country, postcode)
+    listed = active(country)
+    found = list(listed.filter(folded__in=spellings(suburb), postcode=code).order_by("state"))
+    if found:
+        wanted = state_code(country, state)
+        return Pair(place=next((place for place in found if place.state == wanted), found[0]))
+    near = _near(listed, suburb, code)
+    return Pair(near=near, is_unlisted=not near and not listed.exists())
+
+
+def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
+    """Pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
+    words = text[:LONGEST_SEARCH].split()
+    digits = [word for word in words if any(c.isdigit() for c in word)]
+    letters = " ".join(word for word in words if word not in digits)
+    wanted = Q()
+    if digits:
+        wanted &= _begins("postcode", postal_code(country, "".join(digits)))
+    if letters:
+        wanted &= functools.reduce(Q.__or__, (_begins("folded", one) for one in sorted(spellings(letters))), Q())
+    if not wanted:
+        return []
+    return list(active(country).filter(wanted).order_by("folded", "postcode")[:limit])
+
+
+def spellings(text: str) -> set[str]:
+    """The folded text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`."""
+    words = fold(text[:LONGEST_SEARCH]).split()
+    ways = {word: {word} for word in words}
+    known = Q(word__in=[w.upper() for w in words]) | Q(stands_for__in=[w.upper() for w in words])
+    for alias in LocalityAlias.objects.filter(known):
+        one, other = alias.word.lower(), alias.stands_for.lower()
+        ways.get(one, set()).add(other)
+        ways.get(other, set()).add(one)
+    each = itertools.product(*(sorted(ways[word], key=lambda way, word=word: way != word) for word in words))
+    return {" ".join(choice) for choice in itertools.islice(each, MOST_SPELLINGS)} - {""}
+
+
+def zone(country: str, state: str, postcode: str = "") -> str:
+    """The IANA zone of a place; for a split state the zone of most of its people."""
+    code = postal_code(country, postcode)
+    for (where, start), name in ZONES_OF_POSTCODES.items():
+        if where == country and code.startswith(start):
+            return name
+    states = STATES.get(country, {})
+    _, name = states.get(state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC")))
+    return name
+
+
+def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
+    """The next `count` days that are neither a weekend nor a public holiday of the state."""
+    off = _holidays(country, state_code(country, state))
+    days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
+    return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
+
+
+def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
+    """What a blank pickup date means to the carrier (interface §2.1)."""
+    return business_days(country, state, after=after, count=1)[0]
+
+
+@functools.lru_cache(maxsize=128)
+def _holidays(country: str, state: str) -> holidays.HolidayBase:
+    try:
+        return holidays.country_holidays(country, subdiv=state or None)
+    except NotImplementedError:  # a country or state the library does not know
+        return holidays.country_holidays(country) if country in STATES else holidays.HolidayBase()
+
+
+def _near(listed: QuerySet[Locality], suburb: str, code: str) -> tuple[Locality, ...]:
+    """The same suburb elsewhere, then what shares the postcode or nearly the name, closest name first."""
+    wanted = fold(suburb[:LONGEST_SEARCH])
+    same_name = list(listed.filter(folded__in=spellings(suburb)).order_by("postcode")[:NEAR])
+    others = list(listed.filter(postcode=code)[:50]) if code else []
+    if not same_name and len(wanted) >= 2:
+        alike = list(listed.filter(_begins("folded", wanted[:2]))[:2000])
+        close = difflib.get_close_matches(wanted, {place.folded for place in alike}, n=3, cutoff=0.8)
+        others += [place for place in alike if place.folded in close]
+    others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.folded).ratio())
+    unique = {place.pk: place for place in [*same_name[: NEAR // 2], *others, *same_name]}
+    return tuple(unique.values())[:NEAR]
+
+
+def _begins(field: str, start: str) -> Q:
+    """`start…` as a range of the index; the plain comparison stays, since collations order spaces their own way."""
+    after = start[:-1] + chr(ord(start[-1]) + 1)
+    return Q(**{f"{field}__gte": start, f"{field}__lt": after, f"{field}__startswith": start})
