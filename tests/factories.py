@@ -1,6 +1,7 @@
 """Plain functions that make what a test needs; every default is a real value."""
 
 import datetime as dt
+import hashlib
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -11,10 +12,10 @@ from django.utils import timezone
 from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
-from orders.models import Order, Quote
+from orders.models import Label, LabelBytes, Order, Quote
 from shipping_portal.accounts.models import Locality, LocalityList, Membership, PickupAddress, Role, Sender, User
 from shipping_portal.carrier.messages import Item, Measures, Party
-from tracking.models import Parcel, TrackingEvent
+from tracking.models import Parcel, TrackingEvent, Watch
 
 PASSWORD = "a-long-enough-passphrase"
 PAIRS = [
@@ -210,3 +211,22 @@ def event(at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | No
 
 def account() -> Any:
     return gateway.account()
+
+
+def watch(of: Sender, by: User, *, reference: str = "SWATCHED1") -> Watch:
+    return Watch.objects.create(
+        sender=of, parcel=parcel(reference=reference), made_by=by, made_at=timezone.now(), name="From a friend"
+    )
+
+
+def stored_label(of: Order, *, size: str = "full", content: bytes = b"%PDF-1.4 a label %%EOF") -> Label:
+    made = Label.objects.create(
+        order=of,
+        size=size,
+        state="stored",
+        sha256=hashlib.sha256(content).hexdigest(),
+        length=len(content),
+        stored_at=timezone.now(),
+    )
+    LabelBytes.objects.create(label=made, content=content)
+    return made

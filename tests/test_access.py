@@ -1,0 +1,125 @@
+"""The access matrix: every address of the portal, and who gets what. A new address without a row fails here."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from orders.models import Order
+from shipping_portal.accounts.models import User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+# Libraries bring their own addresses; whole prefixes are listed with their rule.
+LIBRARIES = {"accounts/": "allauth decides, log-in by default", "admin/": "operators with a second factor"}
+PUBLIC_NAMES = {
+    "webhook",
+    "webhook_token",
+    "health",
+}
+
+
+def patterns(resolver: Any = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for entry in (resolver or get_resolver()).url_patterns:
+        route = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry, route)
+        else:
+            yield route, entry
+
+
+OURS = [(route, entry) for route, entry in patterns() if not route.startswith(tuple(LIBRARIES))]
+ROLES = ["owner", "shipper", "bookkeeper", "viewer"]
+
+
+def audience(entry: URLPattern) -> frozenset[str]:
+    return getattr(entry.callback, "audience", frozenset())
+
+
+@pytest.mark.parametrize(("route", "entry"), OURS, ids=[route for route, _ in OURS])
+def test_every_address_declares_its_audience(route: str, entry: URLPattern) -> None:
+    assert audience(entry), f"{route} says nothing about who it is for"
+    assert audience(entry) <= {"public", *ROLES}
+    if "public" in audience(entry):
+        assert entry.name in PUBLIC_NAMES or route.startswith("help/"), f"{route} is public"
+
+
+@pytest.fixture
+def things(alice: User, quill: Any) -> dict[str, Any]:
+    """Alice's objects, by the name their address gives them."""
+    order = factories.order(quill, alice, status="booked")
+    factories.parcel(order)
+    return {
+        "order": order,
+        "quote": order.quote,
+        "watch": factories.watch(quill, alice),
+        "label": factories.stored_label(order),
+    }
+
+
+def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str:
+    """The route with Alice's own objects in it; `foreign` ones exist nowhere."""
+    owner = "watch" if route.startswith("watch/") else "quote" if route.startswith("parcels/new/") else "order"
+    values = {
+        "<uuid:": str(uuid.uuid4()) if foreign else str(things[owner].uuid),
+        "<str:size": "full",
+        "<str:token": "no-such-token",
+        "<str:reference": things["order"].carrier_reference,
+        "<slug:": "dangerous-goods",
+    }
+    while "<" in route:
+        start, end = route.index("<"), route.index(">")
+        inside = route[start:end]
+        kind = next(key for key in values if inside.startswith(key))
+        route = route[:start] + values[kind] + route[end + 1 :]
+    return "/" + route
+
+
+def answers(client: Client, url: str) -> set[int]:
+    """What GET and POST answer; 405 says that a method is not for this page and leaks nothing."""
+    return {client.get(url).status_code, client.post(url, {}).status_code} - {405}
+
+
+MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]
+WITH_OBJECT = [(route, entry) for route, entry in MEMBERS if "<uuid" in route or "<str:reference" in route]
+
+
+@pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, things: dict[str, Any]) -> None:
+    url = address(route, things)
+    answer = Client().get(url)
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/accounts/login/")
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+def test_a_role_that_a_page_is_not_for_gets_404(
+    route: str, entry: URLPattern, role: str, things: dict[str, Any], quill: Any, visit: Callable[[User], Client]
+) -> None:
+    person = factories.user(f"{role}@roles.example")
+    factories.member(quill, person, role=role)
+    found = answers(visit(person), address(route, things))
+    if role not in audience(entry):
+        assert found <= {404}
+    else:
+        assert not found & {500, 503}
+
+
+@pytest.mark.parametrize(("route", "entry"), WITH_OBJECT, ids=[route for route, _ in WITH_OBJECT])
+def test_a_stranger_gets_404_for_what_is_alices(
+    route: str, entry: URLPattern, things: dict[str, Any], bob: User, visit: Callable[[User], Client]
+) -> None:
+    assert answers(visit(bob), address(route, things)) <= {404}
+    assert Order.objects.get().status == "booked"
+
+
+@pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+def test_an_operator_has_no_sender_pages(
+    route: str, entry: URLPattern, things: dict[str, Any], sam: User, visit: Callable[[User], Client]
+) -> None:
+    assert answers(visit(sam), address(route, things)) <= {404, 302}
