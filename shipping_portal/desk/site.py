@@ -62,7 +62,7 @@ class DeskSite(admin.AdminSite):
         return redirect("account_change_password")
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        from shipping_portal.desk import health, queues  # models are not loaded when the site is
+        from shipping_portal.desk import health, queues  # noqa: PLC0415  (models load after the site)
 
         now = timezone.now()
         found = {"queues": queues.waiting(now), "health": health.strip(now)}
@@ -74,7 +74,7 @@ def _is_operator(user: Any) -> bool:
 
 
 def _has_second_factor(user: Any) -> bool:
-    from allauth.mfa.models import Authenticator
-    from allauth.mfa.utils import is_mfa_enabled
+    from allauth.mfa.models import Authenticator  # noqa: PLC0415
+    from allauth.mfa.utils import is_mfa_enabled  # noqa: PLC0415
 
     return is_mfa_enabled(user, types=[Authenticator.Type.TOTP])

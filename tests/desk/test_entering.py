@@ -1,0 +1,65 @@
+"""Who gets to the desk: operators with a second factor, and nobody else."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from shipping_portal.accounts.models import Membership, User
+from tests import factories
+
+Visit = Callable[[User], Client]
+
+
+def test_an_operator_with_a_second_factor_reads_what_needs_a_person(desk: Client) -> None:
+    page = desk.get("/admin/")
+    assert page.status_code == 200
+    assert "Waiting for a person" in page.content.decode()
+
+
+def test_a_visitor_is_sent_to_the_portals_own_log_in_and_back(client: Client, db: None) -> None:
+    answer = client.get("/admin/orders/order/")
+    assert answer.status_code == 302
+    assert answer["Location"] == f"{reverse('account_login')}?next=/admin/orders/order/"
+
+
+def test_the_desks_log_in_page_is_the_portals(client: Client, db: None) -> None:
+    answer = client.get("/admin/login/?next=/admin/orders/order/")
+    assert answer["Location"] == f"{reverse('account_login')}?next=/admin/orders/order/"
+
+
+def test_for_a_sender_there_is_no_desk(visit: Visit, alice: User) -> None:
+    answer = visit(alice).get("/admin/orders/order/", follow=True)
+    assert answer.status_code == 404
+
+
+def test_an_operator_without_a_second_factor_sets_one_up_first(visit: Visit, db: None) -> None:
+    new = factories.user("new@portal.example", is_staff=True, is_superuser=True)
+    answer = visit(new).get("/admin/login/")
+    assert answer["Location"] == reverse("mfa_activate_totp")
+
+
+def test_a_deactivated_operator_is_out_with_the_next_request(desk: Client, sam: User) -> None:
+    User.objects.filter(pk=sam.pk).update(is_active=False)
+    assert desk.get("/admin/").status_code == 302
+
+
+def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) -> None:
+    reader = factories.user("reader@portal.example", is_staff=True)
+    factories.second_factor(reader)
+    reader.user_permissions.add(Permission.objects.get(codename="view_sender"))
+    sender = Membership.objects.get(user=alice).sender
+    browser = visit(reader)
+    page = browser.get(reverse("admin:accounts_sender_change", args=[sender.pk]))
+    assert page.status_code == 200
+    suspend = reverse("admin:accounts_sender_act", args=[sender.pk, "suspend"])
+    assert suspend not in page.content.decode()
+    assert browser.get(suspend).status_code == 403
+    assert browser.get(reverse("admin:orders_order_changelist")).status_code == 403
+
+
+@pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])
+def test_no_librarys_own_page_is_at_the_desk(desk: Client, library: str) -> None:
+    assert desk.get(f"/admin/{library}/").status_code == 404

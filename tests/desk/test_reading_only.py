@@ -1,0 +1,176 @@
+"""Facts are read-only for everybody, superusers too; lists are fast and search finds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import CarrierCall, Label, Order
+from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from tests import factories
+from tracking.models import EventWord, WebhookDelivery, WebhookTally
+
+EDITABLE = {EventWord, LocalityAlias}
+FACTS = sorted(
+    (model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label
+)
+MOST_QUERIES = 12
+
+
+@pytest.fixture
+def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: None) -> Callable[[], None]:
+    """`row()` adds one more of everything the desk lists."""
+
+    def add() -> None:
+        number = Order.objects.count()
+        order = unclear()
+        booked = factories.order(quill, alice, status="booked")
+        booked.changes.create(old="booking", new="booked", at=timezone.now(), reason="booked", by=alice)
+        Label.objects.create(order=booked, size="full", state="failed", problem="gone")
+        CarrierCall.objects.create(
+            at=timezone.now(),
+            operation="book",
+            method="POST",
+            path="/orders",
+            milliseconds=9,
+            outcome="ok",
+            order=order,
+        )
+        parcel = factories.parcel(booked)
+        event = factories.event(parcel)
+        WebhookDelivery.objects.create(
+            received_at=timezone.now(), body=b"{}", sha256="0" * 64, state="stored", event=event
+        )
+        WebhookTally.objects.create(day=timezone.now().date(), reason=f"wrong {number}", count=1)
+        EventWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
+        LocalityAlias.objects.create(word=f"MT{number}", stands_for="MOUNT")
+        Audit.write("looked", order, by=alice, at=timezone.now(), sender=quill)
+        factories.member(
+            factories.sender(name=f"Business {number}"), factories.user(f"u{number}@example.org")
+        )
+
+    return add
+
+
+def _url(model: Any, page: str, *args: Any) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+@pytest.mark.parametrize("model", FACTS, ids=lambda model: model._meta.label)
+def test_nobody_adds_changes_or_deletes_a_fact(desk: Client, row: Callable[[], None], model: Any) -> None:
+    row()
+    fact = model.objects.first()
+    before = model.objects.filter(pk=fact.pk).values().get()
+    assert desk.get(_url(model, "add")).status_code == 403
+    assert desk.post(_url(model, "delete", fact.pk), {"post": "yes"}).status_code == 403
+    assert (
+        desk.post(
+            _url(model, "change", fact.pk), {"status": "booked", "reason": "x", "name": "x"}
+        ).status_code
+        == 403
+    )
+    assert model.objects.filter(pk=fact.pk).values().get() == before
+
+
+@pytest.mark.parametrize(
+    "model", sorted(admin.site._registry, key=lambda m: m._meta.label), ids=lambda m: m._meta.label
+)
+def test_every_page_opens_and_every_list_costs_the_same_at_any_length(
+    desk: Client, row: Callable[[], None], model: Any
+) -> None:
+    row()
+    assert desk.get(_url(model, "change", model.objects.first().pk)).status_code == 200
+    url = _url(model, "changelist")
+    assert desk.get(url).status_code == 200
+    with CaptureQueriesContext(
+        connection,
+    ) as with_one:
+        desk.get(url)
+    row()
+    row()
+    with CaptureQueriesContext(connection) as with_three:
+        assert desk.get(url).status_code == 200
+    assert len(with_three) == len(with_one) <= MOST_QUERIES
+
+
+def test_the_first_page_costs_the_same_however_much_waits(desk: Client, row: Callable[[], None]) -> None:
+    row()
+    desk.get("/admin/")
+    with CaptureQueriesContext(connection) as with_one:
+        desk.get("/admin/")
+    row()
+    row()
+    with CaptureQueriesContext(connection) as with_three:
+        desk.get("/admin/")
+    assert len(with_three) == len(with_one) <= MOST_QUERIES
+
+
+def test_an_orders_page_costs_the_same_however_long_its_story(
+    desk: Client, unclear: Callable[..., Order], alice: User
+) -> None:
+    order = unclear()
+    url = _url(Order, "change", order.pk)
+    desk.get(url)
+    with CaptureQueriesContext(connection) as short:
+        desk.get(url)
+    for _ in range(3):
+        order.changes.create(old="booking", new="unconfirmed", at=timezone.now(), reason="r", by=alice)
+    with CaptureQueriesContext(connection) as long:
+        desk.get(url)
+    assert len(long) == len(short)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "STEST00000",
+        "stest00000",
+        "noor.tamsin@example.net",
+        "Noor Tamsin",
+        "7000",
+        "Quill",
+        "alice@quill.example",
+    ],
+)
+def test_search_finds_the_order_by_what_support_is_told(
+    desk: Client, quill: Sender, alice: User, bob: User, typed: str
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    other = factories.order(bob.membership.sender, bob, search="somebody else")
+    page = desk.get(_url(Order, "changelist"), {"q": typed}).content.decode()
+    assert _url(Order, "change", order.pk) in page
+    assert _url(Order, "change", other.pk) not in page
+
+
+def test_search_finds_the_order_by_uuid_and_by_a_number(desk: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice)
+    for typed in (str(order.uuid), quill.number, str(order.pk)):
+        page = desk.get(_url(Order, "changelist"), {"q": typed}).content.decode()
+        assert _url(Order, "change", order.pk) in page, typed
+
+
+def test_a_lookup_through_the_password_is_refused(desk: Client) -> None:
+    assert desk.get(_url(Order, "changelist"), {"made_by__password__startswith": "argon2"}).status_code == 400
+
+
+def test_an_attempts_request_is_shown_with_its_people_masked(
+    desk: Client, unclear: Callable[..., Order]
+) -> None:
+    body = (
+        b'{"receiver": {"contact": {"name": "Noor Tamsin", "email": "noor.tamsin@example.net"},'
+        b' "address": {"address_line1": "4 Sample Street", "suburb": "HOBART", "postcode": "7000"}},'
+        b' "note": "ask noor.tamsin@example.net"}'
+    )
+    answer = b'{"page": "https://carrier.example/t/?token=eyJabc.def.ghi", "message": "<b>no</b>"}'
+    attempt = unclear(body=body, response=answer).attempts.get()
+    page = desk.get(_url(type(attempt), "change", attempt.pk)).content.decode()
+    assert "HOBART" in page
+    assert "7000" in page
+    for secret in ("Noor", "noor.tamsin", "Sample Street", "eyJabc", "<b>no</b>"):
+        assert secret not in page, secret
