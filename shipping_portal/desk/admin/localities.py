@@ -1,8 +1,13 @@
 """The carrier's published suburb and postcode pairs: lists, the pairs, and other ways people write their words."""
 
-from django.contrib import admin
+from typing import Any
 
-from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+
+from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 
@@ -20,10 +25,39 @@ class LocalityAdmin(ReadOnlyAdmin):
     search_fields = ["suburb__istartswith", "=postcode"]
 
 
+class AliasForm(forms.ModelForm):
+    class Meta:
+        model = LocalityAlias
+        fields = ["word", "stands_for"]
+
+    def clean_word(self) -> str:
+        return _as_listed(self.cleaned_data["word"])
+
+    def clean_stands_for(self) -> str:
+        return _as_listed(self.cleaned_data["stands_for"])
+
+
+def _as_listed(word: str) -> str:
+    """The lists are in capitals, and aliases are compared with them word by word."""
+    if len(word.split()) > 1:
+        raise forms.ValidationError("One word only, such as MT.")
+    return word.strip().upper()
+
+
 @admin.register(LocalityAlias)
 class LocalityAliasAdmin(admin.ModelAdmin):
     """Aliases are ours, not the carrier's, so they are edited here; every change is audited."""
 
+    form = AliasForm
     list_display = ["word", "stands_for"]
     search_fields = ["word", "stands_for"]
     ordering = ["word"]
+    actions = None  # deleting goes one by one, so that each is audited
+
+    def save_model(self, request: HttpRequest, obj: LocalityAlias, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        Audit.write("alias saved", obj, by=request.user, reason=str(obj), at=timezone.now())
+
+    def delete_model(self, request: HttpRequest, obj: LocalityAlias) -> None:
+        Audit.write("alias deleted", obj, by=request.user, reason=str(obj), at=timezone.now())
+        super().delete_model(request, obj)

@@ -12,11 +12,18 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from orders.models import BookingAttempt, CancelAttempt, Label, Order, OrderChange
+from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import queues
 from shipping_portal.desk.admin import resolving
-from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, link_to
+from shipping_portal.desk.admin.order_page import (
+    FIELDSETS,
+    AttemptInline,
+    CancelInline,
+    ChangeInline,
+    LabelInline,
+)
+from shipping_portal.desk.admin.reading import ReadOnlyAdmin, link_to
 
 COUNTRIES = [("AU", "Australia"), ("CA", "Canada"), ("US", "United States")]
 
@@ -50,50 +57,6 @@ class CountryFilter(admin.SimpleListFilter):
         return queryset.filter(receiver_country=self.value()) if self.value() in known else queryset
 
 
-class AttemptInline(ReadOnlyInline):
-    model = BookingAttempt
-    fields = [
-        "generation",
-        "state",
-        "sent_at",
-        "done_at",
-        "http_status",
-        "error",
-        "seen_reference",
-        "replays",
-    ]
-    readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
-        return super().get_queryset(request).defer("body", "response")
-
-
-class ChangeInline(ReadOnlyInline):
-    model = OrderChange
-    fields = ["at", "old", "new", "by", "reason"]
-    readonly_fields = fields
-    show_change_link = False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[OrderChange]:
-        return super().get_queryset(request).select_related("by")
-
-
-class CancelInline(ReadOnlyInline):
-    model = CancelAttempt
-    fields = ["asked_at", "by", "why", "state", "tries", "done_at", "http_status", "answer"]
-    readonly_fields = fields
-    show_change_link = False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CancelAttempt]:
-        return super().get_queryset(request).select_related("by").defer("response")
-
-
-class LabelInline(ReadOnlyInline):
-    model = Label
-    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "purged_at"]
-    readonly_fields = fields
-
-
 @admin.register(Order)
 class OrderAdmin(ReadOnlyAdmin):
     list_display = [
@@ -111,13 +74,15 @@ class OrderAdmin(ReadOnlyAdmin):
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
     search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
-    exclude = ["search", "form_hash", "form_token"]
-    readonly_fields = ["scans", "calls_made"]
+    fieldsets = FIELDSETS
+    readonly_fields = ["uuid", "scans", "calls_made"]
     inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline]
     change_form_template = "admin/with_acts.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return super().get_queryset(request).select_related("sender", "account", "made_by", "quote", "parcel")
+        return (
+            super().get_queryset(request).select_related("sender", "account", "made_by", "replaces", "parcel")
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str

@@ -1,0 +1,184 @@
+"""Acts: every change an operator makes asks why, is done once, and is in the audit."""
+
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import Label
+from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from tests import factories
+from tests.desk.conftest import REASON
+from tracking.models import EventWord, TrackingEvent, WebhookDelivery
+
+SUSPENSION = {"category": "terms", "text": "We wrote to you about the terms.", "note": "second time"}
+
+
+def _act(thing: Any, name: str) -> str:
+    return reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_act", args=[thing.pk, name])
+
+
+def _last() -> Audit:
+    return Audit.objects.latest("pk")
+
+
+def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
+    desk: Client, quill: Sender, sam: User
+) -> None:
+    desk.post(_act(quill, "suspend"), SUSPENSION)
+    quill.refresh_from_db()
+    assert quill.is_suspended
+    assert quill.suspension_text == SUSPENSION["text"]
+    assert (_last().action, _last().actor) == ("sender suspended", sam)
+
+    desk.post(_act(quill, "reinstate"), {"reason": REASON})
+    quill.refresh_from_db()
+    assert not quill.is_suspended
+    assert _last().reason == REASON
+
+
+@pytest.mark.parametrize("missing", ["category", "text"])
+def test_a_suspension_without_a_category_or_a_text_is_asked_again(
+    desk: Client, quill: Sender, missing: str
+) -> None:
+    page = desk.post(_act(quill, "suspend"), {**SUSPENSION, missing: ""})
+    assert page.status_code == 200
+    assert page.context["form"].errors[missing]
+    quill.refresh_from_db()
+    assert not quill.is_suspended
+
+
+def test_the_second_operator_reads_that_it_was_done_already(desk: Client, quill: Sender) -> None:
+    desk.post(_act(quill, "suspend"), SUSPENSION)
+    answer = desk.post(_act(quill, "suspend"), SUSPENSION)
+    assert answer.status_code == 409
+    assert "done already" in answer.content.decode()
+    assert Audit.objects.filter(action="sender suspended").count() == 1
+
+
+@pytest.mark.parametrize("reason", ["", "because", "         x"])
+def test_a_short_reason_is_refused_and_nothing_changes(desk: Client, db: None, reason: str) -> None:
+    account = factories.account()
+    page = desk.post(_act(account, "pause"), {"text": "Booking is paused.", "reason": reason})
+    assert page.context["form"].errors["reason"]
+    account.refresh_from_db()
+    assert account.paused_at is None
+
+
+def test_the_carrier_is_paused_for_everybody_and_resumed(desk: Client, sam: User) -> None:
+    account = factories.account()
+    desk.post(_act(account, "pause"), {"text": "Booking is paused.", "reason": REASON})
+    account.refresh_from_db()
+    assert account.holds_until(timezone.now())
+    assert account.pause_text == "Booking is paused."
+
+    desk.post(_act(account, "resume"), {"reason": REASON})
+    account.refresh_from_db()
+    assert account.holds_until(timezone.now()) is None
+    assert list(Audit.objects.values_list("action", flat=True)) == ["carrier paused", "carrier resumed"]
+
+
+def test_a_stopped_account_is_asked_again_at_once(desk: Client, sam: User) -> None:
+    account = factories.account()
+    account.stop("402 no payment method", timezone.now())
+    desk.post(_act(account, "try-now"), {"reason": REASON})
+    account.refresh_from_db()
+    assert account.take_probe(timezone.now())
+
+
+def test_a_senders_limits_are_set(desk: Client, quill: Sender) -> None:
+    limits = {"bookings_a_day": 5000, "quotes_a_minute": 90, "pickup_days_ahead": 5}
+    desk.post(_act(quill, "limits"), {**limits, "reason": REASON})
+    quill.refresh_from_db()
+    assert (quill.bookings_a_day, quill.pickup_days_ahead) == (5000, 5)
+    assert "bookings a day 5000" in _last().reason
+
+
+def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User) -> None:
+    desk.post(_act(alice, "turn-off"), {"reason": REASON})
+    alice.refresh_from_db()
+    assert not alice.is_active
+    desk.post(_act(alice, "turn-on"), {"reason": REASON})
+    alice.refresh_from_db()
+    assert alice.is_active
+
+
+def test_nobody_turns_off_their_own_account(desk: Client, sam: User) -> None:
+    page = desk.post(_act(sam, "turn-off"), {"reason": REASON})
+    assert "your own account" in page.content.decode()
+    sam.refresh_from_db()
+    assert sam.is_active
+
+
+def test_a_lost_second_factor_is_removed_and_the_person_is_told(desk: Client, alice: User) -> None:
+    factories.second_factor(alice)
+    desk.post(_act(alice, "reset-second-factor"), {"reason": REASON})
+    assert not alice.authenticator_set.exists()
+    assert [message.to for message in mail.outbox] == [[alice.email]]
+
+
+def test_a_label_that_failed_is_owed_again(desk: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    label = Label.objects.create(order=order, size="full", state="failed", tries=12)
+    desk.post(_act(label, "fetch-again"), {"reason": REASON})
+    label.refresh_from_db()
+    assert (label.state, label.tries) == ("pending", 0)
+    assert label.due_at <= timezone.now()
+
+
+def test_a_stored_label_is_never_fetched_again(desk: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    label = Label.objects.create(
+        order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
+    )
+    assert desk.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
+
+
+def test_a_quarantined_webhook_is_read_again_with_todays_contract(desk: Client, sam: User) -> None:
+    body = (
+        b'{"carrier_reference": "SQUAR12345", "event_id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",'
+        b' "event_type": "Pickup", "scan_time": "2026-01-05T10:00:00Z", "description": "Picked up"}'
+    )
+    delivery = WebhookDelivery.objects.create(
+        received_at=timezone.now(), body=body, sha256="0" * 64, state="quarantined", reason="another form"
+    )
+    desk.post(_act(delivery, "read-again"), {"reason": REASON})
+    delivery.refresh_from_db()
+    assert delivery.state == "stored"
+    assert TrackingEvent.objects.get().parcel.reference == "SQUAR12345"
+
+
+def test_deciding_a_word_owes_a_fold_to_every_parcel_that_has_it(desk: Client, sam: User) -> None:
+    word = EventWord.objects.create(word="with sorter", first_seen_at=timezone.now())
+    concerned, other = factories.parcel(), factories.parcel()
+    factories.event(concerned, event_type="With  Sorter")
+    factories.event(other, event_type="Pickup")
+    url = reverse("admin:tracking_eventword_change", args=[word.pk])
+    desk.post(url, {"progress": "in_transit", "is_known": "on", "reason": REASON})
+    word.refresh_from_db()
+    assert word.progress == "in_transit"
+    concerned.refresh_from_db()
+    other.refresh_from_db()
+    assert concerned.fold_due_at
+    assert other.fold_due_at is None
+    assert REASON in _last().reason
+
+
+def test_an_alias_is_kept_as_the_lists_write_words(desk: Client, sam: User) -> None:
+    desk.post(reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount"})
+    alias = LocalityAlias.objects.latest("pk")
+    assert (alias.word, alias.stands_for) == ("XY", "MOUNT")
+    assert _last().action == "alias saved"
+
+
+def test_an_unknown_act_is_not_found(desk: Client, quill: Sender) -> None:
+    assert desk.post(_act(quill, "delete-everything"), {"reason": REASON}).status_code == 404
+
+
+def test_an_order_offers_no_act_but_resolving(desk: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    assert "Resolve" not in page
