@@ -10,6 +10,7 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Role, Sender, User
 from tests import factories
+from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
 from tests.sandbox_carrier import SandboxCarrier
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}

@@ -1,5 +1,7 @@
 """The demo's people. Their passwords are public, so they are refused wherever DEMO is not set."""
 
+from django.db import connection
+
 from shipping_portal.accounts.models import User
 
 DOMAIN = "demo.example"
@@ -8,5 +10,6 @@ OPERATOR_EMAIL = f"operator@{DOMAIN}"
 
 
 def people_left_behind() -> bool:
-    """Are there people of the demo in this database?"""
-    return User.objects.filter(email__endswith=f"@{DOMAIN}").exists()
+    """Are there people of the demo in this database? An empty database, not yet migrated, has none."""
+    is_migrated = User._meta.db_table in connection.introspection.table_names()
+    return is_migrated and User.objects.filter(email__endswith=f"@{DOMAIN}").exists()

@@ -1,0 +1,110 @@
+"""Importing the carrier's published pairs from a CSV file: checked whole, then switched to in one step."""
+
+import csv
+import datetime as dt
+import hashlib
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from shipping_portal.accounts.models import Audit, Locality, LocalityList
+from shipping_portal.accounts.places import fold, postal_code
+from shipping_portal.accounts.states import STATES, state_code
+
+COLUMNS = ("country", "suburb", "state", "postcode")
+LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
+BATCH = 2000
+Place = tuple[str, str, str]  # suburb, state, postcode, as published
+
+
+class UnreadableList(Exception):
+    """The file cannot be imported; the sentence names the line and why. Nothing has changed."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """How a country's new list differs from the one it replaced, counted in pairs."""
+
+    country: str
+    rows: int
+    added: int
+    removed: int
+    is_same: bool = False
+
+
+def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[Imported]:
+    """Replace the active list of every country the file names. Raises UnreadableList and then changes nothing.
+
+    The same pairs again are left as they are, so importing twice does no harm.
+    """
+    countries = _read(content)
+    with transaction.atomic():
+        return [_switch(country, countries[country], source=source, by=by, at=at) for country in sorted(countries)]
+
+
+def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime) -> Imported:
+    digest = hashlib.sha256(repr(sorted(places)).encode()).hexdigest()
+    before = LocalityList.objects.filter(country=country, is_active=True).first()
+    if before and before.sha256 == digest:
+        return Imported(country, len(places), 0, 0, is_same=True)
+    old = set(before.localities.values_list("folded", "state", "postcode")) if before else set()
+    new = {(fold(suburb), state, postcode) for suburb, state, postcode in places}
+    made = LocalityList.objects.create(
+        country=country, source=source[:200], sha256=digest, rows=len(places), loaded_at=at
+    )
+    Locality.objects.bulk_create(_rows(made, places), batch_size=BATCH)
+    LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
+    LocalityList.objects.filter(pk=made.pk).update(is_active=True)
+    counts = Imported(country, len(places), len(new - old), len(old - new))
+    reason = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
+    Audit.write("locality list imported", made, by=by, at=at, reason=reason)
+    return counts
+
+
+def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
+    for suburb, state, postcode in places:
+        yield Locality(
+            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, folded=fold(suburb)
+        )
+
+
+def _read(content: bytes) -> dict[str, list[Place]]:
+    """Pairs by country, each once, in the file's order."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UnreadableList(f"The file is not UTF-8 (byte {problem.start}). Save it as UTF-8 CSV.") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    missing = [column for column in COLUMNS if column not in (reader.fieldnames or [])]
+    if missing:
+        raise UnreadableList(f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}.")
+    countries: dict[str, dict[Place, Place]] = {}
+    try:
+        for row in reader:
+            country, place = _place(row, reader.line_num)
+            suburb, state, postcode = place
+            countries.setdefault(country, {}).setdefault((fold(suburb), state, postcode), place)
+    except csv.Error as problem:
+        raise UnreadableList(f"Line {reader.line_num}: {problem}.") from None
+    if not countries:
+        raise UnreadableList("The file holds no pairs.")
+    return {country: list(places.values()) for country, places in countries.items()}
+
+
+def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:
+    cells = {column: " ".join((row[column] or "").split()) for column in COLUMNS}
+    country = cells["country"].upper()
+    if country not in STATES:
+        raise UnreadableList(f"Line {line}: country “{country}” is none of {', '.join(STATES)}.")
+    if None in row:
+        raise UnreadableList(f"Line {line}: more cells than columns.")
+    for column, longest in LONGEST.items():
+        if not cells[column] or len(cells[column]) > longest:
+            raise UnreadableList(f"Line {line}: {column} must have 1 to {longest} characters.")
+    place = cells["suburb"], state_code(country, cells["state"]), postal_code(country, cells["postcode"])
+    if not fold(place[0]):
+        raise UnreadableList(f"Line {line}: the suburb has no letter.")
+    return country, place

@@ -1,0 +1,99 @@
+"""What a sender's e-mail address must be (interface §2.1): real, working, read by a person.
+
+Not a generic support, per-order or intermediated address. Shared mailboxes are allowed once somebody has said,
+on record, that a person reads them.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.db.models import Case, Q, When
+
+from shipping_portal.accounts.models import Role, Sender
+
+Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
+
+NO_REPLY = re.compile(r"(do[-_.]?)?(no|not)[-_.]?reply|bounces?|mailer-daemon|postmaster")
+SUPPORT = {"support", "help", "helpdesk", "service", "customerservice", "care", "customercare", "servicedesk"}
+SHARED = {
+    "accounts", "admin", "billing", "bookings", "contact", "dispatch", "enquiries", "hello", "hi", "info", "inquiries",
+    "logistics", "mail", "office", "orders", "reception", "returns", "sales", "shipping", "shop", "store", "team",
+    "warehouse", "webmaster",
+}  # fmt: skip
+RELAYS = (
+    "privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com", "simplelogin.com", "simplelogin.io",
+    "simplelogin.co", "slmail.me", "aleeas.com", "anonaddy.com", "anonaddy.me", "addy.io", "users.noreply.github.com",
+    "marketplace.amazon.com", "members.ebay.com", "reply.craigslist.org", "mailinator.com", "guerrillamail.com",
+)  # fmt: skip
+UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+ORDER_NUMBER = re.compile(r"(order|parcel|shipment|booking|ref|job|po)[-_.#]?[0-9]{3,}")
+
+SENTENCES: dict[Kind, str] = {
+    "no_reply": "Nobody reads a no-reply address. The carrier and drivers write here: use an inbox a person reads.",
+    "relay": "This address hides the real one behind a relay. The carrier needs your own, working address.",
+    "per_order": "This looks like an address made for one order. Use the one your business always reads.",
+    "support": "The carrier takes no general support address. Use the address of the person who ships.",
+    "partner": "This address belongs to the portal itself. Use the address of your own business.",
+    "shared": "This looks like a shared mailbox. Drivers and the carrier write here. Use an inbox a person reads.",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What kind of address it is when it is not simply a person's own, and the sentence to show."""
+
+    kind: Kind | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        return self.kind is not None and not self.needs_confirmation
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """A shared mailbox: allowed once somebody says, on record, that a person reads it."""
+        return self.kind == "shared"
+
+    @property
+    def is_unusable(self) -> bool:
+        """Not even good to log in with: our own mail would be lost or pass through strangers."""
+        return self.kind in {"no_reply", "relay", "per_order"}
+
+    @property
+    def sentence(self) -> str:
+        return SENTENCES[self.kind] if self.kind else ""
+
+
+def judge(email: str) -> Verdict:
+    """The verdict on an address by its form alone; whether it is verified is another question."""
+    local, _, domain = email.strip().lower().rpartition("@")
+    name, _, tag = local.partition("+")
+    plain = re.sub(r"[-_.]", "", name)
+    if NO_REPLY.fullmatch(name) or "noreply" in plain or "donotreply" in plain:
+        return Verdict("no_reply")
+    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or "noreply" in domain:
+        return Verdict("relay")
+    if any(c.isdigit() for c in tag) or UUID.fullmatch(name) or ORDER_NUMBER.fullmatch(name):
+        return Verdict("per_order")
+    if plain in SUPPORT:
+        return Verdict("support")
+    if _is_partners(email, domain):
+        return Verdict("partner")
+    return Verdict("shared" if plain in SHARED else None)
+
+
+def usable(sender: Sender) -> list[str]:
+    """The verified addresses of this sender's people that may stand on its orders, the owners' first."""
+    verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
+    is_owner = Q(user__membership__role=Role.OWNER)
+    owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")
+    addresses = owners_first.values_list("email", flat=True)
+    return [email for email in addresses if not judge(email).is_refused]
+
+
+def _is_partners(email: str, domain: str) -> bool:
+    allowed = {one.lower() for one in settings.ALLOWED_SENDER_EMAILS}
+    own = [one.lower() for one in settings.PARTNER_EMAIL_DOMAINS]
+    return email.strip().lower() not in allowed and any(domain == d or domain.endswith(f".{d}") for d in own)
