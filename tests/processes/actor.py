@@ -1,9 +1,10 @@
-"""What a sender does in the portal under test, run as a process of its own on that portal's database."""
+"""What a sender does in the portal under test: a process on that portal's database, told by lines of JSON."""
 
 import json
 import os
 import sys
 import uuid
+from typing import Any
 
 import django
 
@@ -45,5 +46,10 @@ def states() -> dict[str, str]:
     return {str(key): status for key, status in Order.objects.values_list("uuid", "status")}
 
 
+COMMANDS: dict[str, Any] = {"submit": submit, "orders": states}
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(submit(int(sys.argv[2])) if sys.argv[1] == "submit" else states()))
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        sys.stdout.write(json.dumps(COMMANDS[name](*arguments)) + "\n")
+        sys.stdout.flush()

@@ -36,8 +36,11 @@ class Portal:
 
     def __enter__(self) -> Self:
         self.run("manage.py", "migrate", "-v0")
-        self.start_worker()
-        self.start("sweep", "manage.py", "sweep")
+        command = [sys.executable, "-m", "tests.processes.actor"]
+        self.actor: Any = subprocess.Popen(
+            command, cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self.start_workers()
         return self
 
     def __exit__(
@@ -45,16 +48,23 @@ class Portal:
     ) -> None:
         for name in list(self.running):
             self.kill(name)
+        self.actor.communicate(timeout=10)  # closing its input ends it
 
-    def start_worker(self) -> None:
+    def start_workers(self) -> None:
+        """The worker, and the sweeper that does the work where there is no broker."""
         command = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads", "--concurrency", "4"]
         self.start("worker", *command, "--without-gossip", "--without-mingle", "-l", "warning")
+        self.start("sweep", "manage.py", "sweep")
+
+    def kill_workers(self) -> None:
+        for name in ("worker", "sweep"):
+            self.kill(name)
 
     def start(self, name: str, *arguments: str) -> None:
-        log = (self.folder / f"{name}.log").open("ab")
-        self.running[name] = subprocess.Popen(
-            [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
-        )
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
+            )
 
     def kill(self, name: str) -> None:
         """kill -9, with no time to say goodbye."""
@@ -63,23 +73,28 @@ class Portal:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    def run(self, *arguments: str) -> Any:
+    def run(self, *arguments: str) -> None:
         done = subprocess.run(
             [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, check=False, timeout=120
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])
-        return json.loads(done.stdout) if done.stdout.strip() else None
 
     def submit(self, count: int) -> list[str]:
         """Presses Book this many times; the orders' keys at the carrier."""
-        keys: list[str] = self.run("-m", "tests.processes.actor", "submit", str(count))
+        keys: list[str] = self._act("submit", count)
         return keys
 
     def orders(self) -> dict[str, str]:
         """Key → status, for every order."""
-        found: dict[str, str] = self.run("-m", "tests.processes.actor", "orders")
+        found: dict[str, str] = self._act("orders")
         return found
+
+    def _act(self, *command: Any) -> Any:
+        """One line to the actor, one line back."""
+        self.actor.stdin.write(json.dumps(command).encode() + b"\n")
+        self.actor.stdin.flush()
+        return json.loads(self.actor.stdout.readline())
 
 
 def until(true: Callable[[], Any], *, seconds: float, what: str) -> None:

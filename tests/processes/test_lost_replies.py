@@ -20,7 +20,7 @@ def run(folder: Path, *, replays: bool, orders: int, batch: int) -> tuple[dict[s
         with Portal(folder / "portal", carrier.url, contract=contract) as portal:
             for number in range(orders // batch):
                 _one_batch(portal, carrier, batch, killed=number % 5 == 0)
-            until(lambda: _settled(portal, replays=replays), seconds=90, what=f"settled: {portal.orders()}")
+            until(lambda: _settled(portal, replays=replays), seconds=90, what="every order settled")
             ledger = Counter(line["order_key"] for line in carrier.ledger("booked"))
             return portal.orders(), ledger
 
@@ -31,9 +31,9 @@ def _one_batch(portal: Portal, carrier: SandboxCarrier, size: int, *, killed: bo
     portal.submit(size)
     until(lambda: len(carrier.ledger("booked")) >= before + size, seconds=60, what="the carrier booked the batch")
     if killed:
-        portal.kill("worker")
+        portal.kill_workers()
         carrier.clear()
-        portal.start_worker()
+        portal.start_workers()
 
 
 def _settled(portal: Portal, *, replays: bool) -> bool:
