@@ -10,6 +10,7 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Role, Sender, User
 from tests import factories
+from tests.recording import improper
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -37,6 +38,7 @@ def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
     with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
+        assert improper(it.requests()) == []
 
 
 @pytest.fixture

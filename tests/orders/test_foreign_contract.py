@@ -12,6 +12,7 @@ from orders import booking, cancelling, labels, quoting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import links, polling
 
@@ -26,6 +27,7 @@ def foreign(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
     with SandboxCarrier(tmp_path / "foreign", contract=FOREIGN.read_text(), key=settings.CARRIER_KEY) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
+        assert improper(it.requests()) == []
 
 
 def book(quill: Sender, alice: User, code: str) -> Order:

@@ -1,0 +1,173 @@
+"""A whole portal of real processes, and a real Chromium in front of it. Console errors and CSP violations fail a test."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.processes.portal import ROOT, Portal, until
+from tests.recording import improper
+from tests.sandbox_carrier import SandboxCarrier
+
+CHROMIUM = shutil.which(os.environ.get("CHROMIUM") or "chromium")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+SECRET = "browser-webhook-secret-0123456789abcdef"
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here is one group: the portal is started once."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            if CHROMIUM is None:
+                item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))
+
+
+@dataclass
+class Stack:
+    """Where the portal is, its pretend carrier, and who may log in."""
+
+    url: str
+    carrier: SandboxCarrier
+    portal: Portal
+    people: dict[str, dict[str, str]]
+    mail: Path
+
+    def manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.portal.env,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        return done.stdout
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("stack")
+    web, carrier_port = free_port(), free_port()
+    contract = f'replays = true\nlink = "signed"\nlink_page = "http://127.0.0.1:{carrier_port}/t/"\n'
+    choices: dict[str, Any] = {
+        "port": carrier_port,
+        "key": "canary-carrier-key",
+        "link_key": "canary-link-key-0123456789abcdef",
+        "listener": f"http://carrier:{SECRET}@127.0.0.1:{web}/webhooks/tracking/",
+    }
+    with SandboxCarrier(folder / "carrier", contract=contract, **choices) as carrier:
+        portal = Portal(folder / "portal", carrier.url, contract=contract)
+        portal.env |= {
+            "DEMO": "1",
+            "SITE_URL": f"http://127.0.0.1:{web}",
+            "CSRF_TRUSTED_ORIGINS": f"http://127.0.0.1:{web}",
+            "WEBHOOK_SECRETS": f"carrier:{SECRET}",
+            "EMAIL_URL": f"filemail:///{folder / 'mail'}",
+            "TIME_SCALE": "0.25",
+            "POLL_SECONDS": "3600",
+            "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
+        }
+        with portal:
+            command = ["-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{web}", "--worker-class=gthread"]
+            portal.start("web", *command, "--threads=8", "--no-control-socket")
+            made = Stack(f"http://127.0.0.1:{web}", carrier, portal, {}, folder / "mail")
+            made.people = json.loads(made.manage("demo", "--json").splitlines()[-1])
+            until(lambda: _answers(web), seconds=20, what="the web server answers")
+            yield made
+            assert improper(carrier.requests()) == []
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
+    """`open_browser(javascript=False, width=360, theme="dark")` is a new private window."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def opened(*, javascript: bool = True, width: int = 1280, theme: str = "light") -> Page:
+        context = chromium.new_context(
+            base_url=stack.url,
+            java_script_enabled=javascript,
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,
+            timezone_id="Australia/Melbourne",
+        )
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    expected = ("404", "409", "403")  # Chromium logs every refused page as an error
+    assert [text for text in complaints if not any(f"status of {code}" in text for code in expected)] == []
+
+
+@pytest.fixture
+def log_in(open_browser: Open, stack: Stack) -> Open:
+    """`log_in("sender")` is a window in which the demo's sender has logged in."""
+
+    def logged_in(who: str = "sender", **choices: Any) -> Page:
+        page = open_browser(**choices)
+        page.goto("/accounts/login/")
+        page.fill("input[name=login]", stack.people[who]["email"])
+        page.fill("input[name=password]", stack.people[who]["password"])
+        page.click("main button[type=submit]")
+        if who == "operator":
+            page.fill("input[name=code]", stack.manage("totp").split()[-1])
+            page.click("main button[type=submit]")
+        page.wait_for_load_state()
+        return page
+
+    return logged_in
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds on the page as it stands; empty is the promise."""
+    found = Axe().run(page, options={"runOnly": AXE_TAGS, "resultTypes": ["violations"]})
+    return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:3]}" for v in found.response["violations"]]
+
+
+def has_sideways_scroll(page: Page) -> bool:
+    wide: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return wide
