@@ -9,6 +9,7 @@ from django.db import InterfaceError, OperationalError
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
+AWAY = (OperationalError, InterfaceError)
 RETRY_AFTER_SECONDS = 5
 
 PAGE = """<!doctype html>
@@ -34,17 +35,22 @@ def answer_503_when_the_database_is_away(
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
+        try:
+            response = get_response(request)
+        except (
+            AWAY
+        ):  # Django's own 500 page asked the session for its CSRF secret, and lost the database again
+            return _come_back_soon()
         return _come_back_soon() if getattr(request, "database_was_away", False) else response
 
     return middleware
 
 
-# Django turns an exception into a 500 at the middleware it left, so the outermost one never sees it raised.
+# Django turns an exception into a 500 at the middleware it left, so the outermost one hardly ever sees it raised.
 # This signal is the one place that does, for views, sessions and every other middleware alike.
 @receiver(got_request_exception)
 def _note_a_lost_database(request: HttpRequest | None = None, **kwargs: Any) -> None:
-    if request is not None and isinstance(sys.exception(), OperationalError | InterfaceError):
+    if request is not None and isinstance(sys.exception(), AWAY):
         request.database_was_away = True  # type: ignore[attr-defined]
 
 

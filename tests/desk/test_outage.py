@@ -1,0 +1,61 @@
+"""While the database is away every page answers 503 and when to come back; a broken rule stays a 500."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import path
+
+
+def _failing(error: type[DatabaseError]) -> Callable[[HttpRequest], HttpResponse]:
+    @login_not_required
+    def view(request: HttpRequest) -> HttpResponse:
+        raise error("connection to server at 10.0.0.5 failed")
+
+    return view
+
+
+urlpatterns = [
+    path("away/", _failing(OperationalError)),
+    path("closed/", _failing(InterfaceError)),
+    path("rule/", _failing(IntegrityError)),
+]
+
+
+@pytest.fixture
+def browser(settings: Any) -> Client:
+    settings.ROOT_URLCONF = __name__
+    return Client(raise_request_exception=False)
+
+
+@pytest.mark.parametrize("url", ["/away/", "/closed/"])
+def test_a_lost_database_is_503_with_a_time_to_come_back(browser: Client, db: None, url: str) -> None:
+    answer = browser.get(url)
+    assert answer.status_code == 503
+    assert answer["Retry-After"] == "5"
+    assert "Back in a moment" in answer.content.decode()
+    assert "10.0.0.5" not in answer.content.decode()
+
+
+def test_a_broken_rule_is_not_an_outage(browser: Client, db: None) -> None:
+    answer = browser.get("/rule/")
+    assert answer.status_code == 500
+    assert "Retry-After" not in answer
+
+
+def test_a_database_lost_before_any_view_is_503_too(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session is read by middleware, which Django's own exception hook for views never sees."""
+
+    def away(self: object) -> None:
+        raise OperationalError("gone")
+
+    client.raise_request_exception = False
+    client.cookies["session"] = "a-session-to-look-up"
+    monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", away)
+    assert client.get("/admin/").status_code == 503

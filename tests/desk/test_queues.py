@@ -1,0 +1,76 @@
+"""The first page counts what waits, and each count opens the list of exactly that."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import CancelAttempt, CarrierAccount, Label, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.desk import queues
+from shipping_portal.desk.listener import TEST_REFERENCE
+from tests import factories
+from tracking.models import EventWord, Watch, WebhookDelivery
+
+LONG_AGO = dt.timedelta(hours=2)
+
+
+@pytest.fixture
+def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> None:
+    """One of each thing that waits, and beside it one that does not."""
+    now = timezone.now()
+    unclear(sent_at=now - LONG_AGO)
+    unclear(status="conflict")
+    factories.order(quill, alice, status="rejected")
+    factories.order(quill, alice, status="rejected", created_at=now - dt.timedelta(days=3))
+    stuck = factories.order(quill, alice, status="cancelling", due_at=now)
+    CancelAttempt.objects.create(order=stuck, why="not needed", asked_at=now - LONG_AGO)
+    fresh = factories.order(quill, alice, status="cancelling", due_at=now)
+    CancelAttempt.objects.create(order=fresh, why="not needed", asked_at=now)
+    used = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
+    Label.objects.create(order=used, size="full", state="failed")
+    Label.objects.create(order=used, size="cropped", state="pending")
+    CarrierAccount.objects.update(stopped_at=now)
+    factories.parcel(reference="SNOBODY001", last_scan_at=now)
+    factories.parcel(reference=TEST_REFERENCE, last_scan_at=now)
+    watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)
+    Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
+    for state in ("quarantined", "stored", "duplicate"):
+        WebhookDelivery.objects.create(received_at=now, body=b"{", sha256="0" * 64, state=state)
+    EventWord.objects.create(word="with sorter", first_seen_at=now)
+    EventWord.objects.create(word="at depot", progress="in_transit", is_known=True, first_seen_at=now)
+
+
+def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
+    counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
+    assert set(counts.values()) == {1}, counts
+    assert len(counts) == 10
+
+
+def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
+    for queue in queues.waiting(timezone.now()):
+        assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
+
+
+def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
+    unclear = next(
+        queue for queue in queues.waiting(timezone.now()) if queue.url.endswith("needs=unconfirmed")
+    )
+    assert unclear.oldest == Order.objects.get(status="unconfirmed").created_at
+
+
+@pytest.mark.parametrize(("age", "found"), [(dt.timedelta(minutes=9), 0), (dt.timedelta(minutes=11), 1)])
+def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
+    desk: Client, unclear: Callable[..., Order], age: dt.timedelta, found: int
+) -> None:
+    unclear(sent_at=timezone.now() - age)
+    page = desk.get("/admin/orders/order/?needs=unconfirmed-long")
+    assert page.context["cl"].result_count == found
+
+
+def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
+    text = desk.get("/admin/").content.decode()
+    assert text.count("Nothing to do.") == 10
+    assert "No webhook has come yet." in text
