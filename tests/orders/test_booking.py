@@ -330,3 +330,10 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
     assert (order.status, order.generation) == ("booked", 2)
     assert BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0] == "not_created"
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
+
+
+def test_a_reply_that_says_cancelled_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:
+    carrier.trouble("book", "return-cancelled")
+    order = work(submitted())
+    assert (order.status, order.carrier_reference) == ("conflict", None)
+    assert order.attempts.get().seen_reference
