@@ -11,7 +11,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.db.models.base import ModelBase
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
@@ -35,6 +35,11 @@ class DeskSite(admin.AdminSite):
         """Only the desk's own pages: a library's would show second-factor secrets or edit what is read-only here."""
         if admin_class is not None and admin_class.__module__.startswith(OURS):
             super().register(model_or_iterable, admin_class, **options)
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        from shipping_portal.desk.admin.listening import page  # noqa: PLC0415
+
+        return [path("listener/", self.admin_view(page), name="listener"), *super().get_urls()]
 
     def has_permission(self, request: HttpRequest) -> bool:
         """An operator who is logged in with a second factor; asked once a request."""

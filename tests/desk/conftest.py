@@ -10,6 +10,9 @@ from django.utils import timezone
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.orders.conftest import submitted
+
+__all__ = ["submitted"]  # pytest finds it here
 
 REASON = "the carrier told us on the phone"
 

@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
 def _line(point: Point) -> str:
     basis = "overridden" if point.overridden else point.basis
-    return f"{point.name:<28}{basis:<12}{_shown(point.value)}  ({point.section})"
+    return f"{point.name:<35}{basis:<12}{_shown(point.value)}  ({point.section})"
 
 
 def _shown(value: object) -> str:

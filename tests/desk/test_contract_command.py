@@ -1,0 +1,87 @@
+"""The register of contract points, and what the carrier itself says about some of them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from orders import gateway
+from tests.sandbox_carrier import SandboxCarrier
+
+
+@pytest.fixture
+def asked(tmp_path: Path, settings: Any, localities: None) -> Iterator[SandboxCarrier]:
+    """A carrier that may also be asked with a wrong key, which everywhere else fails the test."""
+    with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY) as it:
+        settings.CARRIER_BASE_URL = it.url
+        yield it
+
+
+def _lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Printed lines by their first word."""
+    lines = capsys.readouterr().out.splitlines()
+    return {line.split(" ")[0]: line for line in lines if line.strip()}
+
+
+def test_every_point_is_printed_with_its_ground_and_section(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("carrier_contract")
+    lines = _lines(capsys)
+    assert {point.name for point in gateway.contract().points()} <= set(lines)
+    assert "documented" in lines["partner_field"]
+    assert "§2.1" in lines["partner_field"]
+    assert "assumed" in lines["cancel"]
+
+
+def test_what_the_contract_file_says_is_printed_as_overridden(
+    contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract('cancel = "POST /orders/{id}/cancel"')
+    call_command("carrier_contract")
+    line = _lines(capsys)["cancel"]
+    assert "overridden" in line
+    assert "POST /orders/{id}/cancel" in line
+
+
+def test_a_contract_file_that_cannot_be_used_says_why(contract: Callable[[str], None]) -> None:
+    contract("canel = 1")
+    with pytest.raises(CommandError, match="canel"):
+        call_command("carrier_contract")
+
+
+def test_probing_asks_only_what_is_free(asked: SandboxCarrier, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("carrier_contract", "--probe")
+    said = capsys.readouterr().out
+    assert "yes       Our account is accepted" in said
+    assert "yes       Another key is refused" in said
+    assert "STANDARD-PICKUP" in said
+    assert "yes       An unknown reference is not found" in said
+    assert asked.ledger("booked") == []
+    questions = {(request["operation"], request["authenticated"]) for request in asked.requests()}
+    assert questions == {("ping", True), ("track", False), ("quote", True), ("track", True)}
+    assert all(
+        "ShippingPortal/" in request["headers"]["user-agent"] for request in map(_lower, asked.requests())
+    )
+
+
+def test_probing_a_carrier_that_is_not_there_says_so_and_fails(
+    db: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(CommandError, match="4 of the carrier's answers"):
+        call_command("carrier_contract", "--probe")
+    assert "NO        Our account is accepted: NotSent" in capsys.readouterr().out
+
+
+def test_probing_asks_nothing_that_the_contract_does_not_name(
+    asked: SandboxCarrier,
+    contract: Callable[[str], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    contract('ping = ""')
+    call_command("carrier_contract", "--probe")
+    assert "not asked Our account is accepted" in capsys.readouterr().out
+
+
+def _lower(request: dict[str, Any]) -> dict[str, Any]:
+    return {**request, "headers": {name.lower(): value for name, value in request["headers"].items()}}

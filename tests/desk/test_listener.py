@@ -1,0 +1,86 @@
+"""The listener's address for the carrier's dashboard: printed for the operator, rotated, tested for real."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from pytest_django.live_server_helper import LiveServer
+
+from orders import gateway
+from tracking.models import TrackingEvent, WebhookDelivery
+
+NEWEST = "canary-webhook-secret-0123456789abcdef"
+
+
+def _printed(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    call_command("webhook_url", *options)
+    return capsys.readouterr().out
+
+
+def test_both_forms_of_the_address_are_printed_and_open_the_listener(
+    client: Client, db: None, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_URL = "https://portal.example"
+    with_user, in_path = _printed(capsys).split()[-2:]
+    assert with_user == f"https://carrier:{NEWEST}@portal.example/webhooks/tracking/"
+    assert client.post(urlsplit(in_path).path, b"{", content_type="application/json").status_code == 200
+
+
+def test_rotating_prints_a_fresh_secret_and_keeps_the_one_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = _printed(capsys, "--rotate"), _printed(capsys, "--rotate")
+    line = next(line for line in first.splitlines() if line.startswith("WEBHOOK_SECRETS="))
+    fresh, kept = line.removeprefix("WEBHOOK_SECRETS=").split(",")
+    assert kept == f"carrier:{NEWEST}"
+    assert len(fresh) > 40
+    assert fresh not in second
+
+
+def test_a_test_event_travels_over_http_and_the_second_one_is_a_duplicate(
+    live_server: LiveServer, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_URL = live_server.url
+    assert "took the test event: 200" in _printed(capsys, "--test")
+    _printed(capsys, "--test")
+    assert [delivery.state for delivery in WebhookDelivery.objects.order_by("pk")] == ["stored", "duplicate"]
+    assert TrackingEvent.objects.count() == 1
+
+
+def test_a_test_event_has_the_carriers_own_form(
+    live_server: LiveServer, settings: Any, contract: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract('event_reference = "parcel.reference"\nscan_time = "when"')
+    settings.SITE_URL = live_server.url
+    _printed(capsys, "--test")
+    assert gateway.contract().scan_time == "when"
+    assert WebhookDelivery.objects.get().state == "stored"
+
+
+def test_a_listener_that_refuses_or_is_not_there_is_said(
+    live_server: LiveServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SITE_URL = "http://127.0.0.1:9"
+    with pytest.raises(CommandError, match="cannot be reached"):
+        call_command("webhook_url", "--test")
+    settings.SITE_URL = live_server.url
+    monkeypatch.setattr("tracking.views._is_ours", lambda given, *, in_path: False)
+    with pytest.raises(CommandError, match="answered 404"):
+        call_command("webhook_url", "--test")
+
+
+def test_without_a_secret_there_is_no_address(settings: Any) -> None:
+    settings.WEBHOOK_SECRETS = []
+    with pytest.raises(CommandError, match="WEBHOOK_SECRETS is empty"):
+        call_command("webhook_url")
+
+
+def test_the_desks_page_shows_the_address_without_its_secret(desk: Client) -> None:
+    text = desk.get("/admin/listener/").content.decode()
+    assert "/webhooks/tracking/" in text
+    assert NEWEST not in text
+
+
+def test_the_desks_page_sends_a_test_event(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda: "200 stored")
+    assert "200 stored" in desk.post("/admin/listener/", follow=True).content.decode()

@@ -1,0 +1,82 @@
+"""What is past its time goes; the proof of what it was stays."""
+
+import datetime as dt
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def _three_months(settings: object) -> None:
+    settings.LABEL_RETENTION_DAYS = 90  # type: ignore[attr-defined]
+    settings.CALL_LOG_DAYS = 30  # type: ignore[attr-defined]
+
+
+def _ago(days: int) -> dt.datetime:
+    return timezone.now() - dt.timedelta(days=days)
+
+
+def _label(order: Order) -> Label:
+    label = Label.objects.create(
+        order=order, size="full", state="stored", sha256="a" * 64, length=4, stored_at=order.booked_at
+    )
+    LabelBytes.objects.create(label=label, content=b"%PDF")
+    return label
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "kept"),
+    [
+        ("booked", {"progress": "delivered", "progress_at": _ago(91)}, False),
+        ("booked", {"progress": "delivered", "progress_at": _ago(89)}, True),
+        ("booked", {"progress": "lost", "progress_at": _ago(91)}, False),
+        ("booked", {"progress": "in_transit", "progress_at": _ago(91)}, True),
+        ("booked", {}, True),
+        ("cancelled", {"cancelled_at": _ago(91)}, False),
+        ("cancelled", {"cancelled_at": _ago(89)}, True),
+    ],
+)
+def test_label_bytes_go_some_time_after_the_parcels_story_ended(
+    quill: Sender, alice: User, status: str, fields: dict[str, object], kept: bool
+) -> None:
+    label = _label(factories.order(quill, alice, status=status, **fields))
+    call_command("retention")
+    label.refresh_from_db()
+    assert LabelBytes.objects.exists() is kept
+    assert (label.purged_at is None) is kept
+    assert label.sha256 == "a" * 64
+
+
+def test_old_calls_go_and_recent_ones_stay(db: None) -> None:
+    for days in (31, 29):
+        CarrierCall.objects.create(
+            at=_ago(days), operation="book", method="POST", path="/", milliseconds=1, outcome="ok"
+        )
+    call_command("retention")
+    assert CarrierCall.objects.get().at > _ago(30)
+
+
+def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, alice: User) -> None:
+    booked = factories.order(quill, alice, status="booked")
+    draft = factories.order(quill, alice, status="draft")
+    Quote.objects.update(made_at=_ago(8))
+    factories.quote(quill, alice, at=_ago(8))
+    fresh = factories.quote(quill, alice)
+    call_command("retention")
+    assert set(Quote.objects.all()) == {draft.quote, fresh}
+    booked.refresh_from_db()
+    assert booked.quote is None
+    assert booked.entry().description
+
+
+def test_the_command_says_how_much_went(
+    quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _label(factories.order(quill, alice, status="cancelled", cancelled_at=_ago(91)))
+    call_command("retention")
+    assert "label files: 1 deleted" in capsys.readouterr().out

@@ -1,0 +1,204 @@
+"""The sweep finds every kind of owed row, hands it on, and does it itself when nobody takes it."""
+
+import datetime as dt
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError
+from django.utils import timezone
+
+from orders.models import Label, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.celery import app
+from shipping_portal.desk import retention, sweep
+from shipping_portal.desk.sweep import JOURNEYS, NUDGES, Journey, Sweep, due
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+from tracking.models import Parcel, WebhookDelivery
+
+ORDERS = next(journey for journey in JOURNEYS if journey.name == "book")
+PAST = dt.timedelta(seconds=30)
+
+
+@pytest.fixture
+def nudges(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """A broker that takes everything and whose workers never come."""
+    taken: list[tuple[str, int]] = []
+    monkeypatch.setattr(sweep, "nudge", lambda task, pk: taken.append((task, pk)) is None)
+    return taken
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "nudge", lambda task, pk: False)
+
+
+@pytest.fixture
+def owed(quill: Sender, alice: User) -> dict[str, int]:
+    """One due row of every journey, by name; and none of the rows beside them is due."""
+    now = timezone.now()
+    then, later = now - PAST, now + PAST
+    held = factories.order(quill, alice, status="booked", due_at=None)
+    for status in ("booking", "unconfirmed", "cancelling", "booked"):
+        factories.order(quill, alice, status=status, due_at=later)
+    Label.objects.create(order=held, size="cropped", due_at=later)
+    factories.parcel(reference="SLATER0001", fold_due_at=later, poll_due_at=later)
+    fresh = {"received_at": now, "body": b"{", "sha256": "0" * 64}
+    WebhookDelivery.objects.create(**fresh)
+    return {
+        "book": factories.order(quill, alice, status="booking", due_at=then).pk,
+        "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
+        "cancel": factories.order(quill, alice, status="cancel_unconfirmed", due_at=then).pk,
+        "open": factories.order(quill, alice, status="booked", due_at=then).pk,
+        "label": Label.objects.create(order=held, size="full", due_at=then).pk,
+        "read": WebhookDelivery.objects.create(**{**fresh, "received_at": then}).pk,
+        "fold": factories.parcel(reference="SFOLD00001", fold_due_at=then).pk,
+        "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
+    }
+
+
+@pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.name)
+def test_exactly_the_due_rows_of_each_journey_are_found(owed: dict[str, int], journey: Journey) -> None:
+    assert due(journey, timezone.now()) == [owed[journey.name]]
+
+
+def test_due_rows_are_handed_to_the_workers_by_name(
+    owed: dict[str, int], nudges: list[tuple[str, int]]
+) -> None:
+    Sweep().once()
+    assert nudges == [(journey.task, owed[journey.name]) for journey in JOURNEYS]
+
+
+def test_every_task_that_is_nudged_exists() -> None:
+    app.loader.import_default_modules()
+    assert {journey.task for journey in JOURNEYS} <= set(app.tasks)
+
+
+def test_without_a_broker_a_booking_is_made_labelled_and_tracked_here(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, no_broker: None
+) -> None:
+    order = submitted()
+    one = Sweep()
+    one.once()
+    order.refresh_from_db()
+    assert order.status == "booked"
+    one.once()
+    assert Parcel.objects.get().order == order
+    assert {label.state for label in order.labels.all()} == {"stored"}
+    assert len(carrier.ledger("booked")) == 1
+
+
+def test_a_row_that_stays_due_after_three_nudges_is_done_here(
+    submitted: Callable[..., Order],
+    carrier: SandboxCarrier,
+    nudges: list[tuple[str, int]],
+    settings: Any,
+) -> None:
+    settings.SWEEP_SECONDS = 0
+    order = submitted()
+    nudges.clear()
+    one = Sweep()
+    for _ in range(NUDGES):
+        one.once([ORDERS])
+    order.refresh_from_db()
+    assert order.status == "booking"
+    one.once([ORDERS])
+    order.refresh_from_db()
+    assert order.status == "booked"
+    assert nudges == [(ORDERS.task, order.pk)] * NUDGES
+
+
+def test_a_row_just_nudged_is_left_alone_so_that_those_behind_it_come_up(
+    owed: dict[str, int], nudges: list[tuple[str, int]]
+) -> None:
+    one = Sweep()
+    one.once()
+    nudges.clear()
+    one.once()
+    assert nudges == []
+
+
+def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(
+    quill: Sender, alice: User, bob: User
+) -> None:
+    early = timezone.now() - dt.timedelta(hours=1)
+    for minute in range(60):
+        factories.order(quill, alice, status="booking", due_at=early + dt.timedelta(seconds=minute))
+    of_bob = factories.order(bob.membership.sender, bob, status="booking", due_at=timezone.now())
+    found = due(ORDERS, timezone.now())
+    assert found.index(of_bob.pk) == 1
+    assert len(found) == 50
+
+
+def test_one_broken_row_does_not_stop_the_rest_and_is_left_alone_for_a_while(
+    quill: Sender, alice: User, no_broker: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, whole = (factories.order(quill, alice, status="booking", due_at=timezone.now()) for _ in range(2))
+    tried: list[int] = []
+
+    def work(pk: int) -> None:
+        tried.append(pk)
+        if pk == broken.pk:
+            raise ZeroDivisionError
+
+    journey = Journey("book", ORDERS.task, ORDERS.due, work)
+    one = Sweep()
+    assert one.once([journey]) == {"book failed": 1, "book done": 1}
+    one.once([journey])
+    assert tried == [broken.pk, whole.pk, whole.pk]
+    assert "sweep_failed" in caplog.text
+
+
+def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+    one = Sweep()
+    rounds: list[int] = []
+
+    def away(*args: Any) -> None:
+        rounds.append(1)
+        if len(rounds) == 2:
+            one.stop.set()
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(one, "once", away)
+    monkeypatch.setattr(one.stop, "wait", lambda seconds: None)
+    one.run()
+    assert len(rounds) == 2
+
+
+def test_a_stopped_sweep_begins_no_further_row(owed: dict[str, int], nudges: list[tuple[str, int]]) -> None:
+    one = Sweep()
+    one.stop.set()
+    one.once()
+    assert nudges == []
+
+
+def test_the_sweep_keeps_house_once_an_hour(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    purged: list[dt.datetime] = []
+    monkeypatch.setattr(retention, "purge", purged.append)
+    one = Sweep()
+    one.once_or_log()
+    one.once_or_log()
+    assert len(purged) == 1
+
+
+def test_the_command_looks_once_and_says_what_it_found(
+    owed: dict[str, int], nudges: list[tuple[str, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("sweep", "--once")
+    assert "book nudged: 1" in capsys.readouterr().out
+
+
+def test_the_command_stops_when_it_is_told_to(db: None, settings: Any) -> None:
+    settings.SWEEP_SECONDS = 30
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM]).start()
+    try:
+        call_command("sweep")
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
