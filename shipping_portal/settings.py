@@ -48,6 +48,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "shipping_portal.accounts.sessions.end_old_sessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -158,7 +159,12 @@ LOGIN_REDIRECT_URL = "parcels"
 ACCOUNT_ADAPTER = "shipping_portal.accounts.adapter.PortalAccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
-ACCOUNT_SIGNUP_FORM_CLASS = "shipping_portal.accounts.forms.SignUpForm"
+ACCOUNT_FORMS = {
+    "signup": "shipping_portal.accounts.forms.SignUpForm",
+    "login": "shipping_portal.accounts.forms.LogInForm",
+}
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # of the links in our mail
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is told to its owner
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
@@ -168,8 +174,12 @@ ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = None
+ACCOUNT_SESSION_COOKIE_AGE = 60 * 60 * 24 * 30  # when "keep me logged in" is ticked
+MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
+MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Shipping Portal"
+CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)  # where senders reach the operator; on the help pages
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
 ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # exceptions on the partner's own domain
 

@@ -1,7 +1,79 @@
-"""What allauth asks us: where people land, who may sign up with which address, where a request came from."""
+"""What allauth asks us: where people land, which address may sign up, where a request came from."""
+
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+
+from shipping_portal.accounts import demo, sender_email
+from shipping_portal.accounts.models import Membership, PickupAddress, Role
+
+
+def landing_page(user: Any) -> str:
+    """The first page after logging in: the desk for operators, first steps until there is a pickup address."""
+    if user.is_staff:
+        return resolve_url("admin:index")
+    membership = Membership.objects.select_related("sender").filter(user=user).first()
+    if membership is None:
+        return resolve_url("no_account")
+    is_new = membership.role == Role.OWNER and membership.sender.pickup_address() is None
+    return resolve_url("start" if is_new else "parcels")
 
 
 class PortalAccountAdapter(DefaultAccountAdapter):
     """allauth's rules with ours laid over them."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": "That e-mail and password don't match. Check both, or set a new password.",
+        "too_many_login_attempts": "Too many tries. Wait 5 minutes, then log in or set a new password.",
+        "email_taken": "This e-mail is already in use.",
+    }
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        return landing_page(request.user)
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        return landing_page(request.user)
+
+    def clean_email(self, email: str) -> str:
+        """Refuse addresses that could not even receive our own mail (interface §2.1)."""
+        verdict = sender_email.judge(email)
+        if verdict.is_unusable:
+            raise ValidationError(verdict.sentence, code=verdict.kind)
+        return email
+
+    def can_delete_email(self, email_address: EmailAddress) -> bool:
+        """An address that stands on the account's labels stays until another one does."""
+        in_use = PickupAddress.objects.filter(
+            email=email_address.email, sender__memberships__user=email_address.user_id
+        )
+        return super().can_delete_email(email_address) and not in_use.exists()
+
+    def pre_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse | None:
+        """The demo's passwords are public, so its people cannot log in anywhere else."""
+        if demo.is_of_the_demo(user) and not settings.DEMO:
+            return self.respond_user_inactive(request, user)
+        return super().pre_login(request, user, **details)
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """The address our own outermost proxy saw; what a client wrote further left is only its claim."""
+        hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
+        count = settings.TRUSTED_PROXY_COUNT
+        return hops[-count] if 0 < count <= len(hops) else str(request.META["REMOTE_ADDR"])
+
+    def add_message(self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any) -> None:
+        """Being logged in is plain to see; every other message stays."""
+        if message_template != "account/messages/logged_in.txt":
+            super().add_message(request, level, message_template, *args, **kw)
+
+
+class PortalMFAAdapter(DefaultMFAAdapter):
+    def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
+        """An operator's second factor is not optional."""
+        return not authenticator.user.is_staff

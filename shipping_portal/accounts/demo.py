@@ -1,5 +1,7 @@
 """The demo's people. Their passwords are public, so they are refused wherever DEMO is not set."""
 
+from typing import Any
+
 from django.db import connection
 
 from shipping_portal.accounts.models import User
@@ -7,6 +9,12 @@ from shipping_portal.accounts.models import User
 DOMAIN = "demo.example"
 SENDER_EMAIL = f"sender@{DOMAIN}"
 OPERATOR_EMAIL = f"operator@{DOMAIN}"
+SENDER_PASSWORD = "demo-sender-parcel"  # noqa: S105  (public on purpose)
+OPERATOR_PASSWORD = "demo-operator-desk"  # noqa: S105
+
+
+def is_of_the_demo(user: Any) -> bool:
+    return str(user.email).endswith(f"@{DOMAIN}")
 
 
 def people_left_behind() -> bool:

@@ -1,13 +1,76 @@
-"""Forms of sign-up and settings."""
+"""Logging in and signing up: allauth's forms in our words, and the business account a sign-up creates."""
 
 from typing import Any
 
+from allauth.account.forms import LoginForm, SignupForm
 from django import forms
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from shipping_portal.accounts import places
+from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.models import Audit, Membership, Role, Sender, User
 
 
-class SignUpForm(forms.Form):
-    name = forms.CharField(label="Your name", max_length=120)
+class LogInForm(LoginForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].label = "E-mail"
+        self.fields["password"].help_text = ""
+        self.fields["remember"].label = "Keep me logged in on this device (30 days)"
+        without_placeholders(self)
 
-    def signup(self, request: Any, user: Any) -> None:
-        user.name = self.cleaned_data["name"]
-        user.save(update_fields=["name"])
+
+class SignUpForm(SignupForm):
+    """A person, their business and their promise about dangerous goods (interface §1)."""
+
+    field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
+
+    name = LineField(label="Your name", max_length=120)
+    business = LineField(label="Business name", max_length=120, help_text="Printed on labels as your company.")
+    country = forms.ChoiceField(
+        label="Country you send from",
+        choices=Sender.Country.choices,
+        widget=forms.RadioSelect,
+        help_text="Sets the words and units of every page.",
+    )
+    no_dangerous_goods = forms.BooleanField(
+        label="I won't send dangerous goods, and I accept the terms",
+        error_messages={"required": "The carrier takes no dangerous goods. Tick this to open an account."},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = "Work e-mail"
+        self.fields["email"].help_text = "The carrier and drivers write here. Use an inbox a person reads."
+        self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
+        self.fields["name"].widget.attrs["autocomplete"] = "name"
+        self.fields["business"].widget.attrs["autocomplete"] = "organization"
+        without_placeholders(self)
+
+    def save(self, request: HttpRequest) -> User:
+        """The person and their account, both or neither."""
+        with transaction.atomic():
+            user: User = super().save(request)
+            user.name = self.cleaned_data["name"]
+            user.save(update_fields=["name"])
+            open_account(user, name=self.cleaned_data["business"], country=self.cleaned_data["country"])
+        return user
+
+
+def open_account(user: User, *, name: str, country: str) -> Sender:
+    """A new business account owned by this person. The zone is refined by the pickup address."""
+    now = timezone.now()
+    sender = Sender.objects.create(
+        name=name, country=country, zone=places.zone(country, ""), dangerous_goods_acknowledged_at=now
+    )
+    Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
+    Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
+    return sender
+
+
+def without_placeholders(form: forms.Form) -> None:
+    """A placeholder disappears as soon as one types; the label stays."""
+    for field in form.fields.values():
+        field.widget.attrs.pop("placeholder", None)

@@ -1,5 +1,25 @@
 """Log-in is allauth's; these are the pages around it: first steps, settings, help and health."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from shipping_portal.accounts import views
+
+HELP = {
+    "help": "help/",
+    "contact": "help/contact/",
+    "dangerous_goods": "help/dangerous-goods/",
+    "accessibility": "help/accessibility/",
+    "terms": "help/terms/",
+    "no_account": "help/no-account/",
+}
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("start/", views.start, name="start"),
+    path("settings/", views.settings_overview, name="settings"),
+    path("settings/pickup-address/", views.pickup_address, name="pickup_address"),
+    path("settings/label-size/", views.label_size, name="label_size"),
+    path("suggest/localities/", views.suggest_localities, name="suggest_localities"),
+    path("health/", views.health, name="health"),
+    *(path(address, views.help_page, {"page": name}, name=name) for name, address in HELP.items()),
+]

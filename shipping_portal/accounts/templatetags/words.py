@@ -1,5 +1,155 @@
-"""Words, units, money and dates as the sender's country says them."""
+"""Words, units, money and dates as the sender's country says them. Loaded in every template."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
 
 from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 register = template.Library()
+
+WORDS = {
+    "suburb": {"AU": "suburb", "CA": "city", "US": "city"},
+    "postcode": {"AU": "postcode", "CA": "postal code", "US": "ZIP code"},
+    "state": {"AU": "state", "CA": "province", "US": "state"},
+    "parcel": {"AU": "parcel", "CA": "parcel", "US": "package"},
+    "parcels": {"AU": "parcels", "CA": "parcels", "US": "packages"},
+    "mass": {"AU": "kg", "CA": "kg", "US": "lb"},
+    "length": {"AU": "cm", "CA": "cm", "US": "in"},
+    "paper": {"AU": "A4", "CA": "Letter", "US": "Letter"},
+    "suburbs": {"AU": "suburbs", "CA": "cities", "US": "cities"},
+}
+DEFAULT_COUNTRY = "AU"
+DOLLARS = {"AUD", "CAD", "USD", ""}
+# Tone and sign of a chip: colour is never the only difference, and the words always stand beside the sign.
+CHIPS = {
+    "draft": ("neutral", "○"),
+    "booking": ("info", "…"),
+    "booked": ("ok", "✓"),
+    "rejected": ("bad", "✕"),
+    "unconfirmed": ("warn", "?"),
+    "not_booked": ("bad", "✕"),
+    "conflict": ("warn", "?"),
+    "cancelling": ("info", "…"),
+    "cancel_unconfirmed": ("warn", "?"),
+    "cancelled": ("neutral", "–"),
+    "collected": ("info", "→"),
+    "dropped_off": ("info", "→"),
+    "pickup_missed": ("warn", "!"),
+    "pickup_futile": ("warn", "!"),
+    "in_transit": ("info", "→"),
+    "out_for_delivery": ("info", "→"),
+    "delivery_attempted": ("warn", "!"),
+    "held": ("warn", "!"),
+    "delivered": ("ok", "✓"),
+    "cannot_deliver": ("bad", "✕"),
+    "damaged": ("bad", "✕"),
+    "lost": ("bad", "✕"),
+    "returning": ("warn", "←"),
+    "expired": ("neutral", "–"),
+}
+
+
+def say(word: str, country: str) -> str:
+    """A word as that country says it: `say("postcode", "US")` is `ZIP code`. A capital is kept."""
+    said = WORDS[word.lower()].get(country) or WORDS[word.lower()][DEFAULT_COUNTRY]
+    return said[0].upper() + said[1:] if word[0].isupper() else said
+
+
+@register.simple_tag(takes_context=True)
+def word(context: dict[str, Any], word: str, country: str = "") -> str:
+    """`{% word "Suburb" %}` in the words of the sender on the page, or of the country given."""
+    return say(word, country or getattr(context.get("sender"), "country", DEFAULT_COUNTRY))
+
+
+@register.filter
+def money(amount: Any, currency: str = "") -> str:
+    """`8.95` as $8.95. Dollars of the three countries share the sign; another currency shows its code."""
+    amount, currency = getattr(amount, "amount", amount), getattr(amount, "currency", currency)
+    if amount is None or amount == "":
+        return ""
+    value = Decimal(str(amount))
+    minus = "−" if value < 0 else ""
+    sign = "$" if currency.upper() in DOLLARS else f"{currency.upper()} "
+    return f"{minus}{sign}{abs(value):,.2f}"
+
+
+@register.filter
+def money_in(amount: Any, currency: str = "") -> str:
+    """`8.95` as $8.95 AUD, for a total."""
+    currency = getattr(amount, "currency", currency)
+    shown = money(amount, currency)
+    return f"{shown} {currency}" if shown.lstrip("−").startswith("$") and currency else shown
+
+
+@register.filter
+def plain(number: Any) -> str:
+    """A number without trailing zeros: `2.400` is 2.4."""
+    shown = f"{number:f}" if isinstance(number, Decimal) else str(number)
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+@register.filter
+def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
+    """`Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the United States; the year when it is not this one."""
+    if value is None:
+        return ""
+    day = _local(value, sender)
+    month = f"{day:%a}, {day:%b} {day.day}" if _country(sender) == "US" else f"{day:%a} {day.day} {day:%b}"
+    is_this_year = day.year == timezone.now().astimezone(_zone(sender)).year
+    return month if is_this_year else f"{month}{',' if _country(sender) == 'US' else ''} {day.year}"
+
+
+@register.filter
+def local_time(value: dt.datetime | None, sender: Any) -> str:
+    """`2:35 pm` in the sender's zone."""
+    if value is None:
+        return ""
+    at = value.astimezone(_zone(sender))
+    return f"{at.hour % 12 or 12}:{at:%M} {'am' if at.hour < 12 else 'pm'}"
+
+
+@register.filter
+def local_moment(value: dt.datetime | None, sender: Any) -> str:
+    """`Tue 25 Nov, 2:35 pm` in the sender's zone."""
+    return f"{local_date(value, sender)}, {local_time(value, sender)}" if value else ""
+
+
+@register.simple_tag(takes_context=True)
+def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str:
+    """The moment in the sender's zone, with the exact instant for machines."""
+    if value is None:
+        return ""
+    shown = local_moment(value, context.get("sender"))
+    return format_html('<time datetime="{}">{}</time>', value.astimezone(dt.UTC).isoformat(), shown)
+
+
+@register.filter
+def status_chip(order: Any) -> SafeString:
+    """Where an order stands: its money while that is unsettled, else where the parcel is."""
+    if order.status == "booked" and order.progress:
+        return chip(order.progress, order.get_progress_display())
+    return chip(order.status, order.get_status_display())
+
+
+@register.filter
+def chip(state: str, words: str) -> SafeString:
+    """Words in their colour with a sign: `{{ "delivered"|chip:"Delivered" }}`."""
+    tone, sign = CHIPS.get(state, ("neutral", "·"))
+    return format_html('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, words)
+
+
+def _zone(sender: Any) -> dt.tzinfo:
+    zone: dt.tzinfo = sender.tzinfo if sender else dt.UTC
+    return zone
+
+
+def _country(sender: Any) -> str:
+    return str(getattr(sender, "country", DEFAULT_COUNTRY))
+
+
+def _local(value: dt.datetime | dt.date, sender: Any) -> dt.date:
+    return value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value

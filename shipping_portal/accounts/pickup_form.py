@@ -1,0 +1,151 @@
+"""Where parcels start: the pickup address and the e-mail that stands for the sender (interface §2.1)."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from shipping_portal.accounts import places, sender_email
+from shipping_portal.accounts.addresses import LINE_ADVISED, LineField, is_long, repeats_place, same_name
+from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
+from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.states import STATES
+from shipping_portal.accounts.templatetags.words import say
+
+FITS = f"{LINE_ADVISED} characters or fewer fit on the label."
+
+
+class PickupAddressForm(forms.Form):
+    name = LineField(label="Contact name", max_length=120, help_text="Who the driver asks for.")
+    company = LineField(label="Company", max_length=120, required=False)
+    line1 = LineField(label="Address line 1", help_text=f"Street and number. {FITS}")
+    line2 = LineField(label="Unit, floor or building", required=False, help_text=FITS)
+    suburb = LineField(max_length=80)
+    state = forms.ChoiceField()
+    postcode = LineField(max_length=12)
+    place = forms.IntegerField(required=False, widget=forms.HiddenInput)  # a “did you mean” that was chosen
+    phone = forms.CharField(label="Phone", required=False, max_length=30, help_text="For the driver.")
+    instructions = LineField(
+        label="Pickup instructions", required=False, max_length=200, help_text="Such as “Parcels on the porch, dog inside”."
+    )
+    email = forms.ChoiceField(
+        label="Sender e-mail", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
+    )
+    reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
+
+    def __init__(self, *args: Any, sender: Sender, **kwargs: Any) -> None:
+        self.sender, self.near = sender, ()
+        self.near: tuple[Locality, ...]
+        self.address = sender.pickup_address() or PickupAddress(sender=sender, country=sender.country)
+        kwargs["initial"] = _typed(self.address) | kwargs.get("initial", {})
+        super().__init__(*args, **kwargs)
+        self._speak(sender.country)
+        addresses = sender_email.usable(sender)
+        self.fields["email"].choices = [(address, address) for address in addresses]
+        if len(addresses) == 1:
+            self.initial["email"] = self.initial["email"] or addresses[0]
+        if not any(sender_email.judge(address).needs_confirmation for address in addresses):
+            del self.fields["reads_mailbox"]
+
+    def _speak(self, country: str) -> None:
+        for name in ("suburb", "state", "postcode"):
+            self.fields[name].label = say(name.capitalize(), country)
+        states = ((code, name) for code, (name, _) in STATES[country].items())
+        self.fields["state"].choices = [("", "Choose one"), *sorted(states, key=lambda state: state[1])]
+        for name, token in AUTOCOMPLETE.items():
+            self.fields[name].widget.attrs["autocomplete"] = token
+
+    def clean_phone(self) -> str:
+        return clean_phone(self.cleaned_data["phone"], self.sender.country)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        self._check_pair(data)
+        self._check_lines(data)
+        if same_name(data.get("name", ""), data.get("company", "")):
+            self.add_error("company", "Contact and company are the same. Clear company so it prints once.")
+        chosen = sender_email.judge(data.get("email", ""))
+        if chosen.needs_confirmation and not data.get("reads_mailbox"):
+            self.add_error("reads_mailbox", chosen.sentence)
+        return data
+
+    def _check_pair(self, data: dict[str, Any]) -> None:
+        """Store the published spelling; where the pair is not on the list, offer what it may have meant."""
+        chosen = places.active(self.sender.country).filter(pk=data.get("place")).first()
+        if chosen is None and not {"suburb", "postcode"} <= data.keys():
+            return
+        pair = places.Pair(place=chosen) if chosen else self._typed_pair(data)
+        if pair.place:
+            data |= {"suburb": pair.place.suburb, "state": pair.place.state, "postcode": pair.place.postcode}
+            for name in ("suburb", "state", "postcode"):
+                self.errors.pop(name, None)
+        elif pair.is_unlisted:
+            data["postcode"] = places.postal_code(self.sender.country, data["postcode"])
+        else:
+            self.near = pair.near
+            self.add_error("suburb", self._mismatch(data))
+
+    def _typed_pair(self, data: dict[str, Any]) -> places.Pair:
+        return places.check_pair(self.sender.country, data["suburb"], data["postcode"], data.get("state", ""))
+
+    def _mismatch(self, data: dict[str, Any]) -> ValidationError:
+        said = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
+        ask = " Choose one of the places below, or correct both." if self.near else " Check both."
+        return ValidationError(said + ask, code="pair")
+
+    def _check_lines(self, data: dict[str, Any]) -> None:
+        place = [data.get(part, "") for part in ("suburb", "postcode", "state")]
+        for name in ("line1", "line2"):
+            words = repeats_place(data.get(name, ""), *place, self.sender.country)
+            if words:
+                below = say("suburb", self.sender.country)
+                self.add_error(name, f"Leave out “{words}” here. It's printed from the {below} field.")
+
+    @property
+    def long_lines(self) -> list[str]:
+        """Sentences about saved lines whose end may not fit on the label."""
+        lines = (self.cleaned_data["line1"], self.cleaned_data["line2"])
+        return [
+            f"“{line}” has {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
+            for line in lines
+            if is_long(line)
+        ]
+
+    def save(self, *, by: Any, at: dt.datetime) -> PickupAddress:
+        """The address, its confirmed mailbox, and the account's time zone with it."""
+        data, address = self.cleaned_data, self.address
+        for name in ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email"):
+            setattr(address, name, data[name])
+        is_shared = sender_email.judge(address.email).needs_confirmation
+        address.shared_mailbox_confirmed_at = at if is_shared else None
+        with transaction.atomic():
+            address.save()
+            zone = places.zone(address.country, address.state, address.postcode)
+            Sender.objects.filter(pk=self.sender.pk).update(zone=zone)
+            Audit.write("pickup address saved", address, by=by, sender=self.sender, at=at)
+            if is_shared:
+                Audit.write("shared mailbox confirmed", address, by=by, sender=self.sender, at=at)
+        return address
+
+
+AUTOCOMPLETE = {
+    "name": "name",
+    "company": "organization",
+    "line1": "address-line1",
+    "line2": "address-line2",
+    "suburb": "address-level2",
+    "state": "address-level1",
+    "postcode": "postal-code",
+    "phone": "tel-national",
+}
+
+
+def _typed(address: PickupAddress) -> dict[str, Any]:
+    """What the form shows of a saved address; a new one starts with the business name."""
+    names = ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email")
+    values: dict[str, Any] = {name: getattr(address, name) for name in names}
+    if address.pk is None:
+        values["company"] = address.sender.name
+    return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}
