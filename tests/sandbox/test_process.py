@@ -1,4 +1,5 @@
 import ast
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,16 +15,25 @@ PACKAGE = Path("shipping_portal/sandbox")
 COMMAND = [sys.executable, "-m", "shipping_portal.sandbox", "--port", "0", "--speed", "0"]
 
 
-def started(*arguments):
-    process = subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    line = process.stdout.readline()
-    return process, line
+@pytest.fixture
+def started():
+    """`started("--seed", "7")` is a carrier's process and its first line; none outlives the test."""
+    with contextlib.ExitStack() as processes:
+
+        def start(*arguments):
+            process = processes.enter_context(
+                subprocess.Popen(
+                    [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                )
+            )
+            processes.callback(process.kill)
+            return process, process.stdout.readline()
+
+        yield start
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number):
+def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number, started):
     process, line = started("--state", str(tmp_path))
     try:
         assert line.startswith("sandbox ready http://127.0.0.1:")
@@ -34,8 +44,8 @@ def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number):
     assert process.stderr.read() == ""
 
 
-def test_it_ends_with_its_parent(tmp_path):
-    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+def test_it_ends_with_its_parent(tmp_path, started):
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)  # closed by communicate
     process, _ = started("--state", str(tmp_path), "--parent", str(parent.pid))
     parent.communicate(b"\n")
     try:
@@ -44,7 +54,7 @@ def test_it_ends_with_its_parent(tmp_path):
         process.kill()
 
 
-def test_a_killed_carrier_keeps_what_it_said_it_booked(tmp_path):
+def test_a_killed_carrier_keeps_what_it_said_it_booked(tmp_path, started):
     process, line = started("--state", str(tmp_path), "--replays", "on")
     order = Client(line.split()[-1]).book(key="k1").json
     os.kill(process.pid, signal.SIGKILL)
@@ -58,7 +68,7 @@ def test_a_killed_carrier_keeps_what_it_said_it_booked(tmp_path):
     assert again == order
 
 
-def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path):
+def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path, started):
     contract = tmp_path / "contract.toml"
     contract.write_text('colour = "red"')
     process, line = started("--state", str(tmp_path), "--contract", str(contract))
@@ -66,7 +76,7 @@ def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path):
     assert "unknown key: colour" in process.stderr.read()
 
 
-def test_a_demo_parcel_moves_within_seconds(tmp_path):
+def test_a_demo_parcel_moves_within_seconds(tmp_path, started):
     process, line = started("--state", str(tmp_path), "--speed", "40")
     try:
         client = Client(line.split()[-1])
