@@ -1,0 +1,149 @@
+"""Signed links and secrets: shown on the one page where they belong, then found nowhere else."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings as configured
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import booking, labels
+from orders.models import Order
+from shipping_portal.accounts.models import Audit, Sender, User
+from tests import factories
+from tests.recording import improper
+from tests.sandbox_carrier import SandboxCarrier
+from tests.test_access import MEMBERS, ROLES, address
+from tracking import polling
+
+pytestmark = pytest.mark.django_db
+
+TOKEN = "token="
+SECRETS = ["canary-carrier-key", "canary-link-key", "canary-webhook-secret", configured.SECRET_KEY]
+
+
+@pytest.fixture(params=["response", "signed"])
+def linked(request: Any, tmp_path: Any, settings: Any) -> Iterator[SandboxCarrier]:
+    """A carrier whose links are on, in each of the two ways."""
+    toml = f'link = "{request.param}"\nlink_page = "http://127.0.0.1:9/t/"\n'
+    path = tmp_path / "links.toml"
+    path.write_text(toml)
+    settings.CARRIER_CONTRACT = str(path)
+    keys = {"key": settings.CARRIER_KEY, "link_key": settings.CARRIER_LINK_KEY}
+    with SandboxCarrier(tmp_path / "carrier", contract=toml, **keys) as it:
+        settings.CARRIER_BASE_URL = it.url
+        yield it
+        assert improper(it.requests()) == []
+
+
+@pytest.fixture
+def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.LogCaptureFixture) -> Order:
+    """A booked order with its labels and its parcel, everything logged."""
+    caplog.set_level(logging.DEBUG)
+    made = factories.order(quill, alice)
+    made.move_to("booking", by=alice, reason="-", at=timezone.now(), due_at=timezone.now())
+    booking.work(made.pk)
+    made.refresh_from_db()
+    for label in made.labels.all():
+        labels.work(label.pk)
+    polling.open_parcel(made.pk)
+    return made
+
+
+def pages_of(client: Client, order: Order) -> Iterator[tuple[str, bytes]]:
+    things = {"order": order, "quote": order.quote, "watch": factories.watch(order.sender, order.made_by)}
+    for route, entry in MEMBERS:
+        if entry.name != "tracking_page":
+            url = address(route, things)
+            yield url, client.get(url).content + str(client.get(url).headers).encode()
+    things["watch"].delete()
+
+
+def every_row() -> str:
+    """All text of the database, as a thief of a dump would read it."""
+    found = []
+    for model in apps.get_models():
+        for row in model._default_manager.all():
+            for field in model._meta.concrete_fields:
+                value = getattr(row, field.attname)
+                found.append(bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value))
+    return "\n".join(found)
+
+
+def test_the_link_is_shown_to_its_owner_and_the_showing_is_kept(
+    order: Order, alice: User, visit: Callable[[User], Client]
+) -> None:
+    answer = visit(alice).get(reverse("tracking_page", args=[order.uuid]))
+    assert TOKEN in answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    assert answer["Referrer-Policy"] == "no-referrer"
+    assert Audit.objects.get(action="link shown").actor == alice
+
+
+def test_the_link_is_found_nowhere_else(
+    order: Order, alice: User, sam: User, quill: Sender, visit: Callable[[User], Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert TOKEN in visit(alice).get(reverse("tracking_page", args=[order.uuid])).content.decode()
+    for role in ROLES:
+        person = factories.user(f"{role}@canary.example")
+        factories.member(quill, person, role=role)
+        for url, content in pages_of(visit(person), order):
+            assert TOKEN.encode() not in content, f"{role} at {url}"
+    for url, content in admin_pages(visit(sam)):
+        assert TOKEN.encode() not in content, url
+    assert TOKEN not in every_row()
+    assert TOKEN not in caplog.text
+    assert all(TOKEN not in message.body for message in mail.outbox)
+
+
+@pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
+def test_nobody_else_is_shown_the_link(
+    order: Order, who: str, request: pytest.FixtureRequest, visit: Callable[[User], Client]
+) -> None:
+    answer = visit(request.getfixturevalue(who)).get(reverse("tracking_page", args=[order.uuid]))
+    assert answer.status_code == 404
+    assert TOKEN not in answer.content.decode()
+
+
+def test_a_visitor_sees_neither_link_nor_person(order: Order) -> None:
+    for route, _ in MEMBERS:
+        url = address(route, {"order": order, "quote": order.quote, "watch": order})
+        content = Client().get(url, follow=True).content.decode()
+        for private in (TOKEN, order.receiver_name, order.receiver_email, order.receiver_line1):
+            assert private not in content, url
+
+
+def test_after_cancelling_there_is_no_link(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
+    now = timezone.now()
+    order.move_to("cancelling", reason="-", at=now)
+    order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
+    assert visit(alice).get(reverse("tracking_page", args=[order.uuid])).status_code == 404
+
+
+def test_no_secret_is_on_a_page_in_the_database_or_in_the_log(
+    order: Order, alice: User, sam: User, visit: Callable[[User], Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = [content.decode(errors="replace") for _, content in pages_of(visit(alice), order)]
+    seen += [content.decode(errors="replace") for _, content in admin_pages(visit(sam))]
+    for text in [*seen, every_row(), caplog.text]:
+        assert not [secret for secret in SECRETS if secret in text]
+
+
+def admin_pages(client: Client) -> Iterator[tuple[str, bytes]]:
+    """The index, every list, and the page of the newest row of everything."""
+    from django.contrib import admin
+
+    yield "/admin/", client.get("/admin/").content
+    for model in admin.site._registry:
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        url = reverse(f"{name}_changelist")
+        yield url, client.get(url).content
+        newest = model._default_manager.order_by("-pk").first()
+        if newest:
+            url = reverse(f"{name}_change", args=[newest.pk])
+            yield url, client.get(url, follow=True).content
