@@ -12,7 +12,7 @@ EMAIL = re.compile(r"[^\s@\"'<>]+@([^\s@\"'<>]+)")
 LONGEST_SHOWN = 8_000
 
 
-def masked(body: bytes, contract: Contract) -> str:
+def masked(body: bytes | memoryview, contract: Contract) -> str:
     """The body as indented JSON with names, e-mails, phones and streets masked and every signed link cut.
 
     Suburb, state, postcode and country stay: they are what tells two parcels apart. Empty for an empty body.

@@ -1,6 +1,7 @@
 """Pausing the carrier for everybody, and what follows the carrier's own stop."""
 
 import datetime as dt
+from collections.abc import Mapping
 
 from django.db import transaction
 
@@ -50,8 +51,8 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
 
 def _change(
     account: CarrierAccount,
-    where: dict[str, object],
-    changes: dict[str, object],
+    where: Mapping[str, object],
+    changes: Mapping[str, object],
     action: str,
     otherwise: str,
     by: User,

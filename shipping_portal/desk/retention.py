@@ -54,7 +54,7 @@ def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:
     return Quote.objects.filter(made_at__lt=before).exclude(pk__in=waiting.values("pk"))
 
 
-def _delete(rows: QuerySet) -> int:  # type: ignore[type-arg]
+def _delete(rows: QuerySet) -> int:
     deleted = 0
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
         rows.model._default_manager.filter(pk__in=ids).delete()

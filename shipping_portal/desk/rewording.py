@@ -1,15 +1,16 @@
 """Deciding what a carrier's word means; the parcels that have such a scan are folded again."""
 
 import datetime as dt
+from typing import Any
 
 from django.db import transaction
 
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models import Audit
 from tracking.models import EventWord, Parcel, TrackingEvent
 from tracking.vocabulary import fold_word
 
 
-def reword(word: EventWord, *, by: User, reason: str, now: dt.datetime) -> None:
+def reword(word: EventWord, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Keep the decision and owe a fold to every parcel concerned. The sweep pays it within seconds."""
     with transaction.atomic():
         word.save(update_fields=["progress", "is_known"])

@@ -11,6 +11,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.db.models.base import ModelBase
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -43,9 +44,11 @@ class DeskSite(admin.AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """An operator who is logged in with a second factor; asked once a request."""
-        if not hasattr(request, "is_at_the_desk"):
-            request.is_at_the_desk = _is_operator(request.user) and _has_second_factor(request.user)  # type: ignore[attr-defined]
-        return bool(request.is_at_the_desk)
+        known = getattr(request, "is_at_the_desk", None)
+        if known is None:
+            known = _is_operator(request.user) and _has_second_factor(request.user)
+            request.is_at_the_desk = known  # type: ignore[attr-defined]
+        return bool(known)
 
     @method_decorator(never_cache)
     @login_not_required
@@ -61,12 +64,12 @@ class DeskSite(admin.AdminSite):
         messages.warning(request, "The desk needs a second factor. Set it up, then come back.")
         return redirect("mfa_activate_totp")
 
-    def password_change(
+    def password_change(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         return redirect("account_change_password")
 
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.desk import health, queues  # noqa: PLC0415  (models load after the site)
 
         now = timezone.now()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,6 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import User
+from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 SHORTEST_REASON = 10
 
@@ -49,29 +50,27 @@ class Act:
     refusals: tuple[type[Exception], ...] = field(default=(Refused,))
 
 
-class ActsMixin:
-    """Adds an act's button to the thing's page and serves the page behind it."""
+class ActsAdmin(ReadOnlyAdmin):
+    """Facts to read, with a button for each act that applies and the page behind it."""
 
     acts: tuple[Act, ...] = ()
     change_form_template = "admin/with_acts.html"
-    model: type[Model]
-    admin_site: admin.AdminSite
 
     def get_urls(self) -> list[URLPattern]:
         pattern = path(
             "<int:pk>/acts/<slug:name>/", self.admin_site.admin_view(self.act_view), name=self._url_name()
         )
-        return [pattern, *super().get_urls()]  # type: ignore[misc]
+        return [pattern, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         context = {"acts": self.open_acts(request, object_id), **(extra_context or {})}
-        return super().change_view(request, object_id, form_url, context)  # type: ignore[misc, no-any-return]
+        return super().change_view(request, object_id, form_url, context)
 
     def open_acts(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         """Label and address of each act that applies now, for those who may."""
-        thing = self.get_object(request, object_id)  # type: ignore[attr-defined]
+        thing = self.get_object(request, object_id)
         if thing is None or not self.may_act(request):
             return []
         return [
@@ -87,7 +86,7 @@ class ActsMixin:
 
     def act_view(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
         act = next((act for act in self.acts if act.name == name), None)
-        thing = self.get_object(request, str(pk))  # type: ignore[attr-defined]
+        thing = self.get_object(request, str(pk))
         if act is None or thing is None:
             raise Http404
         if not self.may_act(request):
@@ -97,7 +96,7 @@ class ActsMixin:
         form = act.form(request.POST if request.method == "POST" else None, initial=act.initial(thing))
         if request.method == "POST" and form.is_valid() and _done(act, thing, form, request.user):
             messages.success(request, f"{act.label}: done for {thing}.")
-            return self.response_post_save_change(request, thing)  # type: ignore[attr-defined, no-any-return]
+            return self.response_post_save_change(request, thing)
         return self._act_page(request, act, thing, form)
 
     def _act_page(

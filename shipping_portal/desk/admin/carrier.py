@@ -9,7 +9,7 @@ from django.contrib import admin
 from orders.models import CarrierAccount, CarrierCall
 from shipping_portal.accounts.models import User
 from shipping_portal.desk import pausing
-from shipping_portal.desk.admin.acts import Act, ActsMixin, ReasonForm
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 
@@ -39,7 +39,7 @@ REFUSALS = (pausing.AlreadySo,)
 
 
 @admin.register(CarrierAccount)
-class CarrierAccountAdmin(ActsMixin, ReadOnlyAdmin):
+class CarrierAccountAdmin(ActsAdmin):
     acts = (
         Act(
             "pause",

@@ -8,8 +8,7 @@ from django.contrib import admin
 from orders.models import Label
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.celery import nudge
-from shipping_portal.desk.admin.acts import Act, ActsMixin, Refused
-from shipping_portal.desk.admin.reading import ReadOnlyAdmin
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
 
 
 def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
@@ -32,7 +31,7 @@ FETCH_AGAIN = Act(
 
 
 @admin.register(Label)
-class LabelAdmin(ActsMixin, ReadOnlyAdmin):
+class LabelAdmin(ActsAdmin):
     acts = (FETCH_AGAIN,)
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
     list_filter = ["state", "size"]

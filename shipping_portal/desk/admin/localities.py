@@ -15,7 +15,7 @@ from django.utils import timezone
 from shipping_portal.accounts.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
 from shipping_portal.desk import importing
-from shipping_portal.desk.admin.acts import Act, ActsMixin
+from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 LARGEST_FILE = 2_000_000
@@ -46,7 +46,7 @@ def _use_again(chosen: LocalityList, cleaned: dict[str, Any], by: User, now: dt.
 
 
 @admin.register(LocalityList)
-class LocalityListAdmin(ActsMixin, ReadOnlyAdmin):
+class LocalityListAdmin(ActsAdmin):
     acts = (
         Act(
             "use-again",

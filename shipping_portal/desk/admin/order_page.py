@@ -1,12 +1,14 @@
 """How one order is laid out at the desk: its facts in groups, then everything that was done about it."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from orders.models import BookingAttempt, CancelAttempt, Label, OrderChange
 from shipping_portal.desk.admin.reading import ReadOnlyInline
 
-FIELDSETS = [
+FIELDSETS: Any = [
     (
         None,
         {
@@ -85,7 +87,6 @@ class AttemptInline(ReadOnlyInline):
         "seen_reference",
         "replays",
     ]
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
         return super().get_queryset(request).defer("body", "response")
@@ -94,7 +95,6 @@ class AttemptInline(ReadOnlyInline):
 class ChangeInline(ReadOnlyInline):
     model = OrderChange
     fields = ["at", "old", "new", "by", "reason"]
-    readonly_fields = fields
     show_change_link = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OrderChange]:
@@ -104,7 +104,6 @@ class ChangeInline(ReadOnlyInline):
 class CancelInline(ReadOnlyInline):
     model = CancelAttempt
     fields = ["asked_at", "by", "why", "state", "tries", "done_at", "http_status", "answer"]
-    readonly_fields = fields
     show_change_link = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CancelAttempt]:
@@ -114,4 +113,3 @@ class CancelInline(ReadOnlyInline):
 class LabelInline(ReadOnlyInline):
     model = Label
     fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "purged_at"]
-    readonly_fields = fields

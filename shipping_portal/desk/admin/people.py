@@ -11,8 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.desk.admin.acts import Act, ActsMixin, Refused
-from shipping_portal.desk.admin.reading import ReadOnlyAdmin
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
 
 MFA_RESET_MAIL = """An operator of Shipping Portal removed the second factor of your account.
 
@@ -57,13 +56,21 @@ class TwoFactorFilter(admin.SimpleListFilter):
         return [("yes", "Set up"), ("no", "None")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        if self.value() in {"yes", "no"}:
-            return queryset.filter(has_second_factor=self.value() == "yes")
+        enrolled = _totp().values("user")
+        match self.value():
+            case "yes":
+                return queryset.filter(pk__in=enrolled)
+            case "no":
+                return queryset.exclude(pk__in=enrolled)
         return queryset
 
 
+def _totp() -> QuerySet[Authenticator]:
+    return Authenticator.objects.filter(type=Authenticator.Type.TOTP)
+
+
 @admin.register(User)
-class UserAdmin(ActsMixin, ReadOnlyAdmin):
+class UserAdmin(ActsAdmin):
     acts = (
         Act(
             "turn-off",
@@ -105,9 +112,9 @@ class UserAdmin(ActsMixin, ReadOnlyAdmin):
     readonly_fields = ["sender", "role", "second_factor"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        enrolled = Authenticator.objects.filter(user=OuterRef("pk"), type=Authenticator.Type.TOTP)
+        enrolled = Exists(_totp().filter(user=OuterRef("pk")))
         people = super().get_queryset(request).select_related("membership__sender")
-        return people.annotate(has_second_factor=Exists(enrolled))
+        return people.annotate(has_second_factor=enrolled)
 
     @admin.display(description="sender")
     def sender(self, user: User) -> Any:

@@ -40,6 +40,9 @@ class ReadOnlyInline(OnlyReads, admin.TabularInline):
     can_delete = False
     show_change_link = True
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.fields or ()
+
 
 def link_to(thing: Model | None, text: str = "") -> SafeString | str:
     """A link to the thing's own page at the desk; a dash where there is none."""

@@ -10,8 +10,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
-from shipping_portal.desk.admin.acts import Act, ActsMixin, ReasonForm
-from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
+from shipping_portal.desk.admin.reading import ReadOnlyInline
 
 LIMITS = ("bookings_a_day", "quotes_a_minute", "pickup_days_ahead")
 
@@ -64,7 +64,6 @@ def _limit(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) 
 class MembershipInline(ReadOnlyInline):
     model = Membership
     fields = ["user", "role", "created_at"]
-    readonly_fields = fields
     show_change_link = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
@@ -85,7 +84,6 @@ class PickupAddressInline(ReadOnlyInline):
         "postcode",
         "is_default",
     ]
-    readonly_fields = fields
     show_change_link = False
 
 
@@ -103,7 +101,7 @@ class SuspendedFilter(admin.SimpleListFilter):
 
 
 @admin.register(Sender)
-class SenderAdmin(ActsMixin, ReadOnlyAdmin):
+class SenderAdmin(ActsAdmin):
     acts = (
         Act(
             "suspend",

@@ -50,7 +50,6 @@ class EventInline(ReadOnlyInline):
         "source",
         "set_aside",
     ]
-    readonly_fields = fields
     ordering = ["-scan_time", "-pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
@@ -60,7 +59,6 @@ class EventInline(ReadOnlyInline):
 class WatchInline(ReadOnlyInline):
     model = Watch
     fields = ["sender", "name", "made_by", "made_at"]
-    readonly_fields = fields
     show_change_link = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Watch]:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from orders import gateway
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.desk import queues
-from shipping_portal.desk.admin.acts import Act, ActsMixin
+from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, folded, link_to
 from shipping_portal.desk.admin.tracking import found_by_scan
 from shipping_portal.desk.masking import masked
@@ -43,7 +43,7 @@ class NeedsFilter(admin.SimpleListFilter):
 
 
 @admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(ActsMixin, ReadOnlyAdmin):
+class WebhookDeliveryAdmin(ActsAdmin):
     acts = (
         Act(
             "read-again",
