@@ -1,16 +1,24 @@
 """The demo's people. Their passwords are public, so they are refused wherever DEMO is not set."""
 
+import datetime as dt
+import time
 from typing import Any
 
-from django.db import connection
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth as totp
+from allauth.mfa.utils import decrypt
+from django.db import connection, transaction
 
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts import places, staff
+from shipping_portal.accounts.models import Membership, PickupAddress, Role, Sender, User
 
 DOMAIN = "demo.example"
-SENDER_EMAIL = f"sender@{DOMAIN}"
+SENDER_EMAIL = f"mia@{DOMAIN}"
 OPERATOR_EMAIL = f"operator@{DOMAIN}"
 SENDER_PASSWORD = "demo-sender-parcel"  # noqa: S105  (public on purpose)
 OPERATOR_PASSWORD = "demo-operator-desk"  # noqa: S105
+CODE_SECONDS = 30
 
 
 def is_of_the_demo(user: Any) -> bool:
@@ -21,3 +29,58 @@ def people_left_behind() -> bool:
     """Are there people of the demo in this database? An empty database, not yet migrated, has none."""
     is_migrated = User._meta.db_table in connection.introspection.table_names()
     return is_migrated and User.objects.filter(email__endswith=f"@{DOMAIN}").exists()
+
+
+@transaction.atomic
+def settle(now: dt.datetime) -> None:
+    """One business that ships from Fitzroy, its owner, and one operator with a second factor; as often as wanted."""
+    owner = _person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
+    membership = Membership.objects.filter(user=owner).first()
+    if membership is None:
+        business = Sender.objects.create(
+            name="Marlow Candles",
+            country="AU",
+            zone=places.zone("AU", "VIC"),
+            dangerous_goods_acknowledged_at=now,
+        )
+        membership = Membership.objects.create(sender=business, user=owner, role=Role.OWNER)
+    if membership.sender.pickup_address() is None:
+        _ship_from_fitzroy(membership.sender)
+    operator = _person(OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True)
+    if not staff.has_second_factor(operator):
+        totp.TOTP.activate(operator, totp.generate_totp_secret())
+
+
+def operator_code(now: float | None = None) -> str:
+    """The operator's code at this moment. Raises Authenticator.DoesNotExist before the demo is settled."""
+    app = Authenticator.objects.get(user__email=OPERATOR_EMAIL, type=Authenticator.Type.TOTP)
+    counter = int(time.time() if now is None else now) // CODE_SECONDS
+    return totp.format_hotp_value(totp.hotp_value(decrypt(app.data["secret"]), counter))
+
+
+def _person(email: str, password: str, **fields: Any) -> User:
+    user = User.objects.filter(email=email).first() or User(email=email)
+    for name, value in fields.items():
+        setattr(user, name, value)
+    if not user.check_password(password):
+        user.set_password(password)
+    user.save()
+    EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True, "primary": True})
+    return user
+
+
+def _ship_from_fitzroy(business: Sender) -> None:
+    listed = places.check_pair("AU", "Fitzroy", "3065").place
+    PickupAddress.objects.create(
+        sender=business,
+        name="Mia Marlow",
+        company=business.name,
+        email=SENDER_EMAIL,
+        phone="0491 570 006",
+        line1="12 Example Lane",
+        suburb=listed.suburb if listed else "Fitzroy",
+        state="VIC",
+        postcode="3065",
+        country="AU",
+        instructions="Parcels are behind the counter",
+    )

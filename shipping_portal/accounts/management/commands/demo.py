@@ -1,0 +1,47 @@
+"""`manage.py demo`: the people and places of the demo, under DEMO=1 only."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from shipping_portal.accounts import demo
+from shipping_portal.accounts.locality_lists import UnreadableList, import_list
+
+PLACES = settings.BASE_DIR / "shipping_portal" / "sandbox" / "localities.csv"
+PEOPLE = {
+    "sender": {"email": demo.SENDER_EMAIL, "password": demo.SENDER_PASSWORD},
+    "operator": {
+        "email": demo.OPERATOR_EMAIL,
+        "password": demo.OPERATOR_PASSWORD,
+        "totp_command": "./dev manage totp",
+    },
+}
+
+
+class Command(BaseCommand):
+    help = "Make the demo's sender, operator and places. Doing it again changes nothing but resets the passwords."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV")
+        parser.add_argument("--json", action="store_true", help="print the log-ins as JSON, on one line")
+
+    def handle(self, *args: Any, places: Path, **options: Any) -> None:
+        if not settings.DEMO:
+            raise CommandError("The demo's passwords are public. Set DEMO=1 if this is a demo.")
+        now = timezone.now()
+        try:
+            import_list(places.read_bytes(), source=places.name, by=None, at=now)
+        except (OSError, UnreadableList) as problem:
+            raise CommandError(str(problem)) from None
+        demo.settle(now)
+        if options["json"]:
+            self.stdout.write(json.dumps(PEOPLE))
+            return
+        for who, person in PEOPLE.items():
+            self.stdout.write(f"{who}: {person['email']} / {person['password']}")
+        self.stdout.write(f"the operator's code: {PEOPLE['operator']['totp_command']}")
