@@ -32,7 +32,7 @@ def nudge(task: str, pk: int) -> bool:
     try:
         with producers[_publisher()].acquire(block=True, timeout=1) as producer:
             app.send_task(task, args=[pk], producer=producer, retry=False, expires=MESSAGE_SECONDS)
-    except Exception as error:  # kombu, redis and socket errors have no common base
+    except Exception as error:  # noqa: BLE001  (kombu, redis and socket errors have no common base)
         _broken_until = time.monotonic() + BREAK_SECONDS
         logger.warning("broker_unreachable", extra={"task": task, "error": type(error).__name__})
         return False
@@ -40,5 +40,7 @@ def nudge(task: str, pk: int) -> bool:
 
 
 def _publisher() -> Connection:
-    options = dict(app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=1)
+    options = dict(
+        app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=1
+    )
     return Connection(app.conf.broker_url, transport_options=options)

@@ -38,7 +38,9 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
         return
     if not settings.CARRIER_PARTNER_ID:
         yield Error(
-            "CARRIER_PARTNER_ID is empty.", hint="The carrier's partner manager supplies it.", id="portal.E004"
+            "CARRIER_PARTNER_ID is empty.",
+            hint="The carrier's partner manager supplies it.",
+            id="portal.E004",
         )
     if not settings.CARRIER_CONTACT:
         yield Warning(

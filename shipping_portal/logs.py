@@ -15,7 +15,10 @@ CUT = "[cut]"
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
     (re.compile(r"(authorization\W{1,6}(?:basic|bearer)?\s*)[\w+/=.~-]+", re.I), rf"\1{CUT}"),
-    (re.compile(r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I), rf"\1{CUT}"),
+    (
+        re.compile(r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I),
+        rf"\1{CUT}",
+    ),
     (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),

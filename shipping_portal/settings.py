@@ -14,7 +14,9 @@ TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
 SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # where people reach the portal
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else [])
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else []
+)
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies in front that set X-Forwarded-For
 
@@ -109,7 +111,9 @@ CARRIER_KEY = env("CARRIER_KEY", default="")  # the partner's API key
 CARRIER_PARTNER_ID = env("CARRIER_PARTNER_ID", default="")  # supplied by the carrier's partner manager
 CARRIER_CONTRACT = env("CARRIER_CONTRACT", default="")  # TOML with what differs from our assumptions
 CARRIER_CONTACT = env("CARRIER_CONTACT", default="")  # named in the User-Agent, so that the carrier can write
-CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")  # signs Authorised Tracking Page links, where the contract says so
+CARRIER_LINK_KEY = env(
+    "CARRIER_LINK_KEY", default=""
+)  # signs Authorised Tracking Page links, where the contract says so
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
 
@@ -179,9 +183,13 @@ MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Shipping Portal"
-CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)  # where senders reach the operator; on the help pages
+CONTACT_EMAIL = env(
+    "CONTACT_EMAIL", default=CARRIER_CONTACT
+)  # where senders reach the operator; on the help pages
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
-ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # exceptions on the partner's own domain
+ALLOWED_SENDER_EMAILS = env.list(
+    "ALLOWED_SENDER_EMAILS", default=[]
+)  # exceptions on the partner's own domain
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)

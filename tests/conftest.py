@@ -1,4 +1,4 @@
-"""The cast, the pretend carrier and a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
+"""The cast, the pretend carrier, a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Role, Sender, User
 from tests import factories
-from tests.recording import improper
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
+from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -35,7 +35,9 @@ def _closed_network() -> Iterator[None]:
 @pytest.fixture
 def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
     """A sandbox carrier of one's own, over real HTTP, which the portal is pointed at. Replays are off."""
-    with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY) as it:
+    with SandboxCarrier(
+        tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY
+    ) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
         assert improper(it.requests()) == []

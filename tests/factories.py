@@ -7,13 +7,22 @@ from decimal import Decimal
 from typing import Any
 
 from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.utils import timezone
 
 from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
 from orders.models import Label, LabelBytes, Order, Quote
-from shipping_portal.accounts.models import Locality, LocalityList, Membership, PickupAddress, Role, Sender, User
+from shipping_portal.accounts.models import (
+    Locality,
+    LocalityList,
+    Membership,
+    PickupAddress,
+    Role,
+    Sender,
+    User,
+)
 from shipping_portal.carrier.messages import Item, Measures, Party
 from tracking.models import Parcel, TrackingEvent, Watch
 
@@ -39,8 +48,6 @@ def user(email: str, *, name: str = "", **fields: Any) -> User:
 
 def second_factor(person: User) -> str:
     """Enrols a TOTP secret and returns it."""
-    from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
-
     secret = generate_totp_secret()
     TOTP.activate(person, secret)
     return secret
@@ -49,7 +56,9 @@ def second_factor(person: User) -> str:
 def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> Sender:
     zones = {"AU": "Australia/Melbourne", "CA": "America/Toronto", "US": "America/Los_Angeles"}
     fields.setdefault("zone", zones[country])
-    return Sender.objects.create(name=name, country=country, dangerous_goods_acknowledged_at=timezone.now(), **fields)
+    return Sender.objects.create(
+        name=name, country=country, dangerous_goods_acknowledged_at=timezone.now(), **fields
+    )
 
 
 def member(of: Sender, person: User, *, role: str = Role.OWNER) -> Membership:
@@ -153,7 +162,9 @@ OFFER: dict[str, Any] = {
 }
 
 
-def quote(of: Sender, by: User, *, parcel: Entry | None = None, at: dt.datetime | None = None, **offer: Any) -> Quote:
+def quote(
+    of: Sender, by: User, *, parcel: Entry | None = None, at: dt.datetime | None = None, **offer: Any
+) -> Quote:
     """A stored quote that no carrier was asked for."""
     parcel = parcel or entry(of)
     return Quote.objects.create(
@@ -192,7 +203,9 @@ def parcel(of: Order | None = None, *, reference: str = "", **fields: Any) -> Pa
     return Parcel.objects.create(reference=name, order=of, created_at=timezone.now(), **fields)
 
 
-def event(at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | None = None, **fields: Any) -> TrackingEvent:
+def event(
+    at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | None = None, **fields: Any
+) -> TrackingEvent:
     when = scan_time or timezone.now()
     values = {
         "event_id": uuid.uuid4(),
@@ -206,7 +219,9 @@ def event(at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | No
         "source": "push",
         "received_at": when,
     }
-    return TrackingEvent.objects.create(parcel=at, event_type=event_type, scan_time=when, **{**values, **fields})
+    return TrackingEvent.objects.create(
+        parcel=at, event_type=event_type, scan_time=when, **{**values, **fields}
+    )
 
 
 def account() -> Any:
@@ -215,7 +230,11 @@ def account() -> Any:
 
 def watch(of: Sender, by: User, *, reference: str = "SWATCHED1") -> Watch:
     return Watch.objects.create(
-        sender=of, parcel=parcel(reference=reference), made_by=by, made_at=timezone.now(), name="From a friend"
+        sender=of,
+        parcel=parcel(reference=reference),
+        made_by=by,
+        made_at=timezone.now(),
+        name="From a friend",
     )
 
 

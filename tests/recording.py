@@ -8,7 +8,11 @@ READS_WITH_PARTNER = {"quote", "track"}
 
 def improper(requests: list[dict[str, Any]]) -> list[str]:
     """A sentence for each recorded request that breaks a rule of the interface."""
-    return [f"{request['method']} {request['path']}: {fault}" for request in requests for fault in _faults(request)]
+    return [
+        f"{request['method']} {request['path']}: {fault}"
+        for request in requests
+        for fault in _faults(request)
+    ]
 
 
 def _faults(request: dict[str, Any]) -> list[str]:
@@ -18,7 +22,9 @@ def _faults(request: dict[str, Any]) -> list[str]:
         "no meaningful User-Agent": headers.get("user-agent", "").startswith("ShippingPortal/"),
         "plan_name was sent": "plan_name" not in request["query"] and '"plan_name"' not in body,
         "a withdrawn path": not request["path"].rstrip("/").endswith("/quote"),
-        "not authenticated": request["authenticated"] or "/files/" in request["path"] or request["operation"] is None,
+        "not authenticated": request["authenticated"]
+        or "/files/" in request["path"]
+        or request["operation"] is None,
         "partner_id is not where the interface puts it": _partner(request) == _wanted_partner(request),
     }
     return [fault for fault, holds in checks.items() if not holds]

@@ -20,6 +20,7 @@ class SandboxCarrier:
             path = state / "contract.toml"
             path.write_text(contract)
             choices["contract"] = Contract.load(path)
+        self.state = state
         self._config = Config(state=state, **choices)
 
     def __enter__(self) -> Self:

@@ -63,7 +63,9 @@ def things(alice: User, quill: Any) -> dict[str, Any]:
 
 def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str:
     """The route with Alice's own objects in it; `foreign` ones exist nowhere."""
-    owner = "watch" if route.startswith("watch/") else "quote" if route.startswith("parcels/new/") else "order"
+    owner = (
+        "watch" if route.startswith("watch/") else "quote" if route.startswith("parcels/new/") else "order"
+    )
     values = {
         "<uuid:": str(uuid.uuid4()) if foreign else str(things[owner].uuid),
         "<str:size": "full",
@@ -99,7 +101,12 @@ def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, things: dict
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
 def test_a_role_that_a_page_is_not_for_gets_404(
-    route: str, entry: URLPattern, role: str, things: dict[str, Any], quill: Any, visit: Callable[[User], Client]
+    route: str,
+    entry: URLPattern,
+    role: str,
+    things: dict[str, Any],
+    quill: Any,
+    visit: Callable[[User], Client],
 ) -> None:
     person = factories.user(f"{role}@roles.example")
     factories.member(quill, person, role=role)

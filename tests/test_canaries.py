@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.conf import settings as configured
+from django.contrib import admin
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
@@ -71,7 +72,11 @@ def every_row() -> str:
         for row in model._default_manager.all():
             for field in model._meta.concrete_fields:
                 value = getattr(row, field.attname)
-                found.append(bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value))
+                found.append(
+                    bytes(value).decode(errors="replace")
+                    if isinstance(value, bytes | memoryview)
+                    else str(value)
+                )
     return "\n".join(found)
 
 
@@ -86,7 +91,12 @@ def test_the_link_is_shown_to_its_owner_and_the_showing_is_kept(
 
 
 def test_the_link_is_found_nowhere_else(
-    order: Order, alice: User, sam: User, quill: Sender, visit: Callable[[User], Client], caplog: pytest.LogCaptureFixture
+    order: Order,
+    alice: User,
+    sam: User,
+    quill: Sender,
+    visit: Callable[[User], Client],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert TOKEN in visit(alice).get(reverse("tracking_page", args=[order.uuid])).content.decode()
     for role in ROLES:
@@ -118,7 +128,9 @@ def test_a_visitor_sees_neither_link_nor_person(order: Order) -> None:
             assert private not in content, url
 
 
-def test_after_cancelling_there_is_no_link(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
+def test_after_cancelling_there_is_no_link(
+    order: Order, alice: User, visit: Callable[[User], Client]
+) -> None:
     now = timezone.now()
     order.move_to("cancelling", reason="-", at=now)
     order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
@@ -136,8 +148,6 @@ def test_no_secret_is_on_a_page_in_the_database_or_in_the_log(
 
 def admin_pages(client: Client) -> Iterator[tuple[str, bytes]]:
     """The index, every list, and the page of the newest row of everything."""
-    from django.contrib import admin
-
     yield "/admin/", client.get("/admin/").content
     for model in admin.site._registry:
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"

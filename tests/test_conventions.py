@@ -37,17 +37,27 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 def test_only_the_carrier_package_speaks_http() -> None:
-    speakers = {name for name, tree in trees() if imported(tree) & {"requests", "urllib3", "httpx", "aiohttp"}}
+    speakers = {
+        name for name, tree in trees() if imported(tree) & {"requests", "urllib3", "httpx", "aiohttp"}
+    }
     assert {name for name in speakers if not name.startswith("shipping_portal/carrier/")} == set()
 
 
 def test_the_sandbox_shares_no_code_with_the_rest() -> None:
     for name, tree in trees():
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module and name.startswith("shipping_portal/sandbox/"):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and name.startswith("shipping_portal/sandbox/")
+            ):
                 foreign = node.module.startswith(("shipping_portal", "orders", "tracking", "django"))
                 assert not foreign or node.module.startswith("shipping_portal.sandbox"), name
-            if isinstance(node, ast.ImportFrom) and node.module and not name.startswith("shipping_portal/sandbox/"):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and not name.startswith("shipping_portal/sandbox/")
+            ):
                 assert not node.module.startswith("shipping_portal.sandbox"), name
 
 
@@ -65,11 +75,17 @@ def test_status_is_updated_only_through_its_door() -> None:
         if name == "orders/models/order.py" or name.startswith("shipping_portal/"):
             continue
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "update"
+            ):
                 assert "status" not in {keyword.arg for keyword in node.keywords}, f"{name}:{node.lineno}"
 
 
-@pytest.mark.parametrize("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
+@pytest.mark.parametrize(
+    "package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"]
+)
 def test_no_pdf_or_image_library_is_imported(package: str) -> None:
     assert {name for name, tree in trees() if package in imported(tree)} == set()
 

@@ -13,7 +13,7 @@ def fold_word(word: str) -> str:
 
 
 def meanings(words: Iterable[str]) -> dict[str, str]:
-    """Folded word → progress ("" = says nothing about where the parcel is). The operator's map goes before the contract's."""
+    """Folded word → progress; "" says nothing about where the parcel is. The operator's map wins over the contract."""
     folded = {fold_word(word) for word in words}
     contract = gateway.contract()
     found = {word: contract.progress(word) or "" for word in folded}

@@ -14,7 +14,7 @@ PROBE_SECONDS = 300 * settings.TIME_SCALE
 class CarrierAccount(models.Model):
     """One row per account and base address. Holds the breaker, the operator's pause and the rate.
 
-    `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): all bookings wait, nobody's order is lost.
+    `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
     `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
     """
 

@@ -113,7 +113,9 @@ class Order(models.Model):
     due_at = models.DateTimeField(null=True, blank=True)  # not-before, lease and retry time in one
     tries = models.PositiveSmallIntegerField(default=0)
     generation = models.PositiveSmallIntegerField(default=1)
-    problem = models.JSONField(default=dict, blank=True)  # {"text": …, "fields": {name: [message]}} for the sender
+    problem = models.JSONField(
+        default=dict, blank=True
+    )  # {"text": …, "fields": {name: [message]}} for the sender
 
     # What was typed: the parcel and its two ends (interface §2.1). Never edited after booking.
     pickup = models.JSONField()
@@ -157,7 +159,7 @@ class Order(models.Model):
 
     # What the carrier answered.
     carrier_order_id = models.CharField(max_length=80, blank=True)
-    carrier_reference = models.CharField(max_length=40, null=True, blank=True)
+    carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
     charged_price = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)
@@ -241,9 +243,11 @@ class Order(models.Model):
         return self.carrier_pickup_date or self.pickup_date
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """The stored progress, or a missed pickup nobody scanned: pickup product, the day is over, no sign of a driver."""
+        """The stored progress; or a missed pickup: a pickup product, its day is over, and no sign of a driver."""
         day = self.expected_pickup()
-        silent = self.status == Status.BOOKED and self.progress == Progress.NONE and self.first_mile == "pickup"
+        silent = (
+            self.status == Status.BOOKED and self.progress == Progress.NONE and self.first_mile == "pickup"
+        )
         if silent and day and now.astimezone(self.sender.tzinfo).date() > day:
             return Progress.PICKUP_MISSED
         return self.progress

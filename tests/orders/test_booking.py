@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, labels, resolving
+from orders import booking, gateway, labels, resolving, settling
 from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -96,7 +96,27 @@ def test_where_the_carrier_keeps_keys_the_same_key_books_once(
 
 @pytest.mark.parametrize(
     "verb",
-    ["commit-close", "commit-rst", "partial-headers", "truncate", "garbage", "html200", "empty201", "no-ref", "bad-ref", "500", "502", "503", "408", "409", "425", "301", "307", "202", "204"],
+    [
+        "commit-close",
+        "commit-rst",
+        "partial-headers",
+        "truncate",
+        "garbage",
+        "html200",
+        "empty201",
+        "no-ref",
+        "bad-ref",
+        "500",
+        "502",
+        "503",
+        "408",
+        "409",
+        "425",
+        "301",
+        "307",
+        "202",
+        "204",
+    ],
 )
 def test_an_answer_that_is_neither_yes_nor_no_leaves_the_order_with_an_operator(
     submitted: Submit, carrier: SandboxCarrier, verb: str
@@ -163,7 +183,9 @@ def test_a_booking_never_reached_within_a_day_is_refused_in_our_words(submitted:
     Order.objects.filter(pk=order.pk).update(created_at=timezone.now() - dt.timedelta(hours=25))
     work(order)
     assert order.status == "rejected"
-    assert order.problem["text"] == "We never reached the carrier. Nothing was booked and you weren't charged."
+    assert (
+        order.problem["text"] == "We never reached the carrier. Nothing was booked and you weren't charged."
+    )
 
 
 def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
@@ -227,8 +249,12 @@ def test_a_price_that_fell_books_at_the_lower_price(submitted: Submit, carrier: 
 
 def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
-    first = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
-    again = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    first = booking.submit(
+        quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
+    )
+    again = booking.submit(
+        quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
+    )
     assert first == again
     assert Order.objects.count() == 1
 
@@ -239,7 +265,9 @@ def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User)
     other = factories.quote(quill, alice, parcel=factories.entry(quill, description="Other"))
     booking.submit(quote=first, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
     with pytest.raises(booking.TokenReused):
-        booking.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+        booking.submit(
+            quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
+        )
 
 
 def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
@@ -263,7 +291,9 @@ def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier)
         booking.refuse_unless_booking_is_on(order.sender, timezone.now())
 
 
-def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_reply_with_another_orders_reference_is_a_conflict(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
     first = work(submitted())
     carrier.trouble("book", "replay-other")
     second = work(submitted())
@@ -273,8 +303,6 @@ def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, 
 
 
 def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
-    from orders import settling
-
     order = submitted()
     attempt = booking._write_down(order, timezone.now())
     answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
@@ -289,8 +317,6 @@ def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier
 def test_a_late_acceptance_after_not_booked_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User
 ) -> None:
-    from orders import settling
-
     order = submitted()
     attempt = booking._write_down(order, timezone.now())
     answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
@@ -306,8 +332,6 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
 def test_a_second_reference_for_one_key_turns_replays_off(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
-    from orders import settling
-
     contract("replays = true")
     order = work(submitted())
     attempt = order.attempts.get()
@@ -328,7 +352,10 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
     booking.confirm(order, by=alice, now=timezone.now())
     work(order)
     assert (order.status, order.generation) == ("booked", 2)
-    assert BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0] == "not_created"
+    assert (
+        BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0]
+        == "not_created"
+    )
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
 
 

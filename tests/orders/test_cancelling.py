@@ -29,7 +29,9 @@ def work(order: Order) -> Order:
     return order
 
 
-def test_a_booked_parcel_is_cancelled_at_the_carrier(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+def test_a_booked_parcel_is_cancelled_at_the_carrier(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
     order = cancel(booked(), alice)
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
     assert len(carrier.ledger("cancelled")) == 1
@@ -91,7 +93,9 @@ def test_only_a_booked_order_can_be_cancelled(quill: Sender, alice: User, status
         cancelling.ask(order, by=alice, why="-", now=timezone.now())
 
 
-def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+def test_a_carriers_refusal_keeps_the_parcel_booked(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
     order = booked()
     carrier.trouble("cancel", "422")
     cancel(order, alice)
@@ -99,7 +103,9 @@ def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: Sandb
     assert order.problem["kind"] == "cancel_refused"
 
 
-def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+def test_a_lost_answer_is_asked_again_and_cancels_once(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
     order = booked()
     carrier.trouble("cancel", "commit-close")
     cancel(order, alice)
@@ -133,7 +139,9 @@ def test_an_unreachable_carrier_is_tried_again_later(
     assert work(order).status == "cancelled"
 
 
-def test_an_unclear_cancellation_ends_with_an_operator(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+def test_an_unclear_cancellation_ends_with_an_operator(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
     order = booked()
     carrier.trouble("cancel", "500", count=20)
     cancel(order, alice)

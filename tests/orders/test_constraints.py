@@ -27,7 +27,8 @@ def refused(sql: str, *values: Any) -> bool:
 def put(thing: models.Model, column: str, value: Any) -> bool:
     """Try one UPDATE by raw SQL; True when the database refused it."""
     table = connection.ops.quote_name(thing._meta.db_table)
-    return refused(f"UPDATE {table} SET {connection.ops.quote_name(column)} = %s WHERE id = %s", value, thing.pk)  # noqa: S608
+    sql = f"UPDATE {table} SET {connection.ops.quote_name(column)} = %s WHERE id = %s"  # noqa: S608  (our own names)
+    return refused(sql, value, thing.pk)
 
 
 def attempt(order: Order, state: str) -> BookingAttempt:

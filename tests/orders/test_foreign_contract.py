@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, cancelling, labels, quoting
+from orders import booking, cancelling, labels, quoting, resolving
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -33,7 +33,9 @@ def foreign(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 def book(quill: Sender, alice: User, code: str) -> Order:
     now = timezone.now()
     quote = quoting.ask(quill, factories.entry(quill), by=alice, now=now)
-    order = booking.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
+    order = booking.submit(
+        quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
+    )
     booking.work(order.pk)
     order.refresh_from_db()
     return order
@@ -79,8 +81,6 @@ def test_cancelling_and_refusals_work_with_a_foreign_contract(
 def test_a_lost_reply_is_resolved_with_the_foreign_key_header(
     foreign: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
-    from orders import resolving
-
     foreign.trouble("book", "commit-close")
     order = book(quill, alice, "STANDARD-PICKUP")
     assert order.status == "unconfirmed"

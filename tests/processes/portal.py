@@ -52,7 +52,17 @@ class Portal:
 
     def start_workers(self) -> None:
         """The worker, and the sweeper that does the work where there is no broker."""
-        command = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads", "--concurrency", "4"]
+        command = [
+            "-m",
+            "celery",
+            "-A",
+            "shipping_portal.celery",
+            "worker",
+            "--pool",
+            "threads",
+            "--concurrency",
+            "4",
+        ]
         self.start("worker", *command, "--without-gossip", "--without-mingle", "-l", "warning")
         self.start("sweep", "manage.py", "sweep")
 
@@ -63,7 +73,12 @@ class Portal:
     def start(self, name: str, *arguments: str) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def kill(self, name: str) -> None:
@@ -75,7 +90,12 @@ class Portal:
 
     def run(self, *arguments: str) -> None:
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, check=False, timeout=120
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self.env,
+            capture_output=True,
+            check=False,
+            timeout=120,
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])

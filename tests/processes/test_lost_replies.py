@@ -1,4 +1,4 @@
-"""The carrier books and the reply is lost, with the worker killed between first byte and result in a fifth of the runs."""
+"""The carrier books and the reply is lost; in a fifth of the runs the worker is killed before the result."""
 
 from collections import Counter
 from pathlib import Path
@@ -29,7 +29,11 @@ def _one_batch(portal: Portal, carrier: SandboxCarrier, size: int, *, killed: bo
     before = len(carrier.ledger("booked"))
     carrier.trouble("book", "commit-hang" if killed else "commit-close", count=size)
     portal.submit(size)
-    until(lambda: len(carrier.ledger("booked")) >= before + size, seconds=60, what="the carrier booked the batch")
+    until(
+        lambda: len(carrier.ledger("booked")) >= before + size,
+        seconds=60,
+        what="the carrier booked the batch",
+    )
     if killed:
         portal.kill_workers()
         carrier.clear()
@@ -41,7 +45,7 @@ def _settled(portal: Portal, *, replays: bool) -> bool:
 
 
 @pytest.mark.parametrize("replays", [True, False], ids=["keys kept", "no keys"])
-def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:  # noqa: FBT001
+def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:
     orders, ledger = run(tmp_path, replays=replays, orders=20, batch=2)
     assert set(ledger) == set(orders)
     assert max(ledger.values()) == 1
@@ -49,7 +53,7 @@ def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -
 
 @pytest.mark.full
 @pytest.mark.parametrize("replays", [True, False], ids=["keys kept", "no keys"])
-def test_two_hundred_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:  # noqa: FBT001
+def test_two_hundred_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:
     orders, ledger = run(tmp_path, replays=replays, orders=200, batch=4)
     assert len(orders) == 200
     assert set(ledger) == set(orders)

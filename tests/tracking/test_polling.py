@@ -1,6 +1,7 @@
 """Polling: the net under the webhook. Polled and pushed scans merge, and the carrier is never asked too fast."""
 
 import datetime as dt
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import Tracked
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling, scans, watching
@@ -47,11 +49,14 @@ def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarr
     when = (timezone.now() - dt.timedelta(hours=1)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
     carrier.scan("SFOREIGN7", "Pickup", push=False, scan_time=when, description="Parcel picked up")
     poll(parcel)
-    pushed = (
-        b'{"carrier_reference": "SFOREIGN7", "event_id": "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21", "event_type": "Pickup",'
-        b' "description": "Parcel picked up", "scan_time": "' + when.encode() + b'"}'
-    )
-    intake.receive(pushed, now=timezone.now())
+    pushed = {
+        "carrier_reference": "SFOREIGN7",
+        "event_id": "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21",
+        "event_type": "Pickup",
+        "description": "Parcel picked up",
+        "scan_time": when,
+    }
+    intake.receive(json.dumps(pushed).encode(), now=timezone.now())
     poll(parcel)
     event = parcel.events.get(event_type="Pickup")
     assert str(event.event_id) == "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
@@ -59,14 +64,18 @@ def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarr
     assert event.polled_at
 
 
-def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(parcel: Parcel, carrier: SandboxCarrier) -> None:
+def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(
+    parcel: Parcel, carrier: SandboxCarrier
+) -> None:
     carrier.scan("SFOREIGN7", "Pickup", push=False)
     assert parcel.subscription == "wanted" or parcel.subscription == ""
     poll(parcel)
     assert parcel.progress == "collected"
 
 
-def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_reference_nobody_knows_yet_is_asked_for_again(
+    carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
     watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     parcel = poll(watched.parcel)
     assert parcel.poll_failures == 1
@@ -77,7 +86,9 @@ def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier
     ("progress", "hours"),
     [("", 6), ("pickup_futile", 6), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 0.25)],
 )
-def test_each_stage_is_polled_at_its_own_pace(quill: Sender, alice: User, progress: str, hours: float) -> None:
+def test_each_stage_is_polled_at_its_own_pace(
+    quill: Sender, alice: User, progress: str, hours: float
+) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress=progress)
     assert polling.interval(parcel, now=timezone.now()) == hours
@@ -99,10 +110,16 @@ def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User)
     assert polling.interval(parcel, now=now + dt.timedelta(days=61)) is None
 
 
-def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
-    from shipping_portal.carrier.messages import Tracked
-
-    tracked = Tracked(state="", scans=(), unreadable=(({"event_type": 5}, "event_type is no text"),), pickup_date=None, body=b"")
+def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(
+    parcel: Parcel, carrier: SandboxCarrier
+) -> None:
+    tracked = Tracked(
+        state="",
+        scans=(),
+        unreadable=(({"event_type": 5}, "event_type is no text"),),
+        pickup_date=None,
+        body=b"",
+    )
     for _ in range(2):
         polling.take(parcel, tracked, now=timezone.now())
     assert WebhookDelivery.objects.get().state == "quarantined"

@@ -11,6 +11,7 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tracking import intake, polling
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +66,9 @@ def test_missing_credentials_are_asked_for() -> None:
     assert not WebhookDelivery.objects.exists()
 
 
-@pytest.mark.parametrize("secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"])
+@pytest.mark.parametrize(
+    "secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"]
+)
 def test_wrong_credentials_find_nothing_and_are_counted(secret: str) -> None:
     assert post(event(), secret=secret).status_code == 404
     assert not WebhookDelivery.objects.exists()
@@ -106,8 +109,6 @@ def test_the_same_id_with_other_content_keeps_the_first() -> None:
 
 
 def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: User) -> None:
-    from tracking import polling
-
     assert post(event(carrier_reference="SEARLY1")).status_code == 200
     assert Parcel.objects.get().order is None
     order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY1")
@@ -171,7 +172,8 @@ def test_a_scan_with_a_bad_member_is_set_aside_with_its_reason(changes: dict[str
 
 
 @pytest.mark.parametrize(
-    "location", [None, {}, {"suburb": None, "state": None, "postcode": None, "country": None}, [], {"suburb": ["x"]}]
+    "location",
+    [None, {}, {"suburb": None, "state": None, "postcode": None, "country": None}, [], {"suburb": ["x"]}],
 )
 def test_a_missing_or_odd_place_is_no_reason_to_lose_a_scan(location: Any) -> None:
     post(event(location_data=location))
@@ -208,8 +210,6 @@ def test_html_in_a_description_stays_text() -> None:
 
 
 def test_a_delivery_that_could_not_be_read_is_still_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracking import intake
-
     def broken(delivery_id: int) -> None:
         raise RuntimeError("no room")
 
@@ -222,8 +222,6 @@ def test_a_delivery_that_could_not_be_read_is_still_acknowledged(monkeypatch: py
 
 
 def test_reading_a_delivery_again_changes_nothing() -> None:
-    from tracking import intake
-
     post(event())
     delivery = WebhookDelivery.objects.get()
     intake.read(delivery.pk)
