@@ -1,4 +1,4 @@
-"""A whole portal of real processes, and a real Chromium in front of it. Console errors and CSP violations fail a test."""
+"""A portal of real processes with a real Chromium in front. Console errors and CSP violations fail a test."""
 
 import json
 import os
@@ -90,7 +90,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
         }
         with portal:
-            command = ["-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{web}", "--worker-class=gthread"]
+            command = [
+                "-m",
+                "gunicorn",
+                "shipping_portal.wsgi",
+                f"--bind=127.0.0.1:{web}",
+                "--worker-class=gthread",
+            ]
             portal.start("web", *command, "--threads=8", "--no-control-socket")
             made = Stack(f"http://127.0.0.1:{web}", carrier, portal, {}, folder / "mail")
             made.people = json.loads(made.manage("demo", "--json").splitlines()[-1])
@@ -132,7 +138,9 @@ def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
@@ -165,7 +173,10 @@ def log_in(open_browser: Open, stack: Stack) -> Open:
 def violations(page: Page) -> list[str]:
     """What axe finds on the page as it stands; empty is the promise."""
     found = Axe().run(page, options={"runOnly": AXE_TAGS, "resultTypes": ["violations"]})
-    return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:3]}" for v in found.response["violations"]]
+    return [
+        f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:3]}"
+        for v in found.response["violations"]
+    ]
 
 
 def has_sideways_scroll(page: Page) -> bool:

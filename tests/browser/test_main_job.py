@@ -1,0 +1,170 @@
+"""The whole main job in a real browser: quote, book, print, watch it travel, open the tools, cancel another."""
+
+import hashlib
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
+
+
+def fill_parcel(page: Page, **changes: str) -> None:
+    """The New parcel form as a sender types it."""
+    values = {
+        "receiver_name": "Priya Nair",
+        "receiver_line1": "4 Sample Street",
+        "receiver_suburb": "Hobart",
+        "receiver_state": "TAS",
+        "receiver_postcode": "7000",
+        "receiver_email": "priya.nair@example.net",
+        "receiver_phone": "0491 570 156",
+        "description": "Boxed ceramic mugs",
+        "weight_kg": "2.4",
+        "length_cm": "32",
+        "width_cm": "24",
+        "height_cm": "11",
+        **changes,
+    }
+    page.goto("/parcels/new/")
+    for name, value in values.items():
+        control = page.locator(f"[name={name}]")
+        if control.evaluate("control => control.tagName") == "SELECT":
+            control.select_option(value)
+        else:
+            control.fill(value)
+
+
+def see_prices(page: Page) -> None:
+    page.get_by_role("button", name="See prices").last.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Prices for")
+
+
+def book(page: Page, service: str = "Standard Pickup") -> str:
+    """Press Book and wait until the carrier's reference is on the page."""
+    page.get_by_role("button", name=re.compile(f"Book {service}|Book parcel")).first.click()
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text(re.compile(r"^S[A-Z0-9]{5,} to "), timeout=30_000)
+    return heading.inner_text().split()[0]
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_a_sender_books_prints_and_watches_a_parcel(
+    stack: Stack,
+    log_in: Open,
+    javascript: bool,
+) -> None:
+    stack.carrier.settings(speed=6.0)
+    page = log_in("sender", javascript=javascript, width=1280 if javascript else 360)
+    fill_parcel(page)
+    see_prices(page)
+    expect(page.get_by_text("service", exact=False).first).to_be_attached()
+    reference = book(page)
+    assert reference in [line["reference"] for line in stack.carrier.ledger("booked")]
+    label_is_the_carriers_own(stack, page, reference)
+    expect_scans(page, reference, javascript=javascript)
+    open_tools(page)
+    stack.carrier.settings(speed=0.0)
+
+
+def label_is_the_carriers_own(stack: Stack, page: Page, reference: str) -> None:
+    """The PDF the portal serves has the sha256 of the file the carrier keeps."""
+    link = page.get_by_role("link", name=re.compile("^Print")).first
+    for _ in range(30):
+        if link.count():
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    answer = page.request.get(link.get_attribute("href") or "")
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.body().startswith(b"%PDF-")
+    made = {hashlib.sha256(path.read_bytes()).hexdigest() for path in labels_of(stack, reference)}
+    assert hashlib.sha256(answer.body()).hexdigest() in made
+
+
+def labels_of(stack: Stack, reference: str) -> Any:
+    order_id = next(
+        line["order_id"] for line in stack.carrier.ledger("booked") if line["reference"] == reference
+    )
+    return stack.carrier.state.rglob(f"{order_id}-*.pdf")
+
+
+def expect_scans(page: Page, reference: str, *, javascript: bool) -> None:
+    """At least four scans by webhook, the last one Delivered, within a minute at the demo's sixfold speed."""
+    for _ in range(90):
+        if page.get_by_text("Delivered", exact=True).count():
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    expect(page.get_by_text("Delivered", exact=True).first).to_be_visible()
+    assert page.locator(".timeline li").count() >= 4
+
+
+def open_tools(page: Page) -> None:
+    page.get_by_role("link", name=re.compile("parcel tools", re.IGNORECASE)).first.click()
+    link = page.locator("main a[rel~=noreferrer]")
+    expect(link).to_have_count(1)
+    assert "token=" in (link.get_attribute("href") or "")
+
+
+def test_a_second_parcel_is_cancelled(stack: Stack, log_in: Open) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_name="Cancel Me")
+    see_prices(page)
+    reference = book(page)
+    page.get_by_role("link", name=re.compile("Cancel")).first.click()
+    page.get_by_label(re.compile("not sending it", re.IGNORECASE)).check()
+    page.get_by_role("button", name=re.compile("Continue|Next")).click()
+    page.get_by_role("button", name=re.compile("Cancel parcel")).click()
+    for _ in range(40):
+        if page.get_by_text("Cancelled", exact=True).count():
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    assert [line for line in stack.carrier.ledger("cancelled") if line["reference"] == reference]
+    assert page.get_by_role("link", name=re.compile("^Print")).count() == 0
+
+
+PAGES = ["/parcels/", "/parcels/new/", "/watch/", "/settings/", "/settings/pickup-address/", "/settings/label-size/",
+         "/start/", "/help/", "/help/dangerous-goods/"]  # fmt: skip
+OPEN_PAGES = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/help/terms/"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits(log_in: Open, open_browser: Open, theme: str) -> None:
+    page = log_in("sender", theme=theme, width=360)
+    found = {url: problems(page, url) for url in PAGES}
+    visitor = open_browser(theme=theme, width=360)
+    found |= {url: problems(visitor, url) for url in OPEN_PAGES}
+    assert {url: faults for url, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_pages_of_one_parcel_are_accessible_and_fit(log_in: Open, theme: str) -> None:
+    page = log_in("sender", theme=theme, width=320)
+    page.goto("/parcels/new/")
+    page.get_by_role("button", name="See prices").last.click()
+    expect(page.locator("#error-summary, .error-summary").first).to_be_visible()
+    assert [*violations(page), *sideways(page)] == []
+    fill_parcel(page)
+    see_prices(page)
+    assert [*violations(page), *sideways(page)] == []
+    book(page)
+    assert [*violations(page), *sideways(page)] == []
+    page.get_by_role("link", name=re.compile("Cancel")).first.click()
+    assert [*violations(page), *sideways(page)] == []
+
+
+def problems(page: Page, url: str) -> list[str]:
+    page.goto(url)
+    return [*violations(page), *sideways(page)]
+
+
+def sideways(page: Page) -> list[str]:
+    return ["scrolls sideways"] if has_sideways_scroll(page) else []
+
+
+def test_the_operators_desk_is_accessible(log_in: Open) -> None:
+    page = log_in("operator")
+    assert problems(page, "/admin/") == []
