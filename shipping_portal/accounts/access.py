@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 
-from shipping_portal.accounts.models import Membership, Role, Sender
+from shipping_portal.accounts.models import Membership, Role, Sender, User
 
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
@@ -15,9 +15,10 @@ BOOKERS = frozenset({OWNER, SHIPPER})
 
 
 class MemberRequest(HttpRequest):
-    """A request after `know_the_member`."""
+    """A request behind `audience`: a logged-in member of a sender account."""
 
-    membership: Membership | None
+    user: User
+    membership: Membership
     sender: Sender
 
 

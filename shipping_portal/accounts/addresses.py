@@ -77,14 +77,13 @@ def _phrases(suburb: str, postcode: str, state: str, country: str) -> set[tuple[
 
 def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
     """The tail of one comma-separated part that only says where the place is."""
-    folded = [fold(word) for word in words]
-    kept = len(words)
-    while tail := next((p for p in phrases if kept >= len(p) and tuple(folded[kept - len(p) : kept]) == p), None):
-        before = folded[: kept - len(tail)]
+    left = [fold(word) for word in words]
+    while tail := next((phrase for phrase in phrases if tuple(left[-len(phrase) :]) == phrase), None):
+        before = left[: -len(tail)]
         if before and _belongs_to_street(before, tail):
             break
-        kept -= len(tail)
-    return " ".join(words[kept:])
+        left = before
+    return " ".join(words[len(left) :])
 
 
 def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:

@@ -28,7 +28,9 @@ class SignUpForm(SignupForm):
     field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
 
     name = LineField(label="Your name", max_length=120)
-    business = LineField(label="Business name", max_length=120, help_text="Printed on labels as your company.")
+    business = LineField(
+        label="Business name", max_length=120, help_text="Printed on labels as your company."
+    )
     country = forms.ChoiceField(
         label="Country you send from",
         choices=Sender.Country.choices,

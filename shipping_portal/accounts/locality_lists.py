@@ -42,7 +42,9 @@ def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime) -> lis
     """
     countries = _read(content)
     with transaction.atomic():
-        return [_switch(country, countries[country], source=source, by=by, at=at) for country in sorted(countries)]
+        return [
+            _switch(country, countries[country], source=source, by=by, at=at) for country in sorted(countries)
+        ]
 
 
 def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime) -> Imported:
@@ -67,7 +69,12 @@ def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.d
 def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
     for suburb, state, postcode in places:
         yield Locality(
-            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, folded=fold(suburb)
+            list=made,
+            country=made.country,
+            suburb=suburb,
+            state=state,
+            postcode=postcode,
+            folded=fold(suburb),
         )
 
 
@@ -80,7 +87,9 @@ def _read(content: bytes) -> dict[str, list[Place]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     missing = [column for column in COLUMNS if column not in (reader.fieldnames or [])]
     if missing:
-        raise UnreadableList(f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}.")
+        raise UnreadableList(
+            f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}."
+        )
     countries: dict[str, dict[Place, Place]] = {}
     try:
         for row in reader:

@@ -14,6 +14,28 @@ from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.states import STATES
 from shipping_portal.accounts.templatetags.words import say
 
+STORED = (
+    "name",
+    "company",
+    "line1",
+    "line2",
+    "suburb",
+    "state",
+    "postcode",
+    "phone",
+    "instructions",
+    "email",
+)
+AUTOCOMPLETE = {
+    "name": "name",
+    "company": "organization",
+    "line1": "address-line1",
+    "line2": "address-line2",
+    "suburb": "address-level2",
+    "state": "address-level1",
+    "postcode": "postal-code",
+    "phone": "tel-national",
+}
 FITS = f"{LINE_ADVISED} characters or fewer fit on the label."
 
 
@@ -28,16 +50,21 @@ class PickupAddressForm(forms.Form):
     place = forms.IntegerField(required=False, widget=forms.HiddenInput)  # a “did you mean” that was chosen
     phone = forms.CharField(label="Phone", required=False, max_length=30, help_text="For the driver.")
     instructions = LineField(
-        label="Pickup instructions", required=False, max_length=200, help_text="Such as “Parcels on the porch, dog inside”."
+        label="Pickup instructions",
+        required=False,
+        max_length=200,
+        help_text="Such as “Parcels on the porch, dog inside”.",
     )
     email = forms.ChoiceField(
-        label="Sender e-mail", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
+        label="Sender e-mail",
+        widget=forms.RadioSelect,
+        help_text="The carrier and drivers write to this address.",
     )
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 
     def __init__(self, *args: Any, sender: Sender, **kwargs: Any) -> None:
-        self.sender, self.near = sender, ()
-        self.near: tuple[Locality, ...]
+        self.sender = sender
+        self.near: tuple[Locality, ...] = ()
         self.address = sender.pickup_address() or PickupAddress(sender=sender, country=sender.country)
         kwargs["initial"] = _typed(self.address) | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
@@ -116,7 +143,7 @@ class PickupAddressForm(forms.Form):
     def save(self, *, by: Any, at: dt.datetime) -> PickupAddress:
         """The address, its confirmed mailbox, and the account's time zone with it."""
         data, address = self.cleaned_data, self.address
-        for name in ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email"):
+        for name in STORED:
             setattr(address, name, data[name])
         is_shared = sender_email.judge(address.email).needs_confirmation
         address.shared_mailbox_confirmed_at = at if is_shared else None
@@ -130,22 +157,9 @@ class PickupAddressForm(forms.Form):
         return address
 
 
-AUTOCOMPLETE = {
-    "name": "name",
-    "company": "organization",
-    "line1": "address-line1",
-    "line2": "address-line2",
-    "suburb": "address-level2",
-    "state": "address-level1",
-    "postcode": "postal-code",
-    "phone": "tel-national",
-}
-
-
 def _typed(address: PickupAddress) -> dict[str, Any]:
     """What the form shows of a saved address; a new one starts with the business name."""
-    names = ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email")
-    values: dict[str, Any] = {name: getattr(address, name) for name in names}
+    values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
     if address.pk is None:
         values["company"] = address.sender.name
     return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}

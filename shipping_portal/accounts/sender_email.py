@@ -86,7 +86,9 @@ def judge(email: str) -> Verdict:
 
 def usable(sender: Sender) -> list[str]:
     """The verified addresses of this sender's people that may stand on its orders, the owners' first."""
-    verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
+    verified = EmailAddress.objects.filter(
+        verified=True, user__membership__sender=sender, user__is_active=True
+    )
     is_owner = Q(user__membership__role=Role.OWNER)
     owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")
     addresses = owners_first.values_list("email", flat=True)

@@ -15,7 +15,9 @@ STAFF_IDLE_SECONDS = 3600
 NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each note is a write
 
 
-def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def end_old_sessions(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware: logs out whoever's time is over, before any page sees the request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:

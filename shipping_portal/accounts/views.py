@@ -75,7 +75,9 @@ def label_size(request: Any) -> HttpResponse:
     form = LabelSizeForm(request.POST or None, instance=request.sender)
     if request.method == "POST" and form.is_valid():
         Sender.objects.filter(pk=request.sender.pk).update(label_size=form.cleaned_data["label_size"])
-        Audit.write("label size chosen", request.sender, by=request.user, sender=request.sender, at=timezone.now())
+        Audit.write(
+            "label size chosen", request.sender, by=request.user, sender=request.sender, at=timezone.now()
+        )
         messages.success(request, "Label size saved.")
         return redirect("settings")
     return render(request, "accounts/label_size.html", {"form": form}, status=422 if form.errors else 200)
@@ -88,7 +90,8 @@ def suggest_localities(request: Any) -> HttpResponse:
     country = request.GET.get("country", request.sender.country).upper()
     found = places.suggest(country, request.GET.get("q", ""))
     return JsonResponse(
-        [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found], safe=False
+        [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found],
+        safe=False,
     )
 
 
@@ -100,7 +103,9 @@ def health(request: HttpRequest) -> HttpResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except (OperationalError, InterfaceError):
-        return HttpResponse("the database does not answer", status=503, content_type="text/plain; charset=utf-8")
+        return HttpResponse(
+            "the database does not answer", status=503, content_type="text/plain; charset=utf-8"
+        )
     return HttpResponse("ok", content_type="text/plain; charset=utf-8")
 
 

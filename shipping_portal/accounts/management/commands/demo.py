@@ -27,7 +27,9 @@ class Command(BaseCommand):
     help = "Make the demo's sender, operator and places. Doing it again changes nothing but resets the passwords."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV")
+        parser.add_argument(
+            "--places", type=Path, default=PLACES, help="the carrier's published pairs, as CSV"
+        )
         parser.add_argument("--json", action="store_true", help="print the log-ins as JSON, on one line")
 
     def handle(self, *args: Any, places: Path, **options: Any) -> None:
