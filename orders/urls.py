@@ -1,5 +1,22 @@
-"""The pages of quoting, booking, labels and cancelling."""
+"""Every page about parcels, on one screen."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from orders.views.cancel import cancel
+from orders.views.labels import label
+from orders.views.new_parcel import book, new_parcel, quotes
+from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
+from orders.views.parcels import parcels
+
+urlpatterns = [
+    path("parcels/", parcels, name="parcels"),
+    path("parcels/new/", new_parcel, name="new_parcel"),
+    path("parcels/new/<uuid:quote>/", quotes, name="quotes"),
+    path("parcels/new/<uuid:quote>/book/", book, name="book"),
+    path("parcels/<uuid:order>/", parcel, name="parcel"),
+    path("parcels/<uuid:order>/booking/", booking_progress, name="booking_progress"),
+    path("parcels/<uuid:order>/confirm/", confirm_price, name="confirm_price"),
+    path("parcels/<uuid:order>/cancel/", cancel, name="cancel"),
+    path("parcels/<uuid:order>/label/<str:size>.pdf", label, name="label"),
+    path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
+]

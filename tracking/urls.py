@@ -2,9 +2,13 @@
 
 from django.urls import path
 
-from tracking import views
+from tracking import pages, views
 
 urlpatterns = [
+    path("watch/", pages.watched, name="watched"),
+    path("watch/<uuid:watch>/", pages.watched_parcel, name="watched_parcel"),
+    path("watch/<uuid:watch>/stop/", pages.stop_watching, name="stop_watching"),
+    path("orders/<uuid:order>/tracking-page/", pages.tracking_page, name="tracking_page"),
     path("webhooks/tracking/", views.webhook, name="webhook"),
     path("webhooks/tracking/<str:token>/", views.webhook, name="webhook_token"),
 ]

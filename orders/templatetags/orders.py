@@ -1,10 +1,13 @@
 """What templates ask about orders and the carrier."""
 
+import datetime as dt
 from typing import Any
 
 from django import template
+from django.utils import timezone
 
 from orders import gateway
+from orders.models import Order
 
 register = template.Library()
 
@@ -14,3 +17,41 @@ def carrier_pause() -> dict[str, Any] | None:
     """Since when, and with which words, the operator paused bookings for everybody; None while they are on."""
     account = gateway.account()
     return {"since": account.paused_at, "text": account.pause_text} if account.paused_at else None
+
+
+@register.filter
+def age(seconds: int) -> str:
+    """How long ago, or for how long: `40 s`, `2 min`."""
+    return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min"
+
+
+@register.simple_tag(takes_context=True)
+def with_query(context: template.Context, **changes: Any) -> str:
+    """This page's query with some of it changed; None takes a key away. For filters that keep the search."""
+    query = context["request"].GET.copy()
+    query.pop("before", None)
+    for name, value in changes.items():
+        if value is None or value == "":
+            query.pop(name, None)
+        else:
+            query[name] = str(value)
+    return f"?{query.urlencode()}" if query else "."
+
+
+@register.filter
+def field_words(name: str) -> str:
+    """A field of a refusal in words: `receiver_postcode` is "Receiver postcode"."""
+    return (
+        name.replace("_", " ")
+        .replace("line1", "address line 1")
+        .replace("line2", "address line 2")
+        .capitalize()
+    )
+
+
+@register.simple_tag
+def next_pickup(order: Order) -> dt.date | None:
+    """The pickup day the carrier has named, if it is still ahead."""
+    known = order.expected_pickup()
+    today = timezone.now().astimezone(order.sender.tzinfo).date()
+    return known if known and known >= today else None

@@ -1,0 +1,120 @@
+"""What is inside a parcel that leaves its country: up to five rows, each with the value of one."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from orders.form_fields import PlainDecimalField
+from orders.receiver_form import EXPORTERS, ReceiverForm, line
+from shipping_portal.carrier.messages import Item
+
+ROWS = 5
+PARTS = ("description", "value", "quantity", "origin", "hs_code")
+TYPES = ("Merchandise", "Gift", "Sample", "Documents", "Returned Goods", "Other")
+CURRENCY = {"AU": "AUD", "US": "USD"}
+
+
+class ContentsForm(ReceiverForm):
+    """Adds the contents rows for senders who may ship abroad; asked for only when the countries differ."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.address.country not in EXPORTERS:
+            return
+        self.fields["contents_type"] = forms.ChoiceField(
+            label="Kind of contents",
+            choices=[(word, word) for word in TYPES],
+            initial=TYPES[0],
+            required=False,
+            error_messages={"invalid_choice": "Choose one of the kinds on the list."},
+        )
+        for row in range(1, ROWS + 1):
+            self.fields |= self._row(row)
+
+    def _row(self, row: int) -> dict[str, forms.Field]:
+        return {
+            f"item_{row}_description": line(f"Item {row}: what it is", longest=300),
+            f"item_{row}_value": PlainDecimalField(
+                label=f"Value of one, {CURRENCY[self.address.country]}",
+                example="28.00",
+                whole=5,
+                places=2,
+                required=False,
+            ),
+            f"item_{row}_quantity": PlainDecimalField(
+                label="How many",
+                example="2",
+                whole=4,
+                places=0,
+                required=False,
+                initial="1" if row == 1 else None,
+            ),
+            f"item_{row}_origin": line("Made in", longest=2, help_text="Two letters, such as AU."),
+            f"item_{row}_hs_code": line(
+                "HS code", longest=14, help_text="6 to 10 digits; 10 for duties paid upfront."
+            ),
+        }
+
+    @property
+    def content_rows(self) -> list[list[forms.BoundField]]:
+        return [[self[f"item_{row}_{part}"] for part in PARTS] for row in range(1, ROWS + 1)]
+
+    @property
+    def has_more_rows(self) -> bool:
+        """Is anything typed, or brought along, below the first row?"""
+        return any(self[f"item_{row}_description"].value() for row in range(2, ROWS + 1))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cleaned["items"] = ()
+        if not self.is_abroad or self.address.country not in EXPORTERS:
+            cleaned["contents_type"] = ""
+            return cleaned
+        cleaned["contents_type"] = cleaned.get("contents_type") or TYPES[0]
+        filled = [row for row in range(1, ROWS + 1) if self._is_filled(row)]
+        if not filled:
+            self.add_error(
+                "item_1_description", "List what is inside: customs ask for it on every parcel abroad."
+            )
+        items = [self._item(row, cleaned) for row in filled]
+        cleaned["items"] = tuple(item for item in items if item)
+        return cleaned
+
+    def _is_filled(self, row: int) -> bool:
+        return any(
+            str(self.data.get(f"item_{row}_{part}", "")).strip()
+            for part in ("description", "value", "hs_code")
+        )
+
+    def _item(self, row: int, cleaned: dict[str, Any]) -> Item | None:
+        parts: dict[str, Any] = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
+        before = len(self.errors)
+        self._check(row, parts)
+        if len(self.errors) > before or any(f"item_{row}_{part}" in self.errors for part in parts):
+            return None
+        return Item(
+            description=parts["description"],
+            value=parts["value"],
+            quantity=int(parts["quantity"] or 1),
+            origin=parts["origin"].upper(),
+            hs_code=parts["hs_code"],
+        )
+
+    def _check(self, row: int, parts: dict[str, Any]) -> None:
+        digits = re.sub(r"[^0-9]", "", parts["hs_code"] or "")
+        refusals = {
+            "description": len(parts["description"] or "") < 3 and "Say what it is, in 3 characters or more.",
+            "value": not parts["value"] and "Enter the value of one, more than 0.",
+            "quantity": parts["quantity"] == 0 and "Enter how many, 1 or more.",
+            "origin": not re.fullmatch(r"[A-Za-z]{2}", parts["origin"] or "", re.ASCII)
+            and "Enter the two letters of the country it was made in, such as AU.",
+            "hs_code": bool(parts["hs_code"])
+            and not (6 <= len(digits) <= 10)
+            and "An HS code has 6 to 10 digits.",
+        }
+        for part, text in refusals.items():
+            name = f"item_{row}_{part}"
+            if text and name not in self.errors:
+                self.add_error(name, ValidationError(str(text), code="item"))

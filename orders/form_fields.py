@@ -1,0 +1,66 @@
+"""Controls of the parcel form: measured numbers, money and countries, each refusing with a sentence."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
+HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class PlainDecimalField(forms.Field):
+    """A decimal in ASCII digits with a dot: no exponent, sign, separator, word or other script's digits."""
+
+    def __init__(self, *, example: str, whole: int = 4, places: int = 3, **options: Any) -> None:
+        self.example, self.whole, self.places = example, whole, places
+        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", "class": "number"})
+        super().__init__(widget=widget, **options)
+
+    def to_python(self, value: Any) -> Decimal | None:
+        text = (value or "").strip()
+        if not text:
+            return None
+        if re.fullmatch(r"[0-9]+,[0-9]+", text, re.ASCII):
+            raise ValidationError(f"Use a dot for the decimals: {text.replace(',', '.')}.", code="comma")
+        if not PLAIN_NUMBER.fullmatch(text):
+            raise ValidationError(f"Write this as a number, such as {self.example}.", code="number")
+        whole, _, part = text.partition(".")
+        if len(part) > self.places:
+            raise ValidationError(f"Use at most {self.places} decimals.", code="places")
+        if len(whole.lstrip("0")) > self.whole:
+            raise ValidationError("This is more than any parcel has. Check the number.", code="large")
+        return Decimal(text)
+
+
+class MeasureField(PlainDecimalField):
+    """A weight or a length: strictly more than zero (interface §2.1)."""
+
+    def validate(self, value: Decimal | None) -> None:
+        super().validate(value)
+        if value is not None and value <= 0:
+            raise ValidationError("This must be more than 0.", code="zero")
+
+
+class CountryField(forms.ChoiceField):
+    """A country by its code, in either case."""
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(value).strip().upper()
+
+
+class OnceOnly(forms.Form):
+    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed."""
+
+    def _clean_fields(self) -> None:
+        super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs
+        if not hasattr(self.data, "getlist"):
+            return
+        for name in self.fields:
+            values = self.data.getlist(name)
+            if len(values) > 1:
+                self.add_error(name, "This was sent twice. Fill it in once.")
+            elif values and HIDDEN.search(values[0]) and name not in self.errors:
+                self.add_error(name, "Use plain text on one line, without hidden characters.")

@@ -1,0 +1,199 @@
+"""What we check before bothering the carrier: the new-parcel form and the Book button (interface §2.1)."""
+
+import datetime as dt
+import re
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from orders.contents_form import ROWS, ContentsForm
+from orders.entry import Entry
+from orders.form_fields import MeasureField, OnceOnly, PlainDecimalField
+from orders.receiver_form import AUTHORITY, SIGNATURE, line
+from shipping_portal.accounts.models import Sender
+from shipping_portal.carrier.messages import Measures
+
+MOST_COVER = Decimal(1500)
+UNITS = {"AU": ("kg", "cm"), "CA": ("kg", "cm"), "US": ("lb", "in")}
+SIZES = ("length", "width", "height")
+
+
+class ParcelForm(ContentsForm):
+    """One parcel, for the sender who types it: their words, their units and what may leave their country."""
+
+    description = line(
+        "What's inside",
+        needed="Say what's inside, such as “ceramic mugs”.",
+        help_text="A few words for the carrier.",
+    )
+    customer_reference = line("Your order number", help_text="Printed on the label.")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.weight_unit, self.size_unit = UNITS[self.sender.country]
+        self.weight_name = f"weight_{self.weight_unit}"
+        self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
+        self._measures()
+        if self.address.country == "AU":
+            self.fields["cover_amount"] = PlainDecimalField(
+                label="Extra Cover, up to",
+                example="200",
+                places=2,
+                required=False,
+                help_text="In AUD, at most 1500. Leave it blank for none; its price comes with the quote.",
+            )
+
+    def _measures(self) -> None:
+        self.fields[self.weight_name] = MeasureField(
+            label=f"Weight, {self.weight_unit}",
+            example="1.2",
+            error_messages={"required": "Enter the weight."},
+        )
+        for size, name in zip(SIZES, self.size_names, strict=True):
+            self.fields[name] = MeasureField(
+                label=f"{size.title()}, {self.size_unit}",
+                example="32",
+                error_messages={"required": f"Enter the {size}. The carrier needs all three."},
+            )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        cover = cleaned.get("cover_amount")
+        if self.address.country != "AU" and self.data.get("cover_amount", "").strip():
+            self.add_error(None, "Extra Cover is for parcels from Australia only.")
+        elif cover and cover > MOST_COVER:
+            self.add_error("cover_amount", "Extra Cover goes up to 1500.")
+        return cleaned
+
+    @property
+    def weight_control(self) -> forms.BoundField:
+        return self[self.weight_name]
+
+    @property
+    def size_controls(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.size_names]
+
+    def entry(self) -> Entry:
+        """The parcel to quote and book."""
+        cleaned = self.cleaned_data
+        length, width, height = (cleaned[name] for name in self.size_names)
+        return Entry(
+            pickup=self.address.party(),
+            receiver=self.receiver(),
+            measures=Measures(
+                cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit
+            ),
+            description=cleaned["description"],
+            contents=cleaned["items"],
+            contents_type=cleaned["contents_type"],
+            cover=cleaned.get("cover_amount") or None,
+            customer_reference=cleaned["customer_reference"],
+        )
+
+    def take_refusal(self, messages: dict[str, list[str]]) -> None:
+        """Put the carrier's own words at the controls they are about."""
+        for name, texts in messages.items():
+            controls = [control for control in self._controls(name) if control in self.fields]
+            prefix = "Your pickup address: " if name.startswith("sender_") else ""
+            for text in texts:
+                for control in controls or [""]:
+                    self.add_error(control or None, f"{prefix}{text}")
+
+    def _controls(self, name: str) -> list[str]:
+        if name in {"receiver_suburb", "receiver_postcode"}:
+            return ["receiver_suburb", "receiver_postcode"]
+        renamed = {
+            "weight": self.weight_name,
+            "cover": "cover_amount",
+            "contents": "item_1_description",
+            **dict(zip(SIZES, self.size_names, strict=True)),
+        }
+        if name == "receiver_instructions" and self.address.country == "AU":
+            return ["delivery_place"]
+        return [renamed.get(name, name)]
+
+
+def typed_again(entry: Entry, sender: Sender) -> dict[str, Any]:
+    """The form's values for a parcel typed before, so that nothing is typed twice."""
+    weight_unit, size_unit = UNITS[sender.country]
+    receiver, measures = entry.receiver, entry.measures
+    values: dict[str, Any] = {
+        f"receiver_{part}": getattr(receiver, part)
+        for part in (
+            "name",
+            "company",
+            "email",
+            "phone",
+            "line1",
+            "line2",
+            "suburb",
+            "state",
+            "postcode",
+            "country",
+        )
+    }
+    values |= {"receiver_instructions": receiver.instructions, "description": entry.description}
+    values |= {"customer_reference": entry.customer_reference, "cover_amount": entry.cover}
+    if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
+        values[f"weight_{weight_unit}"] = measures.weight
+        values |= {f"{size}_{size_unit}": getattr(measures, size) for size in SIZES}
+    values |= _instructions_as_choices(receiver.instructions) | {"contents_type": entry.contents_type}
+    for row, item in enumerate(entry.contents[:ROWS], start=1):
+        values |= {
+            f"item_{row}_{part}": getattr(item, part)
+            for part in ("description", "value", "quantity", "origin", "hs_code")
+        }
+    return values
+
+
+def _instructions_as_choices(text: str) -> dict[str, str]:
+    for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
+        if text == term or text.startswith(f"{term}: "):
+            return {"delivery_choice": choice, "delivery_place": text.removeprefix(term).removeprefix(": ")}
+    return {"delivery_choice": "none"}
+
+
+def after_presses(typed: QueryDict) -> QueryDict:
+    """What was sent, after the small buttons that correct a field: clear the company, take a suggested place."""
+    if not {"clear_company", "use_place"} & set(typed):
+        return typed
+    changed = typed.copy()
+    if "clear_company" in typed:
+        changed["receiver_company"] = ""
+    chosen = typed.get("use_place", "").split("|")
+    if len(chosen) == 3:
+        changed["receiver_suburb"], changed["receiver_state"], changed["receiver_postcode"] = chosen
+    return changed
+
+
+class DayField(forms.Field):
+    """A day as the page sends it, such as 2025-11-25; anything else is refused rather than guessed."""
+
+    def to_python(self, value: Any) -> dt.date | None:
+        if not value:
+            return None
+        try:
+            if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
+                raise ValueError
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            raise ValidationError("Choose one of the pickup days on the page.", code="day") from None
+
+
+class BookForm(OnceOnly):
+    """Which service, which pickup day, and the token that makes one form one booking."""
+
+    product = forms.CharField(
+        max_length=60,
+        error_messages={"required": "Choose a service.", "max_length": "Choose a service on the page."},
+    )
+    pickup_date = DayField(required=False)
+    form_token = forms.UUIDField(
+        error_messages={
+            "required": "Open this page again, then book.",
+            "invalid": "Open this page again, then book.",
+        }
+    )

@@ -1,0 +1,58 @@
+"""Where an order stands, in a word, and the groups people filter by. Sentences: templates/orders/_meaning.html."""
+
+import datetime as dt
+
+from django.db.models import Q
+
+from orders.models import Order
+from orders.models.order import Progress, Status
+
+TROUBLED = (
+    Progress.DELIVERY_ATTEMPTED,
+    Progress.HELD,
+    Progress.CANNOT_DELIVER,
+    Progress.DAMAGED,
+    Progress.LOST,
+    Progress.RETURNING,
+    Progress.EXPIRED,
+)
+MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progress.OUT_FOR_DELIVERY)
+WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
+UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
+UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
+
+
+SAID = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
+
+
+def standing(order: Order, now: dt.datetime) -> tuple[str, str]:
+    """The state and its words for a chip: money first; where the parcel is only once it is booked."""
+    progress = order.shown_progress(now)
+    if order.status == Status.BOOKED and progress:
+        return progress, str(Progress(progress).label)
+    return order.status, SAID.get(Status(order.status)) or order.get_status_display()
+
+
+def _booked(progress: tuple[Progress, ...]) -> Q:
+    return Q(status=Status.BOOKED, progress__in=progress)
+
+
+# A missed pickup that nobody scanned is derived by the clock, so it stays among those waiting.
+GROUPS: dict[str, tuple[str, Q]] = {
+    "attention": (
+        "Needs attention",
+        Q(status__in=(*UNBOOKED, *UNCLEAR)) | _booked((Progress.PICKUP_FUTILE, *TROUBLED)),
+    ),
+    "waiting": ("Waiting for pickup", _booked(WAITING)),
+    "moving": ("On the way", _booked(MOVING)),
+    "problem": ("Delivery problem", _booked(TROUBLED)),
+    "delivered": ("Delivered", _booked((Progress.DELIVERED,))),
+    "cancelled": (
+        "Cancelled",
+        Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED)),
+    ),
+    "unbooked": (
+        "Not booked",
+        Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT)),
+    ),
+}

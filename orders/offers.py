@@ -1,0 +1,157 @@
+"""A stored quote as the page shows it: offers by price with their badges, freshness, pickup days and warnings."""
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+
+from orders import booking
+from orders.entry import Entry
+from orders.models import Order, Quote
+from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
+from shipping_portal.carrier.messages import Party
+
+BOOKED_LATELY = dt.timedelta(hours=2)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One product as the carrier quoted it. Days are expected, never promised."""
+
+    code: str
+    name: str
+    first_mile: str
+    total: Decimal
+    currency: str
+    lines: list[tuple[str, Decimal, str]]
+    taxes: list[tuple[str, Decimal, str]]
+    cover: Decimal | None
+    eta_from: dt.date | None
+    eta_to: dt.date | None
+    duties_paid: bool
+    is_cheapest: bool
+    is_fastest: bool
+
+    @property
+    def is_dropped_off(self) -> bool:
+        return self.first_mile == "drop-off"
+
+
+@dataclass(frozen=True)
+class QuotesPage:
+    entry: Entry
+    offers: list[Offer]
+    seconds_old: int
+    seconds_left: int
+    pickup_days: list[dt.date]
+    warnings: list[str]
+    order: Order | None  # made from this very quote
+    twin: Order | None  # the same parcel, booked lately from another quote
+
+    @property
+    def is_live(self) -> bool:
+        return self.seconds_left > 0
+
+    @property
+    def minutes_kept(self) -> int:
+        return settings.QUOTE_SECONDS // 60
+
+    @property
+    def is_abroad(self) -> bool:
+        return self.entry.pickup.country != self.entry.receiver.country
+
+
+def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
+    entry = Entry.from_json(quote.entry)
+    age = int((now - quote.made_at).total_seconds())
+    order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
+    return QuotesPage(
+        entry=entry,
+        offers=_offers(quote),
+        seconds_old=age,
+        seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
+        pickup_days=booking.pickup_days(quote.sender, entry.pickup, now),
+        warnings=warnings(entry),
+        order=order,
+        twin=None if order else _booked_lately(quote, now),
+    )
+
+
+def warnings(entry: Entry) -> list[str]:
+    """What is allowed and still worth a second look (interface §2.1, §8)."""
+    found = [
+        f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
+        for number, line in enumerate((entry.receiver.line1, entry.receiver.line2), start=1)
+        if is_long(line)
+    ]
+    if _place(entry.receiver) == _place(entry.pickup):
+        found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
+    return found
+
+
+def _place(party: Party) -> tuple[str, ...]:
+    parts = (party.line1, party.line2, party.suburb, party.postcode, party.country)
+    return tuple(" ".join(part.casefold().split()) for part in parts)
+
+
+def _offers(quote: Quote) -> list[Offer]:
+    ordered = sorted(quote.products, key=lambda offer: Decimal(offer["amount"]))
+    last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
+    fastest = min(last_days, default=None)
+    is_a_choice = len(ordered) > 1
+    return [
+        _offer(
+            offer,
+            is_cheapest=is_a_choice and place == 0,
+            is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
+        )
+        for place, offer in enumerate(ordered)
+    ]
+
+
+def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool) -> Offer:
+    return Offer(
+        code=plain["code"],
+        name=plain["name"],
+        first_mile=plain["first_mile"],
+        total=Decimal(plain["amount"]),
+        currency=plain["currency"],
+        lines=money_lines(plain["breakdown"]),
+        taxes=money_lines(plain["taxes"]),
+        cover=Decimal(plain["cover"]) if plain["cover"] else None,
+        eta_from=_day(plain["eta_from"]),
+        eta_to=_day(plain["eta_to"]),
+        duties_paid=plain["duties_paid"],
+        is_cheapest=is_cheapest,
+        is_fastest=is_fastest,
+    )
+
+
+def money_lines(members: list[list[str]]) -> list[tuple[str, Decimal, str]]:
+    """Every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
+    return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
+
+
+KNOWN = {
+    "base": "Delivery",
+    "service": "Service charge",
+    "service_charge": "Service charge",
+    "gst": "GST",
+    "hst": "HST",
+}
+
+
+def _readable(name: str) -> str:
+    last = name.rpartition(".")[2]
+    return KNOWN.get(last.casefold()) or last.replace("_", " ").strip().capitalize()
+
+
+def _day(text: str | None) -> dt.date | None:
+    return dt.date.fromisoformat(text) if text else None
+
+
+def _booked_lately(quote: Quote, now: dt.datetime) -> Order | None:
+    lately = Order.objects.filter(sender=quote.sender, created_at__gt=now - BOOKED_LATELY)
+    return lately.filter(quote__inputs_hash=quote.inputs_hash).order_by("-pk").first()

@@ -1,0 +1,249 @@
+"""Who the parcel goes to, by the rules of interface §2.1, each with its message at the control."""
+
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from orders.form_fields import CountryField, OnceOnly
+from shipping_portal.accounts import addresses, places
+from shipping_portal.accounts.models import Locality, PickupAddress, Sender
+from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.states import state_code
+from shipping_portal.carrier.messages import Party
+
+EXPORTERS = {"AU", "US"}  # interface §1: international orders originate here
+WORDS = {
+    "AU": {"suburb": "Suburb", "postcode": "Postcode", "state": "State"},
+    "CA": {"suburb": "City", "postcode": "Postal code", "state": "Province"},
+    "US": {"suburb": "City", "postcode": "ZIP code", "state": "State"},
+}
+LONGEST_INSTRUCTIONS = 200
+AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
+
+
+def line(
+    label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any
+) -> addresses.LineField:
+    """One line of text for the label; `needed` is the message when it is missing."""
+    errors = {
+        "required": needed,
+        "max_length": f"Use at most {longest} characters; this has %(show_value)d.",
+    }
+    return addresses.LineField(
+        label=label, max_length=longest, required=bool(needed), error_messages=errors, **options
+    )
+
+
+class ReceiverForm(OnceOnly):
+    receiver_name = line("Contact name", longest=120, needed="Enter the name of the person who receives it.")
+    receiver_company = line("Company", longest=120)
+    receiver_country = CountryField(label="Country")
+    receiver_line1 = line(
+        "Address line 1",
+        needed="Enter the street and number, or the PO box.",
+        help_text="40 characters or fewer fit on the label. Leave out the suburb and postcode.",
+    )
+    receiver_line2 = line("Unit, floor or building", help_text="40 characters or fewer fit on the label.")
+    receiver_suburb = line("Suburb", longest=80, needed="Enter the suburb or city.")
+    receiver_state = line("State", longest=40)
+    receiver_postcode = line("Postcode", longest=12, needed="Enter the postcode.")
+    receiver_email = forms.EmailField(
+        label="E-mail",
+        max_length=254,
+        help_text="The carrier writes here about the delivery.",
+        error_messages={
+            "required": "Enter the receiver's e-mail address.",
+            "invalid": "Write the whole address, such as name@example.com.",
+        },
+    )
+    receiver_phone = forms.CharField(
+        label="Phone", max_length=60, required=False, help_text="It helps the driver find the door."
+    )
+
+    def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
+        self.sender, self.address = sender, address
+        self.near: tuple[Locality, ...] = ()
+        super().__init__(*args, **options)
+        self._speak_for(sender.country)
+        self._offer_countries()
+        self._offer_instructions()
+
+    def _speak_for(self, country: str) -> None:
+        for name, word in WORDS[country].items():
+            field = self.fields[f"receiver_{name}"]
+            field.label = word
+            if field.required:
+                field.error_messages["required"] = (
+                    f"Enter the {word if word.startswith('ZIP') else word.lower()}."
+                )
+        for name, purpose in AUTOCOMPLETE.items():
+            self.fields[name].widget.attrs["autocomplete"] = f"section-to shipping {purpose}"
+        self.fields["receiver_phone"].widget.input_type = "tel"
+        words = " or ".join(WORDS[country][name].lower() for name in ("suburb", "postcode"))
+        self.fields[
+            "receiver_line1"
+        ].help_text = f"40 characters or fewer fit on the label. Leave out the {words.replace('zip', 'ZIP')}."
+
+    def _offer_countries(self) -> None:
+        origin = self.address.country
+        names = dict(Sender.Country.choices)
+        reach = [origin, *(code for code in names if code != origin)] if origin in EXPORTERS else [origin]
+        field = cast(CountryField, self.fields["receiver_country"])
+        field.choices = [(code, names[code]) for code in reach]
+        field.initial = origin
+        where = names[origin] if origin not in EXPORTERS else "Australia, Canada and the United States"
+        field.error_messages |= {
+            "required": "Choose the country it goes to.",
+            "invalid_choice": f"Parcels from {names[origin]} go to {where} only.",
+        }
+        if origin not in EXPORTERS:
+            field.help_text = f"Parcels from {names[origin]} go to {names[origin]} only."
+
+    def _offer_instructions(self) -> None:
+        """Australian senders speak the carrier's industry terms (interface §2.1)."""
+        if self.address.country != "AU":
+            self.fields["receiver_instructions"] = line("Delivery instructions", longest=LONGEST_INSTRUCTIONS)
+            return
+        self.fields["delivery_choice"] = forms.ChoiceField(
+            label="Delivery instructions",
+            choices=[("none", "None"), ("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)],
+            initial="none",
+            widget=forms.RadioSelect,
+            required=False,
+            error_messages={"invalid_choice": f"Choose None, {AUTHORITY} or {SIGNATURE}."},
+        )
+        self.fields["delivery_place"] = line(
+            "Where to leave it, or what the driver should know",
+            longest=LONGEST_INSTRUCTIONS,
+            help_text=f"Printed after the words above, such as “{AUTHORITY}: front porch”.",
+        )
+
+    # -- Rules that need more than one field ------------------------------------------------------
+
+    def clean_receiver_email(self) -> str:
+        email: str = self.cleaned_data["receiver_email"]
+        if not email.isascii():
+            raise ValidationError(
+                "Write the address in plain letters, such as name@example.com.", code="letters"
+            )
+        return email
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        self._names_differ(cleaned)
+        self._phone(cleaned)
+        self._lines_repeat_nothing(cleaned)
+        self._pair_is_published(cleaned)
+        cleaned["receiver_instructions"] = self._instructions(cleaned)
+        return cleaned
+
+    @property
+    def is_abroad(self) -> bool:
+        """Does the parcel leave the country? Read from the form as it stands."""
+        country = self.data.get("receiver_country") if self.is_bound else self.initial.get("receiver_country")
+        return (country or self.address.country).strip().upper() != self.address.country
+
+    def _names_differ(self, cleaned: dict[str, Any]) -> None:
+        if addresses.same_name(cleaned.get("receiver_name", ""), cleaned.get("receiver_company", "")):
+            same = "Contact and company are the same. Clear company so it prints once."
+            self.add_error("receiver_company", ValidationError(same, code="same_name"))
+
+    def _phone(self, cleaned: dict[str, Any]) -> None:
+        if "receiver_phone" not in cleaned or "receiver_country" not in cleaned:
+            return
+        try:
+            cleaned["receiver_phone"] = clean_phone(cleaned["receiver_phone"], cleaned["receiver_country"])
+        except ValidationError as error:
+            return self.add_error("receiver_phone", error)
+        if not cleaned["receiver_phone"] and self.address.country == "AU" and self.is_abroad:
+            needed = "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."
+            self.add_error("receiver_phone", ValidationError(needed, code="abroad"))
+
+    def _lines_repeat_nothing(self, cleaned: dict[str, Any]) -> None:
+        place = [cleaned.get(f"receiver_{part}", "") for part in ("suburb", "postcode", "state", "country")]
+        for name in ("receiver_line1", "receiver_line2"):
+            repeated = addresses.repeats_place(cleaned.get(name, ""), *place)
+            if repeated:
+                word = WORDS[self.sender.country]["suburb"].lower()
+                text = f"Leave out “{repeated}” here. It's printed from the {word} field."
+                self.add_error(name, ValidationError(text, code="repeats"))
+
+    def _pair_is_published(self, cleaned: dict[str, Any]) -> None:
+        names = [f"receiver_{part}" for part in ("country", "suburb", "postcode")]
+        if any(name in self.errors for name in names):
+            return
+        country, suburb, postcode = (cleaned[name] for name in names)
+        pair = places.check_pair(country, suburb, postcode, cleaned.get("receiver_state", ""))
+        if pair.place:
+            cleaned["receiver_suburb"], cleaned["receiver_state"] = pair.place.suburb, pair.place.state
+            cleaned["receiver_postcode"] = pair.place.postcode
+        elif pair.is_unlisted:
+            self._take_unlisted(cleaned)
+        else:
+            self._refuse_pair(suburb, postcode, pair.near)
+
+    def _take_unlisted(self, cleaned: dict[str, Any]) -> None:
+        """No list is loaded for this country: the carrier's own answer decides."""
+        country = cleaned["receiver_country"]
+        cleaned["receiver_postcode"] = places.postal_code(country, cleaned["receiver_postcode"])
+        cleaned["receiver_state"] = state_code(country, cleaned.get("receiver_state", ""))
+        if not cleaned["receiver_state"]:
+            self.add_error("receiver_state", f"Enter the {WORDS[self.sender.country]['state'].lower()}.")
+
+    def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
+        self.near = near
+        meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
+        ask = f" Did you mean {meant}?" if meant else ""
+        text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}"
+        for name in ("receiver_suburb", "receiver_postcode"):
+            self.add_error(name, ValidationError(text, code="pair"))
+
+    def _instructions(self, cleaned: dict[str, Any]) -> str:
+        if self.address.country != "AU":
+            return str(cleaned.get("receiver_instructions", ""))
+        term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(
+            cleaned.get("delivery_choice", "")
+        )
+        detail = cleaned.get("delivery_place", "")
+        if detail and not term and "delivery_choice" not in self.errors:
+            self.add_error(
+                "delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”."
+            )
+        text = f"{term}: {detail}" if term and detail else term or ""
+        if len(text) > LONGEST_INSTRUCTIONS:
+            self.add_error(
+                "delivery_place", f"Together this is {len(text)} of {LONGEST_INSTRUCTIONS} characters."
+            )
+        return text
+
+    def receiver(self) -> Party:
+        """The cleaned receiver."""
+        parts = (
+            "name",
+            "company",
+            "email",
+            "phone",
+            "line1",
+            "line2",
+            "suburb",
+            "state",
+            "postcode",
+            "country",
+        )
+        values = {part: self.cleaned_data[f"receiver_{part}"] for part in parts}
+        return Party(**values, instructions=self.cleaned_data["receiver_instructions"])
+
+
+AUTOCOMPLETE = {
+    "receiver_name": "name",
+    "receiver_company": "organization",
+    "receiver_country": "country",
+    "receiver_line1": "address-line1",
+    "receiver_line2": "address-line2",
+    "receiver_suburb": "address-level2",
+    "receiver_state": "address-level1",
+    "receiver_postcode": "postal-code",
+    "receiver_email": "email",
+    "receiver_phone": "tel",
+}

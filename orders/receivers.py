@@ -1,0 +1,32 @@
+"""How much of a receiver each role sees: bookers everything, viewers no contact details, bookkeepers initials."""
+
+from dataclasses import dataclass
+
+from orders.models import Order
+from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The receiver as one role sees it. `place` is one line."""
+
+    name: str
+    place: str
+
+
+def shown(order: Order, role: str) -> Shown:
+    if role == BOOKKEEPER:
+        return Shown(masked(order.receiver_name), order.receiver_postcode)
+    place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
+    return Shown(order.receiver_name, " ".join(part for part in place if part))
+
+
+def masked(name: str) -> str:
+    """`Priya Nair` is `P. Nair`; one word alone is its initial."""
+    first, *rest = name.split()
+    return f"{first[0]}. {rest[-1]}" if rest else f"{first[0]}."
+
+
+def sees_contact(role: str) -> bool:
+    """E-mail, phone, address lines, labels and the carrier's own words are for those who book."""
+    return role in BOOKERS

@@ -1,0 +1,1 @@
+"""The sender's pages, one module per journey: new_parcel, parcel, cancel, labels, parcels."""

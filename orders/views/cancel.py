@@ -1,0 +1,55 @@
+"""Cancel: asks what is needed first, so that nobody cancels for a reason that needs no cancelling (interface §3)."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from orders import cancelling
+from orders.models import Order
+from orders.receivers import shown
+from orders.views.parcel import orders_of
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+NEEDS = {
+    "not_sending": "I'm not sending it",
+    "wrong": "Something is wrong on it",
+    "another_day": "I need another pickup day",
+    "no_driver": "The driver didn't come",
+}
+CANCELS = {"not_sending": "not sending it", "wrong": "something is wrong on it"}
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """GET asks and explains; POST cancels only for a need that cancelling serves, and only while it is allowed."""
+    found = get_object_or_404(orders_of(request), uuid=order)
+    need = request.POST.get("need") or request.GET.get("need", "")
+    if request.method == "GET":
+        return _page(request, found, need, status=200)
+    if need not in CANCELS:
+        return _page(request, found, need, status=409)
+    try:
+        cancelling.ask(found, by=request.user, why=CANCELS[need], now=timezone.now())
+    except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus):
+        found.refresh_from_db()
+        return _page(request, found, "", status=409)
+    messages.info(request, "Asked the carrier to cancel. Destroy the label; don't use it any more.")
+    return redirect("parcel", found.uuid)
+
+
+def _page(request: MemberRequest, order: Order, need: str, *, status: int) -> HttpResponse:
+    now = timezone.now()
+    context = {
+        "order": order,
+        "receiver": shown(order, request.membership.role),
+        "progress": order.shown_progress(now),
+        "can_cancel": order.can_cancel(now),
+        "need": need if need in NEEDS else "",
+        "needs": NEEDS,
+    }
+    return render(request, "orders/cancel.html", context, status=status)

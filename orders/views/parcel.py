@@ -1,0 +1,137 @@
+"""One parcel: its page, the wait for its booking, and the yes to a new price."""
+
+import uuid
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from orders import booking
+from orders.meaning import standing
+from orders.models import Order
+from orders.models.order import Status
+from orders.offers import money_lines
+from orders.receivers import sees_contact, shown
+from orders.views.replies import refused, sentence, suspended
+from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
+
+SLOW_AFTER_SECONDS = 10
+POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
+
+
+def orders_of(request: MemberRequest) -> QuerySet[Order]:
+    """The orders this person may see, with what their pages read."""
+    return Order.objects.for_user(request.user).select_related("sender", "made_by")
+
+
+@audience(*EVERY_MEMBER)
+@require_GET
+def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """All this role may see of one parcel. htmx asks again with `seen` and gets 204 while that is still the state."""
+    found = get_object_or_404(orders_of(request), uuid=order)
+    state = parcel_state(found)
+    if request.GET.get("seen") == state:
+        return HttpResponse(status=204)
+    template = "orders/_parcel.html" if "seen" in request.GET else "orders/parcel.html"
+    return render(request, template, parcel_context(request, found, state))
+
+
+def parcel_state(order: Order) -> str:
+    """Changes whenever the page would say something else."""
+    scans = order.parcel.events.count() if hasattr(order, "parcel") else 0
+    labels = "-".join(order.labels.order_by("size").values_list("state", flat=True))
+    return f"{order.status}.{order.progress}.{scans}.{labels}"
+
+
+def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:
+    now = timezone.now()
+    role = request.membership.role
+    return {
+        "order": order,
+        "state": state,
+        "standing": standing(order, now),
+        "progress": order.shown_progress(now),
+        "receiver": shown(order, role),
+        "sees_contact": sees_contact(role),
+        "labels": order.labels.order_by("size")
+        if sees_contact(role) and order.status == Status.BOOKED
+        else [],
+        "lines": money_lines(order.breakdown),
+        "changes": order.changes.select_related("by"),
+        "masks_details": role == BOOKKEEPER,
+        "can_cancel": sees_contact(role) and order.can_cancel(now),
+        "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
+    }
+
+
+@audience(*EVERY_MEMBER)
+@require_GET
+def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
+    """The carrier's reference as an address people type; 404 unless it is their own."""
+    found = get_object_or_404(Order.objects.for_user(request.user), carrier_reference=reference.upper())
+    return redirect("parcel", found.uuid)
+
+
+@audience(*BOOKERS)
+@require_GET
+def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """The wait for the carrier's answer. Asks itself again by htmx, or by refreshing without JavaScript."""
+    found = get_object_or_404(orders_of(request).select_related("account"), uuid=order)
+    if found.is_held:
+        return _to_parcel(request, found)
+    pace = _pace(found)
+    state = f"{found.status}.{pace}.{found.tries > 0}"
+    if request.GET.get("seen") == state:
+        return HttpResponse(status=204)
+    context = {"order": found, "state": state, "pace": pace, "milliseconds": POLL_MILLISECONDS.get(pace)}
+    return render(
+        request, "orders/_booking.html" if "seen" in request.GET else "orders/booking.html", context
+    )
+
+
+def _pace(order: Order) -> str:
+    """How soon to look again; "" when the next move is a person's."""
+    if order.status in {Status.UNCONFIRMED, Status.CONFLICT}:
+        return "slow"
+    if order.status != Status.BOOKING:
+        return ""
+    seconds = (timezone.now() - order.created_at).total_seconds()
+    return "slow" if seconds > SLOW_AFTER_SECONDS else "quick"
+
+
+def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
+    """htmx would follow a 303 inside the fragment, so it is told to open the page itself."""
+    if "seen" in request.GET:
+        return HttpResponse(headers={"HX-Redirect": reverse("parcel", args=[order.uuid])})
+    return redirect("parcel", order.uuid)
+
+
+@audience(*BOOKERS)
+@require_POST
+def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """The sender's yes to what the page showed: a new price, or booking again what was not booked."""
+    found = get_object_or_404(orders_of(request), uuid=order)
+    if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
+        text = "It moved on since you opened the page. Nothing was booked twice."
+        return refused(request, title="This parcel needs no yes now", text=text, order=found)
+    if request.POST.get("agreed") != agreed_price(found):
+        messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
+        return redirect("booking_progress", found.uuid)
+    try:
+        booking.confirm(found, by=request.user, now=timezone.now())
+    except booking.Suspended:
+        return suspended(request, status=403)
+    except (booking.Paused, booking.TooManyToday) as error:
+        messages.error(request, sentence(error, request.sender))
+    except Order.WrongStatus:  # another press of the same button was faster
+        pass
+    return redirect("booking_progress", found.uuid)
+
+
+def agreed_price(order: Order) -> str:
+    """The price that a yes stands for; posted back, so that nobody agrees to one they have not seen."""
+    return str(order.problem.get("new", order.price))

@@ -1,0 +1,47 @@
+"""Replies and sentences that several pages share."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from orders import booking, quoting
+from orders.models import Order
+from shipping_portal.accounts.models import Sender
+from shipping_portal.carrier.errors import AccountStopped
+
+
+def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
+    """What was asked does not fit the order as it stands; says so and leads back to it."""
+    return render(request, "409.html", {"title": title, "text": text, "order": order}, status=status)
+
+
+def suspended(request: HttpRequest, *, status: int) -> HttpResponse:
+    """Booking is off for this sender; the banner on the page says since when and why."""
+    return render(request, "orders/suspended.html", status=status)
+
+
+def sentence(error: Exception, sender: Sender) -> str:
+    """Why there are no prices or no booking, and what to do about it. Nothing was booked in any of these."""
+    match error:
+        case quoting.TooMany():
+            return (
+                f"That was {sender.quotes_a_minute} price checks in a minute, the most this account has. "
+                "Nothing was booked. Wait a minute, then try again."
+            )
+        case booking.Paused():
+            return f"{error} Nothing was booked.".strip()
+        case booking.TooManyToday():
+            return (
+                f"This account books at most {sender.bookings_a_day} parcels a day. Nothing was booked. "
+                f"Contact us and quote {sender.number} if you need more."
+            )
+        case booking.PickupDayPassed():
+            return "That pickup day is no longer on offer. Nothing was booked. Choose another."
+        case booking.Gone():
+            return "That service is not among the offers for this parcel. Nothing was booked. Choose another."
+        case AccountStopped():
+            return (
+                "The carrier gives this portal no prices just now. Nothing was booked. "
+                f"Contact us and quote {sender.number}."
+            )
+        case _:
+            return "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."

@@ -1,0 +1,121 @@
+"""Pages about parcels by reference: those watched for others, and the link to a booked parcel's tools."""
+
+import uuid
+
+from django import forms
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from orders.models import Order
+from orders.models.order import Progress, Status
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.addresses import LineField
+from tracking import links, watching
+from tracking.models import Watch
+
+
+class WatchForm(forms.Form):
+    reference = forms.CharField(
+        label="Carrier reference",
+        max_length=500,
+        help_text="It starts with S. You can also paste the address of its tracking page.",
+        error_messages={
+            "required": "Enter the reference, such as S7K2QX.",
+            "max_length": "Enter the reference alone, such as S7K2QX.",
+        },
+    )
+    name = LineField(label="Your own name for it", max_length=80, required=False)
+
+
+@audience(*EVERY_MEMBER)
+@require_http_methods(["GET", "POST"])
+def watched(request: MemberRequest) -> HttpResponse:
+    """Parcels booked elsewhere that this account follows; bookers add to them."""
+    may_watch = request.membership.role in BOOKERS
+    form = WatchForm(request.POST if request.method == "POST" and may_watch else None)
+    if request.method == "POST":
+        if not may_watch:
+            raise Http404
+        if request.sender.is_suspended:
+            return render(request, "orders/suspended.html", status=403)
+        watch = _watch(request, form)
+        if watch:
+            return redirect("watched_parcel", watch.uuid)
+    context = {
+        "form": form,
+        "rows": _watches(request).order_by("-pk")[: watching.MOST_WATCHES],
+        "may_watch": may_watch,
+    }
+    return render(request, "tracking/watched.html", context, status=422 if form.errors else 200)
+
+
+def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
+    if not form.is_valid():
+        return None
+    typed = form.cleaned_data
+    try:
+        return watching.watch(
+            request.sender, typed["reference"], name=typed["name"], by=request.user, now=timezone.now()
+        )
+    except watching.NotAReference:
+        form.add_error(
+            "reference", "This holds no reference. One starts with S and has 6 or more letters and digits."
+        )
+    except watching.TooMany:
+        form.add_error(
+            "reference", f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first."
+        )
+    return None
+
+
+def _watches(request: MemberRequest) -> QuerySet[Watch]:
+    return Watch.objects.filter(sender__memberships__user=request.user).select_related("parcel")
+
+
+@audience(*EVERY_MEMBER)
+@require_GET
+def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
+    """What is known about a watched parcel. No label, no price and no parcel tools: it isn't ours."""
+    found = get_object_or_404(_watches(request), uuid=watch)
+    state = f"{found.parcel.progress}.{found.parcel.subscription}.{found.parcel.events.count()}"
+    if request.GET.get("seen") == state:
+        return HttpResponse(status=204)
+    context = {
+        "watch": found,
+        "parcel": found.parcel,
+        "state": state,
+        "may_watch": request.membership.role in BOOKERS,
+        "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},
+    }
+    template = "tracking/_watched_parcel.html" if "seen" in request.GET else "tracking/watched_parcel.html"
+    return render(request, template, context)
+
+
+@audience(*BOOKERS)
+@require_POST
+def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
+    found = get_object_or_404(_watches(request), uuid=watch)
+    watching.stop(found)
+    messages.success(request, f"Stopped watching {found.parcel.reference}.")
+    return redirect("watched")
+
+
+@audience(*BOOKERS)
+@require_GET
+def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """The one page that shows a signed link (interface §5): fresh, to owner and shipper, while it is booked."""
+    mine = Order.objects.for_user(request.user).select_related("sender", "account")
+    found = get_object_or_404(mine, uuid=order, status=Status.BOOKED)
+    context: dict[str, object] = {"order": found}
+    try:
+        context["link"] = links.tracking_page_link(found, by=request.user, now=timezone.now())
+    except links.NoLink as error:
+        context["problem"] = str(error)
+    response = render(request, "tracking/tracking_page.html", context)
+    response["Cache-Control"] = "private, no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    return response

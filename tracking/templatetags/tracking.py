@@ -1,0 +1,18 @@
+"""The timeline for the pages of lower apps: templates may read up, code may not."""
+
+from typing import Any
+
+from django import template
+
+from shipping_portal.accounts.models import Sender
+from tracking import timeline
+from tracking.models import Parcel
+
+register = template.Library()
+
+
+@register.simple_tag
+def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
+    """The scans of a parcel, or of an order's parcel, newest first in the sender's zone."""
+    parcel = subject if isinstance(subject, Parcel) else getattr(subject, "parcel", None)
+    return timeline.for_parcel(parcel, sender.tzinfo)
