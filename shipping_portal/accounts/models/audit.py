@@ -46,7 +46,7 @@ class Audit(models.Model):
         )
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        if self.pk is not None:
+        if not self._state.adding:
             raise self.AppendOnly(self.action)
         super().save(*args, **kwargs)
 
