@@ -46,7 +46,9 @@ class DeskSite(admin.AdminSite):
         """An operator who is logged in with a second factor; asked once a request."""
         known = getattr(request, "is_at_the_desk", None)
         if known is None:
-            known = _is_operator(request.user) and _has_second_factor(request.user)
+            from shipping_portal.accounts.staff import require_second_factor  # noqa: PLC0415
+
+            known = require_second_factor(request.user)
             request.is_at_the_desk = known  # type: ignore[attr-defined]
         return bool(known)
 
@@ -59,7 +61,7 @@ class DeskSite(admin.AdminSite):
             return redirect("admin:index")
         if not request.user.is_authenticated:
             return redirect_to_login(wanted, resolve_url(settings.LOGIN_URL))
-        if not _is_operator(request.user):
+        if not (request.user.is_active and request.user.is_staff):
             raise Http404
         messages.warning(request, "The desk needs a second factor. Set it up, then come back.")
         return redirect("mfa_activate_totp")
@@ -75,14 +77,3 @@ class DeskSite(admin.AdminSite):
         now = timezone.now()
         found = {"queues": queues.waiting(now), "health": health.strip(now)}
         return super().index(request, found | (extra_context or {}))
-
-
-def _is_operator(user: Any) -> bool:
-    return bool(user.is_active and user.is_staff)
-
-
-def _has_second_factor(user: Any) -> bool:
-    from allauth.mfa.models import Authenticator  # noqa: PLC0415
-    from allauth.mfa.utils import is_mfa_enabled  # noqa: PLC0415
-
-    return is_mfa_enabled(user, types=[Authenticator.Type.TOTP])

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
-from orders.models import BookingAttempt, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from tests import factories
+from tests.desk import cases
 from tests.orders.conftest import submitted
 
 __all__ = ["submitted"]  # pytest finds it here
@@ -27,19 +26,7 @@ def desk(visit: Callable[[User], Client], sam: User) -> Client:
 def unclear(quill: Sender, alice: User) -> Callable[..., Order]:
     """`unclear()` is an order whose one attempt went out and brought no usable answer back."""
 
-    def make(*, of: Sender = quill, status: str = "unconfirmed", **attempt: Any) -> Order:
-        order = factories.order(of, alice, status=status)
-        values = {
-            "generation": 1,
-            "body": b'{"receiver": {"contact": {"name": "Noor Tamsin"}}}',
-            "body_sha256": "0" * 64,
-            "state": "unknown",
-            "lease_until": timezone.now(),
-            "sent_at": timezone.now(),
-            "done_at": timezone.now(),
-            "error": "the connection closed before the answer",
-        }
-        BookingAttempt.objects.create(order=order, **{**values, **attempt})
-        return order
+    def make(*, of: Sender = quill, **choices: Any) -> Order:
+        return cases.unclear(of, alice, **choices)
 
     return make

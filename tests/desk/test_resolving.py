@@ -64,6 +64,13 @@ def test_unknown_references_are_proposed_same_postcode_first(desk: Client, uncle
     assert [candidate.same_postcode for candidate in candidates] == [True, False]
 
 
+def test_a_proposed_reference_is_picked_with_one_click(desk: Client, unclear: Unclear) -> None:
+    order = unclear(seen_reference="STOLD00001")
+    link = "?reference=STOLD00001"
+    assert link in desk.get(_url(order)).content.decode()
+    assert desk.get(_url(order) + link).context["forms"]["adopt"]["reference"].value() == "STOLD00001"
+
+
 def test_a_reference_that_a_doubtful_answer_named_is_proposed_first(desk: Client, unclear: Unclear) -> None:
     order = unclear(status="conflict", seen_reference="STOLD00001")
     assert desk.get(_url(order)).context["evidence"].candidates[0].reference == "STOLD00001"

@@ -63,7 +63,8 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     """Show the evidence, or take one decision. 409 when somebody else was faster."""
     if order.status not in RESOLVABLE:
         return _page(request, order, context | {"is_resolved": True}, status=409)
-    forms_by_name = {name: form(prefix=name) for name, (form, _, _) in DECISIONS.items()}
+    picked = {"reference": request.GET.get("reference", "")}
+    forms_by_name = {name: form(prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
     chosen = request.POST.get("decision", "") if request.method == "POST" else ""
     if chosen in DECISIONS:
         form_class, decide, done = DECISIONS[chosen]
