@@ -61,7 +61,7 @@ print(order.pk)
     return int(stack.manage("shell", "--no-imports", "-c", code).split()[-1])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
 def test_every_kind_of_page_is_clean_in_both_themes(desk: Page, stack: Stack, theme: str) -> None:
     desk.emulate_media(color_scheme=theme)
     case = unclear_order(stack)
