@@ -78,11 +78,11 @@ def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
 
 
 @register(Tags.database)
-def check_demo_people(databases: list[str] | None = None, **options: Any) -> Iterable[CheckMessage]:
+def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
     """The demo's passwords are public, so its people must not exist anywhere else."""
     from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
 
-    if databases and not settings.DEMO and people_left_behind():
+    if options.get("databases") and not settings.DEMO and people_left_behind():
         yield Error(
             "This database holds people of the demo, whose passwords are public.",
             hint="Delete them in admin, or start with an empty database.",

@@ -25,6 +25,13 @@ RULES = [
     (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
 ]
+STAMPS: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    structlog.processors.format_exc_info,
+]
 
 
 def configure(wanted: dict[str, Any]) -> None:
@@ -47,7 +54,11 @@ def configure(wanted: dict[str, Any]) -> None:
         }
     )
     structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *STAMPS,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
@@ -64,16 +75,9 @@ def scrub(line: str) -> str:
 
 
 def _formatter() -> logging.Formatter:
-    stamps: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-        structlog.processors.format_exc_info,
-    ]
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=stamps,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *stamps, _render],
+        foreign_pre_chain=[*STAMPS, structlog.stdlib.ExtraAdder()],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _render],
     )
 
 

@@ -157,6 +157,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "shipping_portal.accounts.passwords.DressedUpWordValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "parcels"
@@ -166,6 +167,12 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_FORMS = {
     "signup": "shipping_portal.accounts.forms.SignUpForm",
     "login": "shipping_portal.accounts.forms.LogInForm",
+    "add_email": "shipping_portal.accounts.forms.AddEmailForm",
+    "change_password": "shipping_portal.accounts.forms.ChangePasswordForm",
+    "set_password": "shipping_portal.accounts.forms.SetPasswordForm",
+    "reset_password": "shipping_portal.accounts.forms.ResetPasswordForm",
+    "reset_password_from_key": "shipping_portal.accounts.forms.ResetPasswordKeyForm",
+    "reauthenticate": "shipping_portal.accounts.forms.ReauthenticateForm",
 }
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # of the links in our mail
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is told to its owner
@@ -179,6 +186,11 @@ ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = None
 ACCOUNT_SESSION_COOKIE_AGE = 60 * 60 * 24 * 30  # when "keep me logged in" is ticked
+MFA_FORMS = {
+    "authenticate": "shipping_portal.accounts.forms.CodeForm",
+    "reauthenticate": "shipping_portal.accounts.forms.CodeAgainForm",
+    "activate_totp": "shipping_portal.accounts.forms.ActivateCodeForm",
+}
 MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]

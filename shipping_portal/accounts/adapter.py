@@ -1,5 +1,6 @@
 """What allauth asks us: where people land, which address may sign up, where a request came from."""
 
+import time
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -60,6 +61,11 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         if demo.is_of_the_demo(user) and not settings.DEMO:
             return self.respond_user_inactive(request, user)
         return super().pre_login(request, user, **details)
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """The log-in's time runs from here (sessions.py)."""
+        super().login(request, user)
+        request.session["began_at"] = time.time()
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address our own outermost proxy saw; what a client wrote further left is only its claim."""

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from allauth.account.forms import LoginForm, SignupForm
+from allauth.account import forms as account_forms
+from allauth.mfa.base import forms as mfa_forms
+from allauth.mfa.totp import forms as totp_forms
 from django import forms
 from django.db import transaction
 from django.http import HttpRequest
@@ -13,16 +15,26 @@ from shipping_portal.accounts.addresses import LineField
 from shipping_portal.accounts.models import Audit, Membership, Role, Sender, User
 
 
-class LogInForm(LoginForm):
+class Plain(forms.Form):
+    """Without placeholders: one disappears as soon as one types, while the label stays."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
+        if "code" in self.fields:
+            self.fields["code"].widget.attrs["inputmode"] = "numeric"
+
+
+class LogInForm(Plain, account_forms.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["login"].label = "E-mail"
         self.fields["password"].help_text = ""
         self.fields["remember"].label = "Keep me logged in on this device (30 days)"
-        without_placeholders(self)
 
 
-class SignUpForm(SignupForm):
+class SignUpForm(Plain, account_forms.SignupForm):
     """A person, their business and their promise about dangerous goods (interface §1)."""
 
     field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
@@ -49,7 +61,6 @@ class SignUpForm(SignupForm):
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
-        without_placeholders(self)
 
     def save(self, request: HttpRequest) -> User:
         """The person and their account, both or neither."""
@@ -72,7 +83,28 @@ def open_account(user: User, *, name: str, country: str) -> Sender:
     return sender
 
 
-def without_placeholders(form: forms.Form) -> None:
-    """A placeholder disappears as soon as one types; the label stays."""
-    for field in form.fields.values():
-        field.widget.attrs.pop("placeholder", None)
+class AddEmailForm(Plain, account_forms.AddEmailForm): ...
+
+
+class ChangePasswordForm(Plain, account_forms.ChangePasswordForm): ...
+
+
+class SetPasswordForm(Plain, account_forms.SetPasswordForm): ...
+
+
+class ResetPasswordForm(Plain, account_forms.ResetPasswordForm): ...
+
+
+class ResetPasswordKeyForm(Plain, account_forms.ResetPasswordKeyForm): ...
+
+
+class ReauthenticateForm(Plain, account_forms.ReauthenticateForm): ...
+
+
+class CodeForm(Plain, mfa_forms.AuthenticateForm): ...
+
+
+class CodeAgainForm(Plain, mfa_forms.ReauthenticateForm): ...
+
+
+class ActivateCodeForm(Plain, totp_forms.ActivateTOTPForm): ...

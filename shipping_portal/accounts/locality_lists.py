@@ -4,7 +4,7 @@ import csv
 import datetime as dt
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,22 +85,26 @@ def _read(content: bytes) -> dict[str, list[Place]]:
     except UnicodeDecodeError as problem:
         raise UnreadableList(f"The file is not UTF-8 (byte {problem.start}). Save it as UTF-8 CSV.") from None
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    missing = [column for column in COLUMNS if column not in (reader.fieldnames or [])]
-    if missing:
-        raise UnreadableList(
-            f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}."
-        )
     countries: dict[str, dict[Place, Place]] = {}
     try:
+        _check_columns(reader.fieldnames or [])
         for row in reader:
             country, place = _place(row, reader.line_num)
             suburb, state, postcode = place
             countries.setdefault(country, {}).setdefault((fold(suburb), state, postcode), place)
     except csv.Error as problem:
-        raise UnreadableList(f"Line {reader.line_num}: {problem}.") from None
+        raise UnreadableList(f"Line {reader.reader.line_num}: {problem}.") from None
     if not countries:
         raise UnreadableList("The file holds no pairs.")
     return {country: list(places.values()) for country, places in countries.items()}
+
+
+def _check_columns(names: Sequence[str]) -> None:
+    missing = [column for column in COLUMNS if column not in names]
+    if missing:
+        raise UnreadableList(
+            f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}."
+        )
 
 
 def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:

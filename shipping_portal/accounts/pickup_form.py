@@ -70,7 +70,7 @@ class PickupAddressForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._speak(sender.country)
         addresses = sender_email.usable(sender)
-        self.fields["email"].choices = [(address, address) for address in addresses]
+        _offer(self.fields["email"], [(address, address) for address in addresses])
         if len(addresses) == 1:
             self.initial["email"] = self.initial["email"] or addresses[0]
         if not any(sender_email.judge(address).needs_confirmation for address in addresses):
@@ -80,7 +80,7 @@ class PickupAddressForm(forms.Form):
         for name in ("suburb", "state", "postcode"):
             self.fields[name].label = say(name.capitalize(), country)
         states = ((code, name) for code, (name, _) in STATES[country].items())
-        self.fields["state"].choices = [("", "Choose one"), *sorted(states, key=lambda state: state[1])]
+        _offer(self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])])
         for name, token in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = token
 
@@ -100,7 +100,7 @@ class PickupAddressForm(forms.Form):
 
     def _check_pair(self, data: dict[str, Any]) -> None:
         """Store the published spelling; where the pair is not on the list, offer what it may have meant."""
-        chosen = places.active(self.sender.country).filter(pk=data.get("place")).first()
+        chosen = places.active(self.sender.country).filter(pk=data.get("place") or 0).first()
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
         pair = places.Pair(place=chosen) if chosen else self._typed_pair(data)
@@ -123,9 +123,9 @@ class PickupAddressForm(forms.Form):
         return ValidationError(said + ask, code="pair")
 
     def _check_lines(self, data: dict[str, Any]) -> None:
-        place = [data.get(part, "") for part in ("suburb", "postcode", "state")]
+        suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))
         for name in ("line1", "line2"):
-            words = repeats_place(data.get(name, ""), *place, self.sender.country)
+            words = repeats_place(data.get(name, ""), suburb, postcode, state, self.sender.country)
             if words:
                 below = say("suburb", self.sender.country)
                 self.add_error(name, f"Leave out “{words}” here. It's printed from the {below} field.")
@@ -157,9 +157,13 @@ class PickupAddressForm(forms.Form):
         return address
 
 
+def _offer(field: Any, choices: list[tuple[str, str]]) -> None:
+    field.choices = choices
+
+
 def _typed(address: PickupAddress) -> dict[str, Any]:
     """What the form shows of a saved address; a new one starts with the business name."""
     values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
-    if address.pk is None:
+    if address._state.adding:
         values["company"] = address.sender.name
     return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}

@@ -93,7 +93,7 @@ def spellings(text: str) -> set[str]:
         one, other = alias.word.lower(), alias.stands_for.lower()
         ways.get(one, set()).add(other)
         ways.get(other, set()).add(one)
-    each = itertools.product(*(sorted(ways[word], key=lambda way, word=word: way != word) for word in words))
+    each = itertools.product(*(sorted(ways[word], key=word.__ne__) for word in words))
     return {" ".join(choice) for choice in itertools.islice(each, MOST_SPELLINGS)} - {""}
 
 

@@ -1,0 +1,108 @@
+"""Names, address lines and phone numbers: what a label can carry."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from shipping_portal.accounts.addresses import clean_line, is_long, repeats_place, same_name
+from shipping_portal.accounts.phones import clean_phone
+
+FITZROY = {"suburb": "FITZROY", "postcode": "3065", "state": "VIC", "country": "AU"}
+OTTAWA = {"suburb": "Ottawa", "postcode": "K1P 5M7", "state": "ON", "country": "CA"}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("12 Smith Street, Fitzroy VIC 3065", "Fitzroy VIC 3065"),
+        ("12 Smith Street fitzroy", "fitzroy"),
+        ("Level 3, Fitzroy, 12 Smith Street", "Fitzroy"),
+        ("12 Smith Street Victoria", "Victoria"),
+        ("12 Smith Street, Vic.", "Vic."),
+        ("12 Smith Street Australia", "Australia"),
+        ("Fitzroy", "Fitzroy"),
+        ("1 Fitzroy Street", ""),
+        ("1 Victoria Street", ""),
+        ("PO Box 3065", ""),
+        ("3065 Smith Street", ""),
+        ("Unit 4, 12 Smith Street", ""),
+    ],
+)
+def test_a_line_may_not_repeat_the_place_but_a_street_may_be_called_after_it(line: str, words: str) -> None:
+    assert repeats_place(line, **FITZROY) == words
+
+
+def test_a_street_and_its_suburb_may_share_a_name() -> None:
+    assert repeats_place("12 Broadway", "Broadway", "2007", "NSW", "AU") == ""
+    assert repeats_place("100 Rue Sherbrooke", "Sherbrooke", "J1H 1A1", "QC", "CA") == ""
+
+
+@pytest.mark.parametrize("line", ["1 Main St, Ottawa ON K1P 5M7", "1 Main St ottawa Ontario k1p5m7 Canada"])
+def test_a_postal_code_is_found_with_and_without_its_space(line: str) -> None:
+    assert repeats_place(line, **OTTAWA).lower().startswith("ottawa")
+    assert repeats_place(line, **OTTAWA).split()[-1].lower() in {"5m7", "canada"}
+
+
+@pytest.mark.parametrize(
+    "text", ["a\x00b", "\u200b\u202e", "x\r\nBcc: a@b", "a\ud800", "a\x1b[31mb", "a\u2028b"]
+)
+def test_hidden_characters_are_refused(text: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        clean_line(text)
+    assert refused.value.code == "hidden"
+
+
+@pytest.mark.parametrize("text", ["Нина", "東京", "١٢ High St", "12 High St 😀", "1２ High St"])
+def test_what_cannot_be_printed_is_named(text: str) -> None:
+    with pytest.raises(ValidationError, match="Latin letters"):
+        clean_line(text)
+
+
+def test_a_line_keeps_its_accents_and_loses_stray_spaces() -> None:
+    assert clean_line("  Zoe\u0308’s   Café, Nº 5 & Co. ") == "Zoë’s Café, Nº 5 & Co."
+
+
+def test_a_line_needs_a_letter_or_a_digit_and_an_end() -> None:
+    with pytest.raises(ValidationError, match="at least one letter"):
+        clean_line("- .")
+    with pytest.raises(ValidationError, match="this has 256"):
+        clean_line("a" * 256)
+    assert clean_line("a" * 255) == "a" * 255
+
+
+def test_forty_characters_fit_and_forty_one_are_warned_about() -> None:
+    assert not is_long("a" * 40)
+    assert is_long("a" * 41)
+
+
+def test_names_are_the_same_whatever_their_case_spaces_and_accents() -> None:
+    assert same_name("Noor  Tamsin", "noor tamsin")
+    assert same_name("Zoë’s", "Zoes")
+    assert not same_name("", "")
+    assert not same_name("Noor Tamsin", "Tamsin Ceramics")
+
+
+@pytest.mark.parametrize(
+    ("typed", "country", "stored"),
+    [
+        ("0491570006", "AU", "0491 570 006"),
+        ("+61 491 570 006", "AU", "0491 570 006"),
+        ("503 555 0142", "US", "(503) 555-0142"),
+        ("613-555-0142", "CA", "(613) 555-0142"),
+        ("+1 503 555 0142", "AU", "+1 503-555-0142"),
+        ("  ", "AU", ""),
+    ],
+)
+def test_a_phone_is_written_as_its_country_writes_it(typed: str, country: str, stored: str) -> None:
+    assert clean_phone(typed, country) == stored
+
+
+@pytest.mark.parametrize("typed", ["13 12 34", "1300 123 456", "1800 123 456", "+61 1300 123 456"])
+def test_australian_call_centre_numbers_are_refused(typed: str) -> None:
+    with pytest.raises(ValidationError, match="no 13, 1300 or 1800"):
+        clean_phone(typed, "AU")
+
+
+@pytest.mark.parametrize("typed", ["<script>", "1" * 40, "123", "０４９１５７０００６", "0491 570 006 x12"])
+def test_what_is_no_phone_number_is_refused(typed: str) -> None:
+    with pytest.raises(ValidationError, match="Check this phone number"):
+        clean_phone(typed, "AU")

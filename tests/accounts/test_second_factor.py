@@ -1,0 +1,179 @@
+"""Operators work with a second factor; sessions end on time."""
+
+import time
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from django.test import Client
+
+from shipping_portal.accounts import sessions, staff
+from shipping_portal.accounts.models import User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def code(secret: str) -> str:
+    return format_hotp_value(hotp_value(secret, int(time.time()) // 30))
+
+
+@pytest.fixture
+def oz(db: None) -> User:
+    """An operator with a password and, as yet, no second factor."""
+    person = factories.user("oz@operator.example", is_staff=True, is_superuser=True)
+    person.set_password(factories.PASSWORD)
+    person.save()
+    return person
+
+
+def log_in(person: User, **fields: str) -> tuple[Client, Any]:
+    browser = Client()
+    fields = {"login": person.email, "password": factories.PASSWORD, **fields}
+    return browser, browser.post("/accounts/login/", fields)
+
+
+def say_the_password_again(browser: Client) -> None:
+    """Before one changes how one logs in."""
+    assert browser.post("/accounts/reauthenticate/", {"password": factories.PASSWORD}).status_code == 302
+
+
+def test_an_operator_without_a_second_factor_is_sent_to_set_one_up(oz: User) -> None:
+    browser, response = log_in(oz)
+    assert response["Location"] == "/admin/"
+    visited = [address for address, _ in browser.get("/admin/", follow=True).redirect_chain]
+    assert "/accounts/2fa/totp/activate/" in visited
+    assert not staff.require_second_factor(oz)
+
+
+def test_enrolling_opens_the_desk(oz: User) -> None:
+    browser, _ = log_in(oz)
+    say_the_password_again(browser)
+    page = browser.get("/accounts/2fa/totp/activate/")
+    secret = page.context["form"].secret
+    assert secret in page.content.decode()
+    browser.post("/accounts/2fa/totp/activate/", {"code": code(secret)})
+    assert staff.require_second_factor(oz)
+    assert browser.get("/admin/").status_code == 200
+
+
+def test_the_admins_log_in_is_the_portals_own_and_asks_for_the_code(oz: User) -> None:
+    secret = factories.second_factor(oz)
+    assert Client().get("/admin/", follow=True).redirect_chain[-1][0].startswith("/accounts/login/")
+    browser, response = log_in(oz)
+    assert response["Location"] == "/accounts/2fa/authenticate/"
+    assert browser.get("/admin/").status_code == 302
+    response = browser.post("/accounts/2fa/authenticate/", {"code": code(secret)})
+    assert response["Location"] == "/admin/"
+    assert browser.get("/admin/").status_code == 200
+
+
+@pytest.mark.parametrize("typed", ["000000", "1234567", "", "abcdef"])
+def test_a_wrong_code_opens_nothing(oz: User, typed: str) -> None:
+    factories.second_factor(oz)
+    browser, _ = log_in(oz)
+    assert browser.post("/accounts/2fa/authenticate/", {"code": typed}).status_code == 200
+    assert browser.get("/admin/").status_code == 302
+
+
+def test_a_code_works_once(oz: User) -> None:
+    secret = factories.second_factor(oz)
+    now_code = code(secret)
+    first, _ = log_in(oz)
+    second, _ = log_in(oz)
+    assert first.post("/accounts/2fa/authenticate/", {"code": now_code}).status_code == 302
+    assert second.post("/accounts/2fa/authenticate/", {"code": now_code}).status_code == 200
+
+
+def test_an_operator_cannot_turn_the_second_factor_off_but_a_sender_can(oz: User, alice: User) -> None:
+    for person in (oz, alice):
+        person.set_password(factories.PASSWORD)
+        person.save()
+        secret = factories.second_factor(person)
+        browser, _ = log_in(person)
+        browser.post("/accounts/2fa/authenticate/", {"code": code(secret)})
+        say_the_password_again(browser)
+        browser.post("/accounts/2fa/totp/deactivate/")
+    assert Authenticator.objects.filter(user=oz).exists()
+    assert not Authenticator.objects.filter(user=alice).exists()
+
+
+def test_a_new_password_does_not_go_round_the_second_factor(oz: User) -> None:
+    factories.second_factor(oz)
+    oz.set_password("another-long-passphrase")
+    oz.save()
+    _, response = log_in(oz, password="another-long-passphrase")
+    assert response["Location"] == "/accounts/2fa/authenticate/"
+
+
+def test_members_never_reach_the_desk(alice: User, visit: Any) -> None:
+    assert not staff.require_second_factor(alice)
+    assert visit(alice).get("/admin/", follow=True).status_code == 404
+
+
+@pytest.fixture
+def clock(monkeypatch: Any) -> Any:
+    """`clock(minutes)` moves the session rules' time on."""
+    began = time.time()
+
+    def move(minutes: float) -> None:
+        monkeypatch.setattr(sessions.time, "time", lambda: began + minutes * 60)
+
+    move(0)
+    return move
+
+
+def is_in(browser: Client) -> bool:
+    return "Log out" in browser.get("/help/").content.decode()
+
+
+def test_a_sender_is_logged_in_for_twelve_hours(alice: User, visit: Any, clock: Any) -> None:
+    browser = visit(alice)
+    assert is_in(browser)
+    clock(12 * 60 - 1)
+    assert is_in(browser)
+    clock(12 * 60 + 1)
+    assert not is_in(browser)
+
+
+@pytest.mark.parametrize(("remember", "days"), [("on", 30), ("", 0.5)])
+def test_keeping_logged_in_lasts_thirty_days(alice: User, clock: Any, remember: str, days: float) -> None:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    browser, _ = log_in(alice, **({"remember": remember} if remember else {}))
+    clock(days * 24 * 60 - 1)
+    assert is_in(browser)
+    clock(days * 24 * 60 + 1)
+    assert not is_in(browser)
+
+
+def test_an_operator_is_logged_out_after_an_hour_of_doing_nothing(sam: User, visit: Any, clock: Any) -> None:
+    browser = visit(sam)
+    for minutes in (0, 59, 118):
+        clock(minutes)
+        assert is_in(browser)
+    clock(118 + 61)
+    assert not is_in(browser)
+
+
+def test_an_operator_is_logged_out_after_eight_hours_whatever_they_do(
+    sam: User, visit: Any, clock: Any
+) -> None:
+    browser = visit(sam)
+    for minutes in range(0, 8 * 60, 30):
+        clock(minutes)
+        assert is_in(browser)
+    clock(8 * 60 + 1)
+    assert not is_in(browser)
+
+
+def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit: Any) -> None:
+    browser = visit(alice)
+    alice.is_active = False
+    alice.save()
+    assert not is_in(browser)
+    alice.is_active = True
+    alice.set_password("another-long-passphrase")
+    alice.save()
+    assert not is_in(browser)

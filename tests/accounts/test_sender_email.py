@@ -1,0 +1,69 @@
+"""Which addresses may stand for a sender (interface §2.1)."""
+
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+
+from shipping_portal.accounts import sender_email
+from shipping_portal.accounts.models import Sender, User
+
+
+@pytest.mark.parametrize(
+    ("email", "kind"),
+    [
+        ("no-reply@quill.example", "no_reply"),
+        ("NoReply@quill.example", "no_reply"),
+        ("do_not_reply@quill.example", "no_reply"),
+        ("orders-noreply@quill.example", "no_reply"),
+        ("x8f2@privaterelay.appleid.com", "relay"),
+        ("mia@duck.com", "relay"),
+        ("mia@sub.simplelogin.com", "relay"),
+        ("mia@users.noreply.forge.example", "relay"),
+        ("mia+100234@quill.example", "per_order"),
+        ("0f8fad5b-d9cb-469f-a165-70867728950e@quill.example", "per_order"),
+        ("order-100234@quill.example", "per_order"),
+        ("support@quill.example", "support"),
+        ("customer.service@quill.example", "support"),
+        ("help@quill.example", "support"),
+        ("sam@portal.example", "partner"),
+        ("sam@mail.portal.example", "partner"),
+        ("info@quill.example", "shared"),
+        ("Orders@quill.example", "shared"),
+        ("mia@quill.example", None),
+        ("mia+shipping@quill.example", None),
+        ("helpful.hannah@quill.example", None),
+        ("infante@quill.example", None),
+    ],
+)
+def test_an_address_is_known_by_its_form(email: str, kind: str | None) -> None:
+    assert sender_email.judge(email).kind == kind
+
+
+def test_a_shared_mailbox_may_be_confirmed_and_every_other_kind_is_refused() -> None:
+    verdicts = {kind: sender_email.Verdict(kind) for kind in sender_email.SENTENCES}
+    assert {kind for kind, verdict in verdicts.items() if verdict.needs_confirmation} == {"shared"}
+    assert {kind for kind, verdict in verdicts.items() if not verdict.is_refused} == {"shared"}
+    assert all(verdict.sentence for verdict in verdicts.values())
+
+
+def test_an_address_on_the_partners_domain_may_be_listed(settings: Any) -> None:
+    settings.ALLOWED_SENDER_EMAILS = ["Depot@portal.example"]
+    assert sender_email.judge("depot@portal.example").kind is None
+    assert sender_email.judge("other@portal.example").kind == "partner"
+
+
+def test_only_verified_addresses_of_the_accounts_people_are_usable(
+    quill: Sender, alice: User, ana: User, bob: User
+) -> None:
+    EmailAddress.objects.create(user=alice, email="alice@home.example", verified=False)
+    EmailAddress.objects.create(user=ana, email="support@quill.example", verified=True)
+    assert sender_email.usable(quill) == ["alice@quill.example", "ana@quill.example"]
+    EmailAddress.objects.filter(user=ana).update(verified=False)
+    assert sender_email.usable(quill) == ["alice@quill.example"]
+
+
+def test_somebody_who_may_no_longer_log_in_lends_no_address(quill: Sender, alice: User, ana: User) -> None:
+    ana.is_active = False
+    ana.save()
+    assert sender_email.usable(quill) == ["alice@quill.example"]

@@ -1,0 +1,113 @@
+"""Words, money and dates as the sender's country says them."""
+
+import datetime as dt
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.template import Context, Template
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.templatetags import words
+from shipping_portal.carrier.messages import Money
+
+MELBOURNE = SimpleNamespace(country="AU", tzinfo=ZoneInfo("Australia/Melbourne"))
+PORTLAND = SimpleNamespace(country="US", tzinfo=ZoneInfo("America/Los_Angeles"))
+AT = dt.datetime(2025, 11, 25, 3, 35, tzinfo=dt.UTC)
+
+
+@pytest.fixture(autouse=True)
+def in_november_2025(monkeypatch: Any) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: AT)
+
+
+def render(template: str, **context: Any) -> str:
+    return Template(template).render(Context(context))
+
+
+@pytest.mark.parametrize(
+    ("country", "said"),
+    [
+        ("AU", "suburb Postcode state parcel"),
+        ("US", "city ZIP code state package"),
+        ("CA", "city Postal code province parcel"),
+    ],
+)
+def test_words_follow_the_country(country: str, said: str) -> None:
+    template = '{% word "suburb" %} {% word "Postcode" %} {% word "state" %} {% word "parcel" %}'
+    assert render(template, sender=SimpleNamespace(country=country)) == said
+
+
+def test_a_page_without_a_sender_speaks_australian_and_a_country_can_be_given() -> None:
+    assert render('{% word "postcode" %} {% word "postcode" "US" %}') == "postcode ZIP code"
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "shown"),
+    [
+        (Decimal("8.95"), "AUD", "$8.95"),
+        ("1234.5", "USD", "$1,234.50"),
+        (Decimal("-4.13"), "CAD", "−$4.13"),
+        (3, "EUR", "EUR 3.00"),
+        (Money(Decimal(9), "AUD"), "", "$9.00"),
+        (None, "AUD", ""),
+    ],
+)
+def test_money(amount: Any, currency: str, shown: str) -> None:
+    assert words.money(amount, currency) == shown
+
+
+def test_a_total_names_its_currency_once() -> None:
+    assert words.money_in(Decimal("8.95"), "AUD") == "$8.95 AUD"
+    assert words.money_in(Decimal("8.95"), "EUR") == "EUR 8.95"
+
+
+def test_numbers_lose_trailing_zeros_only_after_the_dot() -> None:
+    assert [words.plain(Decimal(one)) for one in ("2.400", "100", "0.0", "1E+2")] == [
+        "2.4",
+        "100",
+        "0",
+        "100",
+    ]
+
+
+def test_dates_and_times_are_the_senders() -> None:
+    assert words.local_date(AT, MELBOURNE) == "Tue 25 Nov"
+    assert words.local_date(AT, PORTLAND) == "Mon, Nov 24"
+    assert words.local_moment(AT, MELBOURNE) == "Tue 25 Nov, 2:35 pm"
+    assert words.local_time(AT, PORTLAND) == "7:35 pm"
+    assert words.local_date(None, MELBOURNE) == words.local_moment(None, MELBOURNE) == ""
+
+
+def test_a_plain_day_is_not_moved_by_a_zone_and_another_year_is_named() -> None:
+    assert words.local_date(dt.date(2025, 11, 25), PORTLAND) == "Tue, Nov 25"
+    assert words.local_date(dt.date(2026, 1, 5), MELBOURNE) == "Mon 5 Jan 2026"
+    assert words.local_date(dt.date(2026, 1, 5), PORTLAND) == "Mon, Jan 5, 2026"
+
+
+def test_a_moment_carries_its_exact_instant() -> None:
+    shown = render("{% when at %}", at=AT, sender=MELBOURNE)
+    assert shown == '<time datetime="2025-11-25T03:35:00+00:00">Tue 25 Nov, 2:35 pm</time>'
+
+
+def test_a_chip_has_words_and_escapes_them() -> None:
+    assert words.chip("lost", "<b>Lost</b>") == (
+        '<span class="chip bad"><span aria-hidden="true">✕</span> &lt;b&gt;Lost&lt;/b&gt;</span>'
+    )
+    assert "neutral" in words.chip("a word nobody knows", "New")
+
+
+def test_a_booked_parcel_shows_where_it_is_and_any_other_order_its_money() -> None:
+    order = SimpleNamespace(status="booked", progress="delivered")
+    order.get_progress_display, order.get_status_display = lambda: "Delivered", lambda: "Booked"
+    assert "Delivered" in words.status_chip(order)
+    order.status, order.get_status_display = "cancelled", lambda: "Cancelled"
+    assert "Cancelled" in words.status_chip(order)
+
+
+def test_every_status_and_progress_has_a_chip_of_its_own() -> None:
+    states = {*Order.Status.values, *Order.Progress.values} - {""}
+    assert states == set(words.CHIPS)

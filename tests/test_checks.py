@@ -1,0 +1,85 @@
+"""What `manage.py check` says about an installation, each message by its id."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shipping_portal import checks
+from tests import factories
+
+GOOD_SECRET = "carrier:" + "s" * 32
+
+
+@pytest.fixture
+def production(settings: Any) -> Any:
+    """The settings of a well set up installation."""
+    settings.TESTING = settings.DEMO = False
+    settings.CARRIER_BASE_URL = "https://carrier.example/api"
+    settings.CARRIER_PARTNER_ID = "PRT-0001"
+    settings.CARRIER_CONTACT = "ops@portal.example"
+    settings.WEBHOOK_SECRETS = [GOOD_SECRET]
+    settings.CARRIER_CONTRACT = ""
+    return settings
+
+
+def found() -> list[str]:
+    every = (
+        checks.check_carrier_address,
+        checks.check_partner,
+        checks.check_contract,
+        checks.check_webhook_secrets,
+    )
+    messages = [message for check in every for message in check()]
+    assert all(message.hint for message in messages)
+    return [str(message.id) for message in messages]
+
+
+def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("CARRIER_BASE_URL", "", "portal.E001"),
+        ("CARRIER_BASE_URL", "http://carrier.example", "portal.E002"),
+        ("CARRIER_BASE_URL", "https://user:pass@carrier.example", "portal.E002"),
+        ("CARRIER_BASE_URL", "http://127.0.0.1:8100", "portal.E003"),
+        ("CARRIER_BASE_URL", "https://localhost", "portal.E003"),
+        ("CARRIER_PARTNER_ID", "", "portal.E004"),
+        ("CARRIER_CONTACT", "", "portal.W001"),
+        ("CARRIER_CONTRACT", "/nowhere/contract.toml", "portal.E005"),
+        ("WEBHOOK_SECRETS", [], "portal.E006"),
+        ("WEBHOOK_SECRETS", ["carrier:" + "s" * 31], "portal.E007"),
+        ("WEBHOOK_SECRETS", [GOOD_SECRET, "nothing-but-a-very-long-secret-0123456789"], "portal.E007"),
+    ],
+)
+def test_what_is_wrong_is_named(production: Any, setting: str, value: Any, message: str) -> None:
+    setattr(production, setting, value)
+    assert found() == [message]
+
+
+def test_a_contract_file_with_a_key_we_do_not_know_is_refused(production: Any, tmp_path: Path) -> None:
+    file = tmp_path / "contract.toml"
+    file.write_text('colour = "blue"\n')
+    production.CARRIER_CONTRACT = str(file)
+    assert found() == ["portal.E005"]
+
+
+def test_a_carrier_on_this_machine_is_fine_in_the_demo(production: Any) -> None:
+    production.CARRIER_BASE_URL = "http://127.0.0.1:8100"
+    production.DEMO = True
+    assert found() == []
+
+
+@pytest.mark.django_db
+def test_people_of_the_demo_are_refused_outside_it(production: Any) -> None:
+    def ids() -> list[str]:
+        return [str(message.id) for message in checks.check_demo_people(databases=["default"])]
+
+    assert ids() == []
+    factories.user("mia@demo.example")
+    assert ids() == ["portal.E008"]
+    production.DEMO = True
+    assert ids() == []

@@ -1,0 +1,105 @@
+"""Log lines: one JSON object each, and nothing secret or personal in them."""
+
+import io
+import json
+import logging
+from typing import Any
+
+import pytest
+import structlog
+from django.conf import settings
+from django.test import Client
+
+from shipping_portal import logs
+
+
+@pytest.fixture
+def lines() -> Any:
+    """Everything written to the root logger while the test runs, as it reaches standard error."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs._formatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    yield lambda: stream.getvalue().splitlines()
+    root.removeHandler(handler)
+
+
+@pytest.mark.parametrize(
+    ("written", "secret"),
+    [
+        ("Authorization: Basic Y2Fycmllcjpxd2VydHk=", "Y2Fycmllcjpxd2VydHk"),
+        ("{'authorization': 'Bearer abc.def-123'}", "abc.def-123"),
+        ("GET /t/SQ7K2M?token=eyJhbGciOi.J9.x_y", "eyJhbGciOi"),
+        ("https://carrier.example/p?a=1&signature=deadbeef", "deadbeef"),
+        ("https://carrier:s3cr3tpass@portal.example/webhooks/tracking/", "s3cr3tpass"),
+        ("POST /webhooks/tracking/abcdef0123456789/ HTTP/1.1", "abcdef0123456789"),
+        ("Not Found: /webhooks/tracking/abcdef0123456789", "abcdef0123456789"),
+        ("GET /accounts/confirm-email/MQ:1abc:xyz/", "1abc"),
+        ("GET /accounts/password/reset/key/1-abc-def/", "abc-def"),
+        ("GET /parcels/?q=noor.tamsin@example.net", "noor.tamsin"),
+        ("GET /parcels/?q=noor.tamsin%40example.net", "noor.tamsin"),
+        (f"key {settings.CARRIER_KEY}", settings.CARRIER_KEY),
+        (f"link {settings.CARRIER_LINK_KEY}", settings.CARRIER_LINK_KEY),
+        (f"hook {settings.WEBHOOK_SECRETS[1].partition(':')[2]}", "older-webhook-secret"),
+    ],
+)
+def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str, secret: str) -> None:
+    logging.getLogger("any").warning(written)
+    (line,) = lines()
+    assert secret not in line
+
+
+def test_a_line_is_one_json_object_with_its_time_level_and_logger(lines: Any) -> None:
+    logging.getLogger("orders.booking").warning("one\r\ntwo \x1b[31mred", extra={"order": 17})
+    (line,) = lines()
+    assert "\x1b" not in line
+    event = json.loads(line)
+    assert event["event"] == "one\r\ntwo \x1b[31mred"
+    assert (event["level"], event["logger"]) == ("warning", "orders.booking")
+    assert event["at"].endswith("Z")
+    assert event["order"] == 17
+
+
+def test_a_traceback_is_scrubbed_and_stays_on_its_line(lines: Any) -> None:
+    try:
+        raise ValueError(f"refused {settings.CARRIER_KEY}")
+    except ValueError:
+        logging.getLogger("any").exception("it failed")
+    (line,) = lines()
+    assert "ValueError" in line
+    assert settings.CARRIER_KEY not in line
+
+
+def test_an_event_with_its_own_facts_is_a_line_like_any_other(lines: Any) -> None:
+    structlog.get_logger("tracking.polling").warning(
+        "rate lowered", key_used=settings.CARRIER_KEY, per_second=2
+    )
+    (line,) = lines()
+    event = json.loads(line)
+    assert (event["event"], event["per_second"], event["logger"]) == ("rate lowered", 2, "tracking.polling")
+    assert settings.CARRIER_KEY not in line
+
+
+def test_ordinary_words_are_left_alone() -> None:
+    line = '{"event": "order 17 booked as SQ7K2M in Fitzroy", "milliseconds": 120, "path": "/webhooks/tracking/"}'
+    assert logs.scrub(line) == line
+
+
+@pytest.mark.django_db
+def test_a_request_for_a_webhook_address_leaves_no_token(lines: Any) -> None:
+    Client().post(
+        "/webhooks/tracking/a-token-that-is-wrong-0123456789/", b"{}", content_type="application/json"
+    )
+    logging.getLogger("django.request").warning(
+        "Not Found: /webhooks/tracking/a-token-that-is-wrong-0123456789/"
+    )
+    assert lines()
+    assert "a-token-that-is-wrong" not in "".join(lines())
+
+
+def test_the_web_servers_own_loggers_write_through_the_same_formatter() -> None:
+    for name in ("gunicorn.error", "gunicorn.access"):
+        ours = logging.getLogger(name).handlers[0]  # pytest hangs its own behind it
+        assert type(ours.formatter).__name__ == "ProcessorFormatter"
+    assert logging.getLogger("django.server").handlers == []
