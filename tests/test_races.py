@@ -1,0 +1,148 @@
+"""Races, on PostgreSQL, where they are real; SQLite's BEGIN IMMEDIATE would hide them."""
+
+import json
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connections
+from django.utils import timezone
+
+from orders import booking, cancelling, gateway, quoting, resolving, settling
+from orders.models import Order
+from orders.models.order import Progress
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import intake
+from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.postgres,
+    pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
+]
+
+
+def at_once(*acts: Callable[[], Any]) -> list[Any]:
+    """Start all of them at the same instant, each on its own connection; what each returned or raised."""
+    gate = threading.Barrier(len(acts))
+
+    def run(act: Callable[[], Any]) -> Any:
+        gate.wait()
+        try:
+            return act()
+        except Exception as error:  # noqa: BLE001  (what a racer raises is its result)
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(run, acts))
+
+
+def submitted(quill: Sender, alice: User) -> Order:
+    now = timezone.now()
+    quote = quoting.ask(quill, factories.entry(quill), by=alice, now=now)
+    return booking.submit(
+        quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
+    )
+
+
+def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User) -> None:
+    quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
+    gateway.account()
+
+    def press() -> Order:
+        return booking.submit(
+            quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
+        )
+
+    orders = at_once(*[press] * 50)
+    assert {order.pk for order in orders} == {Order.objects.get().pk}
+
+
+def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
+    order = submitted(quill, alice)
+    at_once(*[lambda: booking.work(order.pk)] * 8)
+    order.refresh_from_db()
+    assert order.status == "booked"
+    assert len(carrier.ledger("booked")) == 1
+    assert order.attempts.count() == 1
+
+
+def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
+    body = scan("Pickup", "2026-11-18T21:21:05Z")
+    found = at_once(*[lambda: intake.receive(body, now=timezone.now())] * 30)
+    assert not [error for error in found if isinstance(error, Exception)]
+    assert TrackingEvent.objects.count() == 1
+    assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored", "duplicate"}
+
+
+def test_scans_that_arrive_at_once_fold_to_the_latest() -> None:
+    words = ["Pickup", "In Transit", "Out for Delivery", "Delivered"] * 3
+    bodies = [scan(word, f"2026-11-18T{hour:02}:00:00Z") for hour, word in enumerate(words)]
+    at_once(*[lambda body=body: intake.receive(body, now=timezone.now()) for body in bodies])
+    assert TrackingEvent.objects.count() == 12
+    assert Parcel.objects.get().progress == Progress.DELIVERED
+
+
+def scan(word: str, when: str) -> bytes:
+    event = {
+        "carrier_reference": "SRACE01",
+        "event_id": str(uuid.uuid4()),
+        "event_type": word,
+        "scan_time": when,
+        "description": word,
+    }
+    return json.dumps(event).encode()
+
+
+def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    copies = [Order.objects.get(pk=order.pk) for _ in range(6)]
+    found = at_once(
+        *[lambda it=it: cancelling.ask(it, by=alice, why="-", now=timezone.now()) for it in copies]
+    )
+    assert sum(error is None for error in found) == 1
+    assert all(isinstance(error, Order.WrongStatus) for error in found if error)
+    assert order.cancels.count() == 1
+
+
+def test_an_answer_and_its_expired_lease_at_once_end_booked(
+    carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    for _ in range(5):
+        order = submitted(quill, alice)
+        attempt = booking._write_down(order, timezone.now())
+        assert attempt
+        answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+        at_once(
+            lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
+            lambda attempt=attempt: settling.unknown(attempt, "lease expired", at=timezone.now()),
+        )
+        order.refresh_from_db()
+        assert (order.status, order.carrier_reference) == ("booked", answer.reference)
+
+
+def test_of_two_operators_at_once_one_decides(
+    carrier: SandboxCarrier, quill: Sender, alice: User, sam: User
+) -> None:
+    carrier.trouble("book", "commit-close")
+    order = submitted(quill, alice)
+    booking.work(order.pk)
+    reference = carrier.ledger("booked")[0]["reference"]
+    one, other = Order.objects.get(pk=order.pk), Order.objects.get(pk=order.pk)
+    why, now = "seen in the carrier's dashboard", timezone.now()
+    found = at_once(
+        lambda: resolving.adopt(one, reference, by=sam, reason=why, now=now),
+        lambda: resolving.not_booked(other, by=sam, reason=why, now=now),
+    )
+    assert sorted(type(error).__name__ for error in found) == ["CannotResolve", "NoneType"]
+    order.refresh_from_db()
+    assert order.status in {"booked", "not_booked"}
+    assert (order.carrier_reference is not None) == (order.status == "booked")
