@@ -1,19 +1,98 @@
-// Small comforts; every page works without them.
+// Small comforts. Every page does its whole job without them.
 "use strict";
 
 // A second press of a button that moves money is only noise: the server knows the form's token anyway.
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
-  if (!button || !button.dataset.busy || event.defaultPrevented) return;
-  if (button.getAttribute("aria-disabled") === "true") { event.preventDefault(); return; }
+  if (!button || !button.dataset.busy) return;
+  if (button.getAttribute("aria-disabled") === "true") {
+    event.preventDefault();
+    return;
+  }
   button.setAttribute("aria-disabled", "true");
   button.textContent = button.dataset.busy;
 });
 
-// Coming back with the browser's own button shows the page as it was left: the button works again.
+// A page kept by the browser's back button would show pressed buttons and old prices.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
 
-const summary = document.querySelector(".summary");
+const summary = document.querySelector(".error-summary");
 if (summary) summary.focus();
+
+const parcel = document.getElementById("parcel-form");
+if (parcel) {
+  suggestPlaces(parcel);
+  countAddressLines(parcel);
+  openContentsAbroad(parcel);
+}
+
+// Places from the carrier's list while a suburb or postcode is typed; choosing one fills all three fields.
+function suggestPlaces(form) {
+  const [suburb, state, postcode] = ["suburb", "state", "postcode"].map((part) => form.elements[`receiver_${part}`]);
+  const list = document.createElement("datalist");
+  list.id = "places";
+  form.append(list);
+  const places = new Map();
+  let newest = 0;
+  let waiting;
+
+  async function ask(typed) {
+    const mine = ++newest;
+    const query = new URLSearchParams({ q: typed, country: form.elements.receiver_country.value });
+    const reply = await fetch(`${form.dataset.suggest}?${query}`, { headers: { Accept: "application/json" } });
+    if (!reply.ok || mine !== newest) return; // a later answer is on its way
+    list.replaceChildren();
+    places.clear();
+    for (const place of await reply.json()) {
+      const option = document.createElement("option");
+      option.value = `${place.suburb} ${place.state} ${place.postcode}`;
+      places.set(option.value, place);
+      list.append(option);
+    }
+  }
+
+  for (const field of [suburb, postcode]) {
+    field.setAttribute("list", list.id);
+    field.addEventListener("input", () => {
+      const place = places.get(field.value);
+      clearTimeout(waiting);
+      if (place) {
+        suburb.value = place.suburb;
+        state.value = place.state;
+        postcode.value = place.postcode;
+      } else if (field.value.trim().length > 1) {
+        waiting = setTimeout(() => ask(field.value).catch(() => {}), 120);
+      }
+    });
+  }
+}
+
+// From 30 characters on, how many of the 40 advised for a label are used.
+function countAddressLines(form) {
+  for (const field of [form.elements.receiver_line1, form.elements.receiver_line2]) {
+    const counter = document.createElement("span");
+    counter.className = "counter";
+    counter.setAttribute("aria-live", "polite");
+    field.after(counter);
+    const count = () => {
+      const used = field.value.trim().length;
+      const long = used > 40;
+      counter.textContent = used < 30 ? "" : `${used} of 40 characters.${long ? " The end may not fit on the label." : ""}`;
+      counter.classList.toggle("warn", long);
+    };
+    field.addEventListener("input", count);
+    count();
+  }
+}
+
+// Customs' questions open by themselves when the parcel leaves the country.
+function openContentsAbroad(form) {
+  const contents = document.getElementById("contents");
+  const country = form.elements.receiver_country;
+  if (!contents) return;
+  country.addEventListener("change", () => {
+    contents.open = country.value !== form.dataset.home;
+  });
+}

@@ -12,12 +12,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
 from orders.meaning import standing
-from orders.models import Order
+from orders.models import Label, Order
 from orders.models.order import Status
 from orders.offers import money_lines
 from orders.receivers import sees_contact, shown
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.models import Sender
 
 SLOW_AFTER_SECONDS = 10
 POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
@@ -57,15 +58,21 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "progress": order.shown_progress(now),
         "receiver": shown(order, role),
         "sees_contact": sees_contact(role),
-        "labels": order.labels.order_by("size")
-        if sees_contact(role) and order.status == Status.BOOKED
-        else [],
+        "labels": _labels(order) if sees_contact(role) else [],
+        "receiver_country": dict(Sender.Country.choices).get(order.receiver_country, order.receiver_country),
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": sees_contact(role) and order.can_cancel(now),
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
     }
+
+
+def _labels(order: Order) -> list[Label]:
+    """The labels that may be shown, the size this sender prints first."""
+    if order.status != Status.BOOKED:
+        return []
+    return sorted(order.labels.all(), key=lambda label: label.size != order.sender.label_size)
 
 
 @audience(*EVERY_MEMBER)
