@@ -20,6 +20,7 @@ PUBLIC_NAMES = {
     "webhook",
     "webhook_token",
     "health",
+    "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
 
