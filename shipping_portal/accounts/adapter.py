@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -14,6 +15,8 @@ from django.shortcuts import resolve_url
 
 from shipping_portal.accounts import demo, sender_email
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
+
+logger = structlog.get_logger("shipping_portal.accounts")
 
 
 def landing_page(user: Any) -> str:
@@ -66,6 +69,10 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         """The log-in's time runs from here (sessions.py)."""
         super().login(request, user)
         request.session["began_at"] = time.time()
+        logger.info("logged in", user=user.pk, ip=self.get_client_ip(request))
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        logger.warning("log-in failed", ip=self.get_client_ip(request))
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address our own outermost proxy saw; what a client wrote further left is only its claim."""

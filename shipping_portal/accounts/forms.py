@@ -14,6 +14,15 @@ from shipping_portal.accounts import places
 from shipping_portal.accounts.addresses import LineField
 from shipping_portal.accounts.models import Audit, Membership, Role, Sender, User
 
+NEEDED = {
+    "name": "Enter your name.",
+    "business": "Enter the name of your business.",
+    "email": "Enter your e-mail address.",
+    "password1": "Choose a password of at least 12 characters.",
+    "country": "Choose the country you send from.",
+    "no_dangerous_goods": "The carrier takes no dangerous goods. Tick this to open an account.",
+}
+
 
 class Plain(forms.Form):
     """Without placeholders: one disappears as soon as one types, while the label stays."""
@@ -30,6 +39,8 @@ class LogInForm(Plain, account_forms.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["login"].label = "E-mail"
+        self.fields["login"].error_messages["required"] = "Enter your e-mail address."
+        self.fields["password"].error_messages["required"] = "Enter your password."
         self.fields["password"].help_text = ""
         self.fields["remember"].label = "Keep me logged in on this device (30 days)"
 
@@ -49,16 +60,15 @@ class SignUpForm(Plain, account_forms.SignupForm):
         widget=forms.RadioSelect,
         help_text="Sets the words and units of every page.",
     )
-    no_dangerous_goods = forms.BooleanField(
-        label="I won't send dangerous goods, and I accept the terms",
-        error_messages={"required": "The carrier takes no dangerous goods. Tick this to open an account."},
-    )
+    no_dangerous_goods = forms.BooleanField(label="I won't send dangerous goods, and I accept the terms")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].label = "Work e-mail"
         self.fields["email"].help_text = "The carrier and drivers write here. Use an inbox a person reads."
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
+        for name, sentence in NEEDED.items():
+            self.fields[name].error_messages["required"] = sentence
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
 

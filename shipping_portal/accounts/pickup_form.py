@@ -39,6 +39,16 @@ AUTOCOMPLETE = {
 FITS = f"{LINE_ADVISED} characters or fewer fit on the label."
 
 
+NEEDED = {
+    "name": "Enter the name of the person the driver asks for.",
+    "line1": "Enter the street and number.",
+    "suburb": "Enter the {suburb}.",
+    "state": "Choose the {state}.",
+    "postcode": "Enter the {postcode}.",
+    "email": "Choose the address that the carrier and drivers write to.",
+}
+
+
 class PickupAddressForm(forms.Form):
     name = LineField(label="Contact name", max_length=120, help_text="Who the driver asks for.")
     company = LineField(label="Company", max_length=120, required=False)
@@ -81,6 +91,9 @@ class PickupAddressForm(forms.Form):
             self.fields[name].label = say(name.capitalize(), country)
         states = ((code, name) for code, (name, _) in STATES[country].items())
         _offer(self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])])
+        words = {word: say(word, country) for word in ("suburb", "state", "postcode")}
+        for name, sentence in NEEDED.items():
+            self.fields[name].error_messages["required"] = sentence.format(**words)
         for name, token in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = token
 

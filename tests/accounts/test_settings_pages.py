@@ -57,7 +57,9 @@ def test_the_first_address_leads_back_to_the_first_steps(browser: Client) -> Non
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"name": ""}, "This field is required"),
+        ({"name": ""}, "Enter the name of the person the driver asks for"),
+        ({"postcode": ""}, "Enter the postcode"),
+        ({"email": ""}, "Choose the address that the carrier"),
         ({"company": "ira  quill"}, "Contact and company are the same"),
         ({"line1": "12 Example Lane, Fitzroy VIC 3065"}, "Leave out “Fitzroy VIC 3065” here"),
         ({"line2": "Victoria"}, "Leave out “Victoria” here"),

@@ -53,7 +53,8 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"no_dangerous_goods": ""}, "no dangerous goods"),
+        ({"no_dangerous_goods": ""}, "Tick this to open an account"),
+        ({"business": ""}, "Enter the name of your business"),
         ({"email": "noreply@marlow.example"}, "Nobody reads a no-reply address"),
         ({"email": "x1@privaterelay.appleid.com"}, "hides the real one"),
         ({"email": "mia+100234@marlow.example"}, "made for one order"),
@@ -153,6 +154,17 @@ def test_a_wrong_password_and_an_unknown_address_read_the_same(alice_with_passwo
     unknown = Client().post("/accounts/login/", {"login": "nobody@quill.example", "password": "x" * 12})
     for response in (wrong, unknown):
         assert "That e-mail and password don&#x27;t match" in response.content.decode()
+
+
+def test_logging_in_and_failing_to_each_leave_one_line_without_the_address(
+    alice_with_password: User, caplog: Any
+) -> None:
+    caplog.set_level("INFO", "shipping_portal.accounts")
+    log_in(Client(), alice_with_password)
+    Client().post("/accounts/login/", {"login": alice_with_password.email, "password": "x" * 12})
+    said = [record.msg["event"] for record in caplog.records if record.name == "shipping_portal.accounts"]
+    assert said == ["logged in", "log-in failed"]
+    assert alice_with_password.email not in caplog.text
 
 
 def test_the_next_page_is_never_elsewhere(alice_with_password: User) -> None:
