@@ -1,0 +1,121 @@
+"""README's walk is true: every stop exists, and one traced booking calls them in that order."""
+
+import base64
+import json
+import re
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from orders import tasks
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import User
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import tasks as tracking_tasks
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+STOPS = re.findall(r"^\d+\. `([\w/]+\.py): (\w+)` – ", README, re.MULTILINE)
+
+
+def test_every_stop_is_an_existing_file_and_name() -> None:
+    assert len(STOPS) > 20
+    for path, name in STOPS:
+        assert re.search(rf"^\s*def {name}\(", (ROOT / path).read_text(), re.MULTILINE), f"{path}: {name}"
+
+
+def test_every_setting_is_in_the_table_and_in_the_example() -> None:
+    names = set(re.findall(r"env(?:\.\w+)?\(\s*\"([A-Z_]+)\"", (ROOT / "shipping_portal/settings.py").read_text()))
+    for name in names - {"TESTING"}:
+        assert f"`{name}`" in README, name
+    example = (ROOT / ".env.example").read_text()
+    for name in ("SECRET_KEY", "CARRIER_BASE_URL", "CARRIER_PARTNER_ID", "WEBHOOK_SECRETS", "DATABASE_URL"):
+        assert f"{name}=" in example, name
+
+
+@contextmanager
+def first_calls() -> Iterator[list[tuple[str, str]]]:
+    """(file, function) of this project in the order of their first call, in every thread."""
+    seen: dict[tuple[str, str], None] = {}
+    wanted = set(STOPS)
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(ROOT)):
+            stop = (frame.f_code.co_filename[len(str(ROOT)) + 1 :], frame.f_code.co_name)
+            if stop in wanted:
+                seen.setdefault(stop)
+
+    calls: list[tuple[str, str]] = []
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+        calls += seen
+
+
+@pytest.mark.django_db
+def test_one_booking_calls_the_stops_in_their_order(
+    carrier: SandboxCarrier, alice: User, localities: None, visit: Callable[[User], Client]
+) -> None:
+    browser = visit(alice)
+    with first_calls() as calls:
+        browser.post(reverse("new_parcel"), TYPED)
+        quote = Quote.objects.get()
+        pressed = {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid), "pickup_date": ""}
+        browser.post(reverse("book", args=[quote.uuid]), pressed)
+        order = Order.objects.get()
+        tasks.book(order.pk)
+        tracking_tasks.open_parcel(order.pk)
+        for label in order.labels.all():
+            tasks.fetch_label(label.pk)
+        order.refresh_from_db()
+        assert order.carrier_reference
+        deliver_a_scan(order.carrier_reference)
+        page = browser.get(reverse("parcel", args=[order.uuid]))
+        assert "Picked up" in page.content.decode()
+        browser.get(reverse("label", args=[order.uuid, "full"]))
+    assert calls == STOPS
+
+
+TYPED = {
+    "receiver_name": "Noor Tamsin",
+    "receiver_country": "AU",
+    "receiver_line1": "4 Sample Street",
+    "receiver_suburb": "Hobart",
+    "receiver_state": "TAS",
+    "receiver_postcode": "7000",
+    "receiver_email": "noor.tamsin@example.net",
+    "delivery_choice": "none",
+    "description": "Boxed ceramic mugs",
+    "weight_kg": "2.4",
+    "length_cm": "32",
+    "width_cm": "24",
+    "height_cm": "11",
+}
+
+
+def deliver_a_scan(reference: str) -> None:
+    event = {
+        "carrier_reference": reference,
+        "event_id": str(uuid.uuid4()),
+        "event_type": "Pickup",
+        "scan_time": "2026-11-20T01:00:00Z",
+        "description": "Parcel picked up",
+    }
+    secret = base64.b64encode(settings.WEBHOOK_SECRETS[0].encode()).decode()
+    Client().post(
+        reverse("webhook"), json.dumps(event), content_type="application/json", HTTP_AUTHORIZATION=f"Basic {secret}"
+    )
