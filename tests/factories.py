@@ -249,3 +249,12 @@ def stored_label(of: Order, *, size: str = "full", content: bytes = b"%PDF-1.4 a
     )
     LabelBytes.objects.create(label=made, content=content)
     return made
+
+
+def copy_of(made: Order, number: int) -> Order:
+    """Another order like this one, not saved."""
+    copy = Order.objects.get(pk=made.pk)
+    copy.pk, copy.uuid, copy.form_token = None, uuid.uuid4(), uuid.uuid4()
+    copy.carrier_reference = f"SCOPY{number:06d}"
+    copy._state.adding = True
+    return copy

@@ -1,0 +1,75 @@
+"""Pages cost the same at 1, 3 and 300 rows, and never more than twelve queries."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tracking.models import TrackingEvent
+
+pytestmark = pytest.mark.django_db
+
+MOST = 12
+Visit = Callable[[User], Client]
+
+
+def queries(client: Client, url: str) -> int:
+    """Queries of a second visit: the first one may have to fill in content types."""
+    client.get(url)
+    with CaptureQueriesContext(connection) as seen:
+        assert client.get(url).status_code == 200
+    return len([q for q in seen.captured_queries if "SAVEPOINT" not in q["sql"]])
+
+
+def orders(count: int, sender: Sender, by: User) -> None:
+    """Booked orders with a parcel, a label, a scan and a change each."""
+    for _ in range(count):
+        order = factories.order(sender, by, status="booked")
+        factories.stored_label(order)
+        factories.event(factories.parcel(order))
+
+
+def many_more(count: int) -> None:
+    """`count` more copies of the newest order, in a few statements."""
+    last = Order.objects.latest("pk")
+    Order.objects.bulk_create(factories.copy_of(last, number) for number in range(count))
+
+
+def test_the_parcels_list(quill: Sender, alice: User, visit: Visit) -> None:
+    client, found = visit(alice), []
+    for more in (1, 2):
+        orders(more, quill, alice)
+        found.append(queries(client, reverse("parcels")))
+    many_more(297)
+    found.append(queries(client, reverse("parcels")))
+    assert found[0] == found[1] == found[2] <= MOST
+
+
+def test_the_parcels_page_with_many_scans(quill: Sender, alice: User, visit: Visit) -> None:
+    orders(1, quill, alice)
+    order, client, found = Order.objects.get(), visit(alice), []
+    for scans in (0, 2, 297):
+        for _ in range(scans):
+            factories.event(order.parcel)
+        found.append(queries(client, reverse("parcel", args=[order.uuid])))
+    assert TrackingEvent.objects.count() == 300
+    assert found[0] == found[1] == found[2] <= MOST
+
+
+@pytest.mark.parametrize("model", list(admin.site._registry), ids=lambda model: model._meta.label)
+def test_the_operators_lists(model: type, quill: Sender, alice: User, sam: User, visit: Visit) -> None:
+    client, found = visit(sam), []
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")  # type: ignore[attr-defined]
+    for more in (1, 2):
+        orders(more, quill, alice)
+        found.append(queries(client, url))
+    many_more(297)
+    found.append(queries(client, url))
+    assert found[0] == found[1] == found[2] <= MOST
