@@ -228,7 +228,8 @@ def account() -> Any:
     return gateway.account()
 
 
-def watch(of: Sender, by: User, *, reference: str = "SWATCHED1") -> Watch:
+def watch(of: Sender, by: User, *, reference: str = "") -> Watch:
+    reference = reference or f"SWATCH{Parcel.objects.count():04d}"
     return Watch.objects.create(
         sender=of,
         parcel=parcel(reference=reference),
