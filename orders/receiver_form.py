@@ -133,8 +133,8 @@ class ReceiverForm(OnceOnly):
         cleaned = super().clean() or self.cleaned_data
         self._names_differ(cleaned)
         self._phone(cleaned)
-        self._lines_repeat_nothing(cleaned)
         self._pair_is_published(cleaned)
+        self._lines_repeat_nothing(cleaned)  # after the pair, whose state is known by now
         cleaned["receiver_instructions"] = self._instructions(cleaned)
         return cleaned
 

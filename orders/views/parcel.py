@@ -26,7 +26,7 @@ POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """The orders this person may see, with what their pages read."""
-    return Order.objects.for_user(request.user).select_related("sender", "made_by")
+    return Order.objects.for_user(request.user).select_related("sender", "parcel").prefetch_related("labels")
 
 
 @audience(*EVERY_MEMBER)
@@ -44,7 +44,7 @@ def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 def parcel_state(order: Order) -> str:
     """Changes whenever the page would say something else."""
     scans = order.parcel.events.count() if hasattr(order, "parcel") else 0
-    labels = "-".join(order.labels.order_by("size").values_list("state", flat=True))
+    labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     return f"{order.status}.{order.progress}.{scans}.{labels}"
 
 

@@ -24,7 +24,7 @@ def sentence(error: Exception, sender: Sender) -> str:
     match error:
         case quoting.TooMany():
             return (
-                f"That was {sender.quotes_a_minute} price checks in a minute, the most this account has. "
+                f"This account asks for prices at most {sender.quotes_a_minute} times a minute. "
                 "Nothing was booked. Wait a minute, then try again."
             )
         case booking.Paused():

@@ -1,0 +1,139 @@
+"""The wait for the carrier, and the yes to a new price."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+ROSE = {
+    "kind": "price_rose",
+    "text": "It rose.",
+    "old": "8.95",
+    "new": "9.40",
+    "offer": {**factories.OFFER, "amount": "9.40"},
+}
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Callable[..., Order]:
+    return lambda **fields: factories.order(quill, alice, **fields)
+
+
+SAID = [
+    ({"status": "booking"}, "Asking the carrier for a label. This usually takes a few seconds."),
+    ({"status": "booking", "tries": 2}, "Nothing is booked yet and nothing is charged. We keep trying"),
+    ({"status": "unconfirmed"}, "the parcel may or may not be booked. Don't book it again"),
+    ({"status": "conflict"}, "Its answers don't agree, so a person is looking at it. Don't book it again"),
+    ({"status": "not_booked"}, "It wasn't booked and you weren't charged. Book it now, $12.08"),
+    (
+        {
+            "status": "rejected",
+            "problem": {"text": "Too heavy.", "fields": {"receiver_postcode": ["is unknown"]}},
+        },
+        "Too heavy. Receiver postcode: is unknown You weren't charged. Everything you typed is kept. Fix and book",
+    ),
+    ({"status": "draft", "problem": ROSE}, "The price is now $9.40 (was $8.95)"),
+    ({"status": "draft", "problem": {"kind": "gone", "text": "Withdrawn."}}, "Withdrawn. Nothing was sent"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"), SAID, ids=[f"{f['status']}-{i}" for i, (f, _) in enumerate(SAID)]
+)
+def test_each_state_says_what_happened_to_parcel_and_money(
+    page: Client, order: Callable[..., Order], fields: dict[str, Any], said: str
+) -> None:
+    assert said in text(page.get(f"/parcels/{order(**fields).uuid}/booking/"))
+
+
+def test_an_unclear_booking_offers_no_second_one(page: Client, order: Callable[..., Order]) -> None:
+    body = page.get(f"/parcels/{order(status='unconfirmed').uuid}/booking/").content.decode()
+    main = body[body.index("<main") : body.index("</main>")]
+    assert "<button" not in main
+    assert "/parcels/new/" not in main
+
+
+def test_it_looks_again_with_and_without_javascript(page: Client, order: Callable[..., Order]) -> None:
+    body = page.get(f"/parcels/{order(status='booking').uuid}/booking/").content.decode()
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in body
+    assert 'hx-trigger="every 700ms"' in body
+    settled = page.get(f"/parcels/{order(status='rejected').uuid}/booking/").content.decode()
+    assert "refresh" not in settled
+    assert "hx-get" not in settled
+
+
+def test_nothing_new_is_an_empty_answer_and_news_is_a_fragment(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order(status="booking")
+    assert page.get(f"/parcels/{made.uuid}/booking/?seen=booking.quick.False").status_code == 204
+    made.move_to("unconfirmed", reason="-", at=timezone.now())
+    news = page.get(f"/parcels/{made.uuid}/booking/?seen=booking.quick.False").content.decode()
+    assert "We're checking with the carrier." in news
+    assert "<html" not in news
+
+
+def test_a_booked_parcel_leads_to_its_page(page: Client, order: Callable[..., Order]) -> None:
+    made = order(status="booked")
+    assert page.get(f"/parcels/{made.uuid}/booking/")["Location"] == f"/parcels/{made.uuid}/"
+    assert page.get(f"/parcels/{made.uuid}/booking/?seen=x")["HX-Redirect"] == f"/parcels/{made.uuid}/"
+
+
+def test_a_yes_to_the_new_price_books_at_it(page: Client, order: Callable[..., Order]) -> None:
+    made = order(status="draft", problem=ROSE)
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40"})
+    made.refresh_from_db()
+    assert answer["Location"] == f"/parcels/{made.uuid}/booking/"
+    assert (made.status, str(made.price)) == ("booking", "9.40")
+
+
+@pytest.mark.parametrize("agreed", ["8.95", "", "9.4"])
+def test_a_yes_to_a_price_not_shown_books_nothing(
+    page: Client, order: Callable[..., Order], agreed: str
+) -> None:
+    made = order(status="draft", problem=ROSE)
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": agreed}, follow=True)
+    made.refresh_from_db()
+    assert made.status == "draft"
+    assert "The price changed again. Nothing was booked" in text(answer)
+
+
+def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[..., Order]) -> None:
+    made = order(status="not_booked")
+    page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08"})
+    made.refresh_from_db()
+    assert (made.status, made.generation) == ("booking", 2)
+
+
+@pytest.mark.parametrize("status", ["booking", "unconfirmed", "booked", "rejected", "cancelled"])
+def test_a_yes_that_nobody_asked_for_is_refused(
+    page: Client, order: Callable[..., Order], status: str
+) -> None:
+    made = order(status=status)
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08"})
+    assert answer.status_code == 409
+    assert Order.objects.get().status == status
+
+
+def test_a_suspended_senders_yes_books_nothing(
+    page: Client, order: Callable[..., Order], quill: Sender, sam: User
+) -> None:
+    made = order(status="draft", problem=ROSE)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    assert page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40"}).status_code == 403
+    assert Order.objects.get().status == "draft"

@@ -1,0 +1,197 @@
+"""What every page shares: its frame, its words, its errors."""
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.test import Client
+from django.utils import timezone
+
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text, title
+
+Visit = Callable[[User], Client]
+OURS = [
+    path
+    for folder in ("orders", "tracking", "")
+    for path in (Path(settings.BASE_DIR) / "templates" / folder).glob("*.html")
+]
+
+
+@pytest.fixture
+def addresses(quill: Sender, alice: User) -> list[str]:
+    booked = factories.order(quill, alice, status="booked")
+    watch = factories.watch(quill, alice)
+    return [
+        "/parcels/",
+        "/parcels/new/",
+        f"/parcels/new/{booked.quote.uuid}/",
+        f"/parcels/{booked.uuid}/",
+        f"/parcels/{booked.uuid}/cancel/",
+        f"/parcels/{booked.uuid}/cancel/?need=not_sending",
+        f"/parcels/{factories.order(quill, alice, status='booking').uuid}/booking/",
+        "/watch/",
+        f"/watch/{watch.uuid}/",
+        f"/orders/{booked.uuid}/tracking-page/",
+        "/nowhere/",
+    ]
+
+
+def test_each_page_has_one_heading_a_title_of_its_own_a_language_and_a_skip_link(
+    addresses: list[str], alice: User, visit: Visit
+) -> None:
+    page = visit(alice)
+    titles = []
+    for address in addresses:
+        answer = page.get(address)
+        body = answer.content.decode()
+        assert body.count("<h1") == 1, address
+        assert '<html lang="en">' in body, address
+        assert '<a class="skip" href="#main">' in body, address
+        assert title(answer).endswith(" – Shipping Portal"), address
+        titles.append(title(answer))
+    assert len(set(titles)) == len(
+        [a for a in addresses if "?" not in a]
+    )  # a step of cancelling keeps its title
+
+
+def test_help_stands_in_the_same_order_on_each_page(addresses: list[str], alice: User, visit: Visit) -> None:
+    page = visit(alice)
+    footers = {
+        re.sub(r"\s+", " ", page.get(address).content.decode().split("<footer")[1]) for address in addresses
+    }
+    assert len(footers) == 1
+    assert re.findall(r">([A-Z][^<]+)</a>", footers.pop()) == [
+        "Help",
+        "Contact us",
+        "Accessibility",
+        "Dangerous goods",
+        "Terms",
+    ]
+
+
+def test_ids_are_unique_and_labels_point_at_controls(addresses: list[str], alice: User, visit: Visit) -> None:
+    page = visit(alice)
+    for address in addresses:
+        body = page.get(address).content.decode()
+        ids = re.findall(r'\sid="([^"]+)"', body)
+        assert len(ids) == len(set(ids)), address
+        for pointed in re.findall(r'\s(?:for|aria-labelledby)="([^"]+)"', body):
+            assert set(pointed.split()) <= set(ids), (address, pointed)
+
+
+def test_logging_out_is_a_press_and_never_a_link(alice: User, visit: Visit) -> None:
+    body = visit(alice).get("/parcels/").content.decode()
+    assert '<form action="/accounts/logout/" method="post">' in body
+    assert 'href="/accounts/logout/"' not in body
+
+
+def test_a_suspension_is_told_on_every_page_with_reason_and_number(
+    addresses: list[str], alice: User, quill: Sender, sam: User, visit: Visit
+) -> None:
+    quill.suspend(
+        by=sam, category="dangerous_goods", text="Batteries.", note="never shown", at=timezone.now()
+    )
+    page = visit(alice)
+    for address in addresses:
+        words = text(page.get(address))
+        assert "Booking is off for this account since" in words, address
+        assert "Reason: dangerous goods. Batteries. Your parcels on the way are still tracked." in words
+        assert f"quote {quill.number}" in words
+        assert "never shown" not in words
+
+
+def test_readers_get_no_button_that_books(alice: User, bea: User, visit: Visit) -> None:
+    assert 'href="/parcels/new/"' not in visit(bea).get("/parcels/").content.decode()
+
+
+@pytest.mark.parametrize("template", ["400.html", "403_csrf.html", "500.html", "503.html"])
+def test_pages_for_trouble_stand_alone(template: str) -> None:
+    body = render_to_string(template)  # no request, no session, no database
+    assert body.count("<h1") == 1
+    assert "Start page" in body
+
+
+def test_a_forged_post_gets_a_page_in_our_words(alice: User, db: None) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    answer = browser.post("/watch/", {"reference": "S7K2QX9"})
+    assert answer.status_code == 403
+    assert "nothing was booked or changed" in text(answer)
+
+
+def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> None:
+    answer = visit(alice).post("/parcels/new/", {f"f{number}": "1" for number in range(2000)})
+    assert answer.status_code == 400
+    assert "nothing was done with it" in text(answer)
+
+
+FORBIDDEN = re.compile(
+    r"\boops\b|\binvalid\b|error occurred|something went wrong|!(?!doctype|--|=)", re.IGNORECASE
+)
+
+
+@pytest.mark.parametrize("template", OURS, ids=lambda path: path.name)
+def test_the_words_are_calm(template: Path) -> None:
+    words = re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}|<[^>]*>", " ", template.read_text(), flags=re.DOTALL)
+    assert not FORBIDDEN.search(words), FORBIDDEN.search(words)
+    assert "try again later" not in words
+
+
+@pytest.mark.parametrize(
+    "name", ["forms.py", "receiver_form.py", "contents_form.py", "form_fields.py", "offers.py"]
+)
+def test_the_messages_of_forms_are_calm(name: str) -> None:
+    source = (Path(settings.BASE_DIR) / "orders" / name).read_text()
+    for sentence in re.findall(r'f?"([A-Z][^"]*\.)"', source):
+        assert not FORBIDDEN.search(sentence), sentence
+
+
+def test_the_stylesheet_stays_light_and_reads_in_both_themes() -> None:
+    css = Path(str(finders.find("site.css"))).read_text()
+    assert len(gzip.compress(css.encode())) < 12_000
+    light, dark = (tokens(block) for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)[:2])
+    for theme in (light, {**light, **dark}):
+        for ink, ground, least in PAIRS:
+            assert contrast(theme[ink], theme[ground]) >= least, (ink, ground)
+
+
+PAIRS = [
+    *(("text", ground, 7) for ground in ("surface", "bg")),
+    *(("muted", ground, 4.5) for ground in ("surface", "sunken", "bg")),
+    *(("link", ground, 4.5) for ground in ("surface", "bg")),
+    ("on-primary", "primary", 4.5),
+    ("on-primary", "primary-hover", 4.5),
+    ("on-danger", "danger", 4.5),
+    *((tone, f"{tone}-bg", 4.5) for tone in ("ok", "warn", "bad", "info", "neutral")),
+    *(("control", ground, 3) for ground in ("surface", "bg")),
+    *(("focus", ground, 3) for ground in ("surface", "bg")),
+]
+
+
+def tokens(block: str) -> dict[str, str]:
+    found = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{3,6});", block))
+    return {
+        name: value if len(value) == 7 else "#" + "".join(c * 2 for c in value[1:])
+        for name, value in found.items()
+    }
+
+
+def contrast(ink: str, ground: str) -> float:
+    """The ratio of WCAG 2."""
+    bright, dim = sorted((luminance(ink), luminance(ground)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

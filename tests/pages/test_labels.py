@@ -1,0 +1,106 @@
+"""Labels are served byte for byte to those who book, while the parcel is booked, or not at all."""
+
+import logging
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Label, LabelBytes, Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+
+
+@pytest.fixture
+def label(quill: Sender, alice: User) -> Label:
+    return factories.stored_label(factories.order(quill, alice, status="booked"))
+
+
+def address(label: Label) -> str:
+    return f"/parcels/{label.order.uuid}/label/{label.size}.pdf"
+
+
+@pytest.mark.parametrize("who", ["alice", "ana"])
+def test_bookers_get_the_carriers_bytes_inline(
+    label: Label, request: pytest.FixtureRequest, visit: Visit, who: str
+) -> None:
+    answer = visit(request.getfixturevalue(who)).get(address(label))
+    assert answer.content == label.intact_bytes()
+    assert answer["Content-Type"] == "application/pdf"
+    assert answer["Content-Disposition"] == f'inline; filename="label-{label.order}-{label.size}.pdf"'
+
+
+def test_a_download_is_an_attachment_of_the_same_bytes(label: Label, alice: User, visit: Visit) -> None:
+    answer = visit(alice).get(f"{address(label)}?download=1")
+    assert answer.content == label.intact_bytes()
+    assert answer["Content-Disposition"].startswith("attachment; ")
+
+
+def test_nothing_keeps_frames_or_guesses_it(label: Label, alice: User, visit: Visit) -> None:
+    answer = visit(alice).get(address(label))
+    assert answer["Cache-Control"] == "private, no-store"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'self'"
+
+
+def test_a_part_of_a_label_is_never_served(label: Label, alice: User, visit: Visit) -> None:
+    answer = visit(alice).get(address(label), headers={"Range": "bytes=0-3"})
+    assert answer.status_code == 200
+    assert answer.content == label.intact_bytes()
+
+
+def test_one_changed_byte_is_an_error_and_never_a_label(
+    label: Label, alice: User, visit: Visit, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoiled = b"X" + label.intact_bytes()[1:]
+    LabelBytes.objects.filter(label=label).update(content=spoiled)
+    with caplog.at_level(logging.ERROR):
+        answer = visit(alice).get(address(label))
+    assert answer.status_code == 500
+    assert "This label file no longer matches the carrier's original" in text(answer)
+    assert spoiled not in answer.content
+    assert "does not match its sha256" in caplog.text
+
+
+@pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
+def test_everybody_else_gets_404(
+    label: Label, request: pytest.FixtureRequest, visit: Visit, who: str
+) -> None:
+    assert visit(request.getfixturevalue(who)).get(address(label)).status_code == 404
+
+
+def test_a_visitor_is_sent_to_log_in(label: Label) -> None:
+    assert Client().get(address(label))["Location"].startswith("/accounts/login/")
+
+
+def test_a_cancelled_parcels_label_is_gone(label: Label, alice: User, visit: Visit) -> None:
+    now = timezone.now()
+    order = Order.objects.get()
+    order.move_to("cancelling", reason="-", at=now)
+    assert visit(alice).get(address(label)).status_code == 404
+    order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
+    assert visit(alice).get(address(label)).status_code == 404
+
+
+def test_a_purged_label_is_gone_but_its_checksum_is_kept(label: Label, alice: User, visit: Visit) -> None:
+    LabelBytes.objects.all().delete()
+    Label.objects.update(purged_at=timezone.now())
+    client = visit(alice)
+    assert client.get(address(label)).status_code == 404
+    assert label.sha256 in text(client.get(f"/parcels/{label.order.uuid}/"))
+
+
+@pytest.mark.parametrize("size", ["a5", "full.pdf", "cropped"])
+def test_another_size_is_404(label: Label, alice: User, visit: Visit, size: str) -> None:
+    assert visit(alice).get(f"/parcels/{label.order.uuid}/label/{size}.pdf").status_code == 404
+
+
+def test_a_post_is_refused(label: Label, alice: User, visit: Visit) -> None:
+    assert visit(alice).post(address(label)).status_code == 405

@@ -1,0 +1,239 @@
+"""One parcel's page: what each state means, and how much of it each role sees."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.models import Order
+from orders.models.order import Progress, Status
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text, title
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+MOST_QUERIES = 12
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Callable[..., Order]:
+    return lambda **fields: factories.order(quill, alice, **{"status": "booked", **fields})
+
+
+def shown(page: Client, order: Order) -> str:
+    return text(page.get(f"/parcels/{order.uuid}/"))
+
+
+def test_it_is_named_after_reference_and_receiver(page: Client, order: Callable[..., Order]) -> None:
+    made = order()
+    answer = page.get(f"/parcels/{made.uuid}/")
+    assert f"{made} to Noor Tamsin" in text(answer)
+    assert title(answer) == f"{made} to Noor Tamsin – Shipping Portal"
+
+
+SAID = {
+    Status.BOOKING: "Nothing is charged until it says yes.",
+    Status.DRAFT: "It isn't booked and you weren't charged.",
+    Status.REJECTED: "It wasn't booked and you weren't charged. Fix it and book again.",
+    Status.UNCONFIRMED: "the parcel may or may not be booked. Don't book it again",
+    Status.NOT_BOOKED: "It wasn't booked and you weren't charged. You can book it now.",
+    Status.CONFLICT: "a person is looking at it. Don't book it again",
+    Status.CANCELLING: "We're asking the carrier to cancel. Don't use the label",
+    Status.CANCEL_UNCONFIRMED: "The carrier hasn't said whether it is cancelled. Don't use the label",
+    Status.CANCELLED: "Destroy the label: if it's used, the carrier charges for it.",
+    Status.BOOKED: "Print the label and attach it before pickup on the next business day.",
+}
+
+
+@pytest.mark.parametrize("status", Status.values)
+def test_each_status_says_what_it_means_for_parcel_and_money(
+    page: Client, order: Callable[..., Order], status: str
+) -> None:
+    assert SAID[Status(status)] in shown(page, order(status=status))
+
+
+WHERE = {
+    Progress.COLLECTED: "The carrier has it",
+    Progress.DROPPED_OFF: "It was dropped off and waits for the carrier",
+    Progress.PICKUP_MISSED: "Another driver is booked for the next business day. Leave the label on and don't cancel.",
+    Progress.PICKUP_FUTILE: "The driver came but couldn't collect the parcel. Have it ready, then choose a new day",
+    Progress.IN_TRANSIT: "The carrier has it",
+    Progress.OUT_FOR_DELIVERY: "It's with the delivery driver.",
+    Progress.DELIVERY_ATTEMPTED: "The driver couldn't deliver it.",
+    Progress.HELD: "It waits for the receiver at a collection point.",
+    Progress.DELIVERED: "Delivered on",
+    Progress.CANNOT_DELIVER: "The carrier can't deliver it.",
+    Progress.DAMAGED: "The carrier reports damage.",
+    Progress.LOST: "The carrier reports it lost.",
+    Progress.RETURNING: "It's coming back to you.",
+    Progress.EXPIRED: "The label is too old to use",
+}
+
+
+@pytest.mark.parametrize("progress", [p for p in Progress.values if p])
+def test_each_place_on_the_way_says_what_comes_next(
+    page: Client, order: Callable[..., Order], progress: str
+) -> None:
+    assert WHERE[Progress(progress)] in shown(page, order(progress=progress, progress_at=timezone.now()))
+
+
+def test_a_pickup_nobody_scanned_reads_as_missed(page: Client, order: Callable[..., Order]) -> None:
+    made = order(carrier_pickup_date=timezone.now().date() - dt.timedelta(days=3))
+    assert "Missed pickup" in shown(page, made)
+    assert "The driver didn't come." in shown(page, made)
+
+
+def test_a_next_driver_with_a_day_is_named(page: Client, order: Callable[..., Order]) -> None:
+    day = timezone.now().date() + dt.timedelta(days=5)
+    words = shown(page, order(progress="pickup_missed", carrier_pickup_date=day))
+    assert f"Another driver is booked for {day:%a} {day.day} {day:%b}" in words
+
+
+def test_a_label_used_after_cancelling_is_told(page: Client, order: Callable[..., Order]) -> None:
+    assert "after cancelling, so the carrier charges for it." in shown(
+        page, order(status="cancelled", used_after_cancel_at=timezone.now())
+    )
+
+
+@pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile"])
+def test_a_pickup_problem_offers_parcel_tools(
+    page: Client, order: Callable[..., Order], progress: str
+) -> None:
+    made = order(progress=progress)
+    assert f'href="/orders/{made.uuid}/tracking-page/"' in page.get(f"/parcels/{made.uuid}/").content.decode()
+
+
+def test_scans_are_newest_first_in_the_senders_zone_and_unknown_words_by_description(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order(progress="in_transit")
+    parcel = factories.parcel(made)
+    noon = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)
+    factories.event(parcel, event_type="Pickup", scan_time=noon)
+    factories.event(
+        parcel,
+        event_type="Hoverlift",
+        description="Went over the range",
+        scan_time=noon + dt.timedelta(hours=1),
+    )
+    words = shown(page, made)
+    assert words.index("Went over the range") < words.index("Picked up")
+    assert "Fitzroy VIC 3065, Australia" in words
+    assert "11:00 pm" in words  # Melbourne is at +11 in January
+
+
+def test_an_unchanged_page_answers_204_and_news_is_a_fragment(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order()
+    parcel = factories.parcel(made)
+    assert page.get(f"/parcels/{made.uuid}/?seen=booked..0.").status_code == 204
+    factories.event(parcel)
+    news = page.get(f"/parcels/{made.uuid}/?seen=booked..0.").content.decode()
+    assert "Pickup scan" in news
+    assert "<html" not in news
+
+
+def test_the_signed_link_is_not_on_the_page(page: Client, order: Callable[..., Order]) -> None:
+    assert "token=" not in page.get(f"/parcels/{order().uuid}/").content.decode()
+
+
+PRIVATE = [
+    "noor.tamsin@example.net",
+    "0491 570 156",
+    "4 Sample Street",
+    "12 Example Lane",
+    "Authority To Leave",
+]
+
+
+def test_a_shipper_sees_everything(order: Callable[..., Order], ana: User, visit: Visit) -> None:
+    words = shown(visit(ana), order())
+    for private in PRIVATE:
+        assert private in words
+
+
+@pytest.mark.parametrize(
+    ("who", "name", "hidden"), [("bea", "N. Tamsin", ["Noor Tamsin", "HOBART"]), ("vic", "Noor Tamsin", [])]
+)
+def test_readers_see_no_contact_label_link_or_carriers_words(
+    order: Callable[..., Order],
+    request: pytest.FixtureRequest,
+    visit: Visit,
+    who: str,
+    name: str,
+    hidden: list[str],
+) -> None:
+    made = order()
+    factories.stored_label(made)
+    factories.event(factories.parcel(made), raw=b'{"secret": "raw"}')
+    answer = visit(request.getfixturevalue(who)).get(f"/parcels/{made.uuid}/")
+    assert f"{made} to {name}" in text(answer)
+    for private in [*PRIVATE, *hidden, "secret"]:
+        assert private not in text(answer)
+    for link in ("/label/", "/tracking-page/", "/cancel/", "again="):
+        assert link not in answer.content.decode()
+
+
+def test_a_bookkeeper_reads_no_words_that_may_name_the_receiver(
+    order: Callable[..., Order], bea: User, visit: Visit
+) -> None:
+    made = order()
+    factories.event(factories.parcel(made), event_type="Delivered", description="Signed by Noor Tamsin")
+    assert "Signed by" not in shown(visit(bea), made)
+
+
+def test_a_reference_typed_as_an_address_opens_ones_own_parcel_only(
+    page: Client, order: Callable[..., Order], bob: User, visit: Visit
+) -> None:
+    made = order()
+    for typed in (str(made), str(made).lower()):
+        assert page.get(f"/parcels/{typed}/")["Location"] == f"/parcels/{made.uuid}/"
+        assert visit(bob).get(f"/parcels/{typed}/").status_code == 404
+
+
+@pytest.mark.parametrize("typed", ["{uuid}", "../", "%2e%2e", "S'--", "SNOBODY1"])
+def test_an_address_that_is_nobodys_is_404(page: Client, typed: str) -> None:
+    assert page.get(f"/parcels/{typed}/").status_code in {404, 405}
+
+
+@pytest.mark.parametrize("scans", [1, 3, 300])
+def test_queries_stay_few_however_many_scans(page: Client, order: Callable[..., Order], scans: int) -> None:
+    made = order()
+    factories.stored_label(made)
+    parcel = factories.parcel(made)
+    for _ in range(scans):
+        factories.event(parcel)
+    page.get("/parcels/")  # makes the carrier account's row
+    with CaptureQueriesContext(connection) as queries:
+        page.get(f"/parcels/{made.uuid}/")
+    assert len(queries) <= MOST_QUERIES, [query["sql"][:90] for query in queries]
+
+
+LABEL_STATES: list[tuple[dict[str, Any], str]] = [
+    ({"state": "pending"}, "The carrier is making the label."),
+    ({"state": "failed"}, "The carrier hasn't given us this label yet. The parcel is booked"),
+    ({"state": "absent"}, "The carrier has no label of this size for this parcel."),
+]
+
+
+@pytest.mark.parametrize(("fields", "said"), LABEL_STATES)
+def test_a_label_that_is_not_there_says_why(
+    page: Client, order: Callable[..., Order], fields: dict[str, Any], said: str
+) -> None:
+    made = order()
+    made.labels.create(size="full", **fields)
+    assert said in shown(page, made)
+    assert page.get(f"/parcels/{made.uuid}/label/full.pdf").status_code == 404

@@ -1,0 +1,156 @@
+"""Parcels booked elsewhere, followed here; and the one page that shows a signed link."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.models import Audit, Sender, User
+from tests import factories
+from tests.pages.typed import messages_at, text
+from tests.sandbox_carrier import SandboxCarrier
+from tracking.models import Parcel, Watch
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+@pytest.mark.parametrize("typed", ["S7K2QX9", " s7k2qx9 ", "https://track.example/tracking?ref=S7K2QX9&x=1"])
+def test_a_reference_or_its_pages_address_is_followed(page: Client, typed: str) -> None:
+    answer = page.post("/watch/", {"reference": typed, "name": "Clay"})
+    watch = Watch.objects.get()
+    assert watch.parcel.reference == "S7K2QX9"
+    assert answer["Location"] == f"/watch/{watch.uuid}/"
+    assert "S7K2QX9" in text(page.get("/watch/"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("", "Enter the reference, such as S7K2QX."),
+        ("X123456", "This holds no reference. One starts with S and has 6 or more letters and digits."),
+        ("S12", "This holds no reference. One starts with S and has 6 or more letters and digits."),
+        ("S" * 501, "Enter the reference alone, such as S7K2QX."),
+    ],
+)
+def test_what_is_no_reference_is_told_at_the_field(page: Client, typed: str, told: str) -> None:
+    answer = page.post("/watch/", {"reference": typed})
+    assert answer.status_code == 422
+    assert told in messages_at(answer, "reference")
+    assert not Watch.objects.exists()
+
+
+def test_the_same_reference_twice_is_one_watch(page: Client) -> None:
+    for _ in range(2):
+        page.post("/watch/", {"reference": "S7K2QX9"})
+    assert Watch.objects.count() == 1
+
+
+SAID = [
+    ({"subscription": "wanted"}, "Waiting for first scan"),
+    ({"subscription": "refused", "subscription_text": "Unknown reference."}, "It said: Unknown reference."),
+    ({"subscription": "on"}, "The carrier has no scan for it yet."),
+    ({"subscription": "on", "last_scan_at": timezone.now()}, "The carrier tells us about each new scan"),
+    ({"progress": "delivered"}, "There is nothing more to follow."),
+]
+
+
+@pytest.mark.parametrize(("fields", "said"), SAID)
+def test_each_state_says_what_it_means(
+    page: Client, quill: Sender, alice: User, fields: dict[str, str], said: str
+) -> None:
+    watch = factories.watch(quill, alice)
+    Parcel.objects.filter(pk=watch.parcel.pk).update(**fields)
+    assert said in text(page.get(f"/watch/{watch.uuid}/"))
+
+
+def test_its_page_has_scans_and_neither_label_nor_tools(page: Client, quill: Sender, alice: User) -> None:
+    watch = factories.watch(quill, alice)
+    factories.event(watch.parcel)
+    answer = page.get(f"/watch/{watch.uuid}/")
+    assert "Picked up" in text(answer)
+    for link in ("/label/", "/tracking-page/", "/cancel/"):
+        assert link not in answer.content.decode()
+
+
+def test_stopping_takes_a_press_and_is_for_bookers(
+    page: Client, quill: Sender, alice: User, vic: User, bob: User, visit: Visit
+) -> None:
+    watch = factories.watch(quill, alice)
+    stop = f"/watch/{watch.uuid}/stop/"
+    assert page.get(stop).status_code == 405
+    assert visit(vic).post(stop).status_code == 404
+    assert visit(bob).post(stop).status_code == 404
+    assert page.post(stop)["Location"] == "/watch/"
+    assert not Watch.objects.exists()
+
+
+def test_a_viewer_reads_and_does_not_add(vic: User, visit: Visit) -> None:
+    reader = visit(vic)
+    assert "<form" not in reader.get("/watch/").content.decode().split("<main")[1]
+    assert reader.post("/watch/", {"reference": "S7K2QX9"}).status_code == 404
+    assert not Watch.objects.exists()
+
+
+def test_a_stranger_gets_404(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
+    watch = factories.watch(quill, alice)
+    assert visit(bob).get(f"/watch/{watch.uuid}/").status_code == 404
+
+
+def test_a_suspended_sender_adds_nothing(page: Client, quill: Sender, sam: User) -> None:
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    assert page.post("/watch/", {"reference": "S7K2QX9"}).status_code == 403
+    assert not Watch.objects.exists()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 30])
+def test_the_list_takes_the_same_few_queries(page: Client, rows: int) -> None:
+    for number in range(rows):
+        page.post("/watch/", {"reference": f"SWATCH{number:03}"})
+    page.get("/watch/")  # makes the carrier account's row
+    with CaptureQueriesContext(connection) as queries:
+        page.get("/watch/")
+    assert len(queries) <= 7, [query["sql"][:90] for query in queries]
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked")
+
+
+def test_parcel_tools_show_the_link_as_a_plain_anchor_and_keep_nothing(
+    carrier: SandboxCarrier, contract: Callable[[str], None], page: Client, order: Order, alice: User
+) -> None:
+    contract('link = "signed"\nlink_page = "https://track.example/t/"\nlink_hosts = "track.example"\n')
+    answer = page.get(f"/orders/{order.uuid}/tracking-page/")
+    body = answer.content.decode()
+    assert 'rel="noopener noreferrer" referrerpolicy="no-referrer">' in body
+    assert body.count("token=") == 1
+    assert answer["Cache-Control"] == "private, no-store"
+    assert answer["Referrer-Policy"] == "no-referrer"
+    assert Audit.objects.get(action="link shown").actor == alice
+
+
+def test_no_link_is_said_in_words(page: Client, order: Order) -> None:
+    assert "The carrier gives no parcel tools for this account." in text(
+        page.get(f"/orders/{order.uuid}/tracking-page/")
+    )
+
+
+@pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
+def test_parcel_tools_are_404_to_everybody_else(
+    order: Order, request: pytest.FixtureRequest, visit: Visit, who: str
+) -> None:
+    answer = visit(request.getfixturevalue(who)).get(f"/orders/{order.uuid}/tracking-page/")
+    assert answer.status_code == 404
+    assert not Audit.objects.filter(action="link shown").exists()
