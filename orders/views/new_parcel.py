@@ -13,6 +13,7 @@ from orders import booking, offers, quoting
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
+from orders.models.order import Status
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.carrier.errors import CarrierError, Rejected
@@ -33,7 +34,9 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
         return redirect("start")
     known: dict[str, Any] = {"sender": request.sender, "address": address}
     if request.method == "GET":
-        return _form_page(request, ParcelForm(initial=_typed_before(request), **known))
+        source = _brought_along(request)
+        initial = typed_again(_entry_of(source), request.sender) if source else {}
+        return _form_page(request, ParcelForm(initial=initial, **known), source)
     form = ParcelForm(after_presses(request.POST), **known)
     quote = _ask(request, form) if form.is_valid() else None
     return redirect("quotes", quote.uuid) if quote else _form_page(request, form)
@@ -83,16 +86,17 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     return redirect("booking_progress", order.uuid)
 
 
-def _typed_before(request: MemberRequest) -> dict[str, Any]:
-    """What `?quote=` (edit this one) or `?again=` (send another like it) brings along."""
-    source: Quote | Order | None = None
+def _brought_along(request: MemberRequest) -> Quote | Order | None:
+    """What `?quote=` (edit this one) or `?again=` (send another like it) fills the form with."""
     if "quote" in request.GET:
-        source = get_object_or_404(Quote.objects.for_user(request.user), uuid=_uuid(request.GET["quote"]))
-        return typed_again(Entry.from_json(source.entry), request.sender)
+        return get_object_or_404(Quote.objects.for_user(request.user), uuid=_uuid(request.GET["quote"]))
     if "again" in request.GET:
-        source = get_object_or_404(Order.objects.for_user(request.user), uuid=_uuid(request.GET["again"]))
-        return typed_again(source.entry(), request.sender)
-    return {}
+        return get_object_or_404(Order.objects.for_user(request.user), uuid=_uuid(request.GET["again"]))
+    return None
+
+
+def _entry_of(source: Quote | Order) -> Entry:
+    return source.entry() if isinstance(source, Order) else Entry.from_json(source.entry)
 
 
 def _uuid(text: str) -> uuid.UUID | None:
@@ -123,8 +127,11 @@ def _prices(request: MemberRequest, entry: Entry, *, fresh: bool = False) -> Quo
     return quote
 
 
-def _form_page(request: HttpRequest, form: ParcelForm) -> HttpResponse:
-    return render(request, "orders/new_parcel.html", {"form": form}, status=422 if form.errors else 200)
+def _form_page(request: HttpRequest, form: ParcelForm, source: Quote | Order | None = None) -> HttpResponse:
+    """The form; of a parcel the carrier refused, with its words."""
+    refused_order = source if isinstance(source, Order) and source.status == Status.REJECTED else None
+    context = {"form": form, "order": refused_order}
+    return render(request, "orders/new_parcel.html", context, status=422 if form.errors else 200)
 
 
 def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm) -> HttpResponse:
