@@ -55,7 +55,7 @@ def test_a_sender_books_prints_and_watches_a_parcel(
     log_in: Open,
     javascript: bool,
 ) -> None:
-    stack.carrier.settings(speed=6.0)
+    stack.carrier.settings(speed=12.0)
     page = log_in("sender", javascript=javascript, width=1280 if javascript else 360)
     fill_parcel(page)
     see_prices(page)
@@ -91,7 +91,7 @@ def labels_of(stack: Stack, reference: str) -> Any:
 
 
 def expect_scans(page: Page, reference: str, *, javascript: bool) -> None:
-    """At least four scans by webhook, the last one Delivered, within a minute at the demo's sixfold speed."""
+    """At least four scans by webhook, the last one Delivered, in seconds at twelve times the demo's speed."""
     for _ in range(90):
         if page.get_by_text("Delivered", exact=True).count():
             break

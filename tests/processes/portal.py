@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ class Portal:
         self.folder = folder
         self.env = os.environ | {
             "DATABASE_URL": database or f"sqlite:///{folder / 'portal.sqlite3'}",
-            "REDIS_URL": os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:9/0"),
+            "REDIS_URL": _broker(),
             "CARRIER_BASE_URL": carrier_url,
             "CARRIER_CONTRACT": str(contract_file),
             "TIME_SCALE": TIME_SCALE,
@@ -115,6 +116,12 @@ class Portal:
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")
         self.actor.stdin.flush()
         return json.loads(self.actor.stdout.readline())
+
+
+def _broker() -> str:
+    """A database of the broker for each test worker, or an address where there is none."""
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return re.sub(r"/\d+$", f"/{number}", os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:9/0"))
 
 
 def until(true: Callable[[], Any], *, seconds: float, what: str) -> None:
