@@ -24,7 +24,9 @@ from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.postgres,
-    pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
+    pytest.mark.skipif(
+        "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"
+    ),
 ]
 
 

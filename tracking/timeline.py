@@ -8,7 +8,13 @@ from orders.models.order import Progress
 from tracking import vocabulary
 from tracking.models import Parcel
 
-COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom"}
+COUNTRIES = {
+    "AU": "Australia",
+    "CA": "Canada",
+    "US": "United States",
+    "NZ": "New Zealand",
+    "GB": "United Kingdom",
+}
 _SHORT = {name.casefold(): name for name in COUNTRIES.values()}
 
 

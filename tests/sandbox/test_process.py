@@ -45,7 +45,9 @@ def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number, started):
 
 
 def test_it_ends_with_its_parent(tmp_path, started):
-    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)  # closed by communicate
+    parent = subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    )  # closed by communicate
     process, _ = started("--state", str(tmp_path), "--parent", str(parent.pid))
     parent.communicate(b"\n")
     try:
