@@ -1,8 +1,8 @@
 """Booking: the journey on which money moves. Written down before it is sent; unclear is a state, not an error.
 
-    submit  (web)     order `booking`, due now; nothing sent
-    work    (worker)  claim → attempt written down and committed → one call → settle
-    settle  (worker)  accepted | rejected | not sent | account stopped | unknown
+submit  (web)     order `booking`, due now; nothing sent
+work    (worker)  claim → attempt written down and committed → one call → settle
+settle  (worker)  accepted | rejected | not sent | account stopped | unknown
 """
 
 import datetime as dt
@@ -126,7 +126,9 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> bool:
     day = now.astimezone(order.sender.tzinfo).date()
-    return now - order.created_at > GIVE_UP_AFTER or (order.pickup_date is not None and order.pickup_date < day)
+    return now - order.created_at > GIVE_UP_AFTER or (
+        order.pickup_date is not None and order.pickup_date < day
+    )
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:

@@ -88,7 +88,9 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         raise NotSent(str(error)) from error
     words = gateway.contract()
     now = timezone.now()
-    steps = [Step(scan.scan_time, scan.event_id, words.progress(scan.event_type) or "") for scan in tracked.scans]
+    steps = [
+        Step(scan.scan_time, scan.event_id, words.progress(scan.event_type) or "") for scan in tracked.scans
+    ]
     progress = fold(steps, now=now).progress
     if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
         return "The driver's visit is on record. Don't cancel: choose another day in parcel tools."

@@ -103,7 +103,12 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
         with transaction.atomic():
             _settle_attempt(order, State.NOT_CREATED, now)
             order.move_to(
-                Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem={"text": text, "fields": {}}
+                Status.NOT_BOOKED,
+                by=by,
+                reason=reason,
+                at=now,
+                due_at=None,
+                problem={"text": text, "fields": {}},
             )
             Audit.write("settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now)
     except Order.WrongStatus as error:

@@ -71,11 +71,15 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             ):
                 _late_acceptance(order, attempt, booked, at)
                 return
-            order.move_to(Status.BOOKED, reason="the carrier booked it", at=at, **_booked_fields(order, booked, at))
+            order.move_to(
+                Status.BOOKED, reason="the carrier booked it", at=at, **_booked_fields(order, booked, at)
+            )
             for size in OWED_LABELS:
                 Label.objects.create(order=order, size=size, due_at=at)
     except IntegrityError:  # the reference belongs to another order already
-        conflict(attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at)
+        conflict(
+            attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
+        )
         return
     order.account.note_answer()
 
@@ -112,7 +116,12 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
 def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
         order = Order.objects.select_for_update().get(pk=attempt.order_id)
-        facts = {"http_status": error.status, "response": error.body, "error": str(error)[:300], "done_at": at}
+        facts = {
+            "http_status": error.status,
+            "response": error.body,
+            "error": str(error)[:300],
+            "done_at": at,
+        }
         if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
             order.move_to(
                 Status.REJECTED, reason=f"refused: {error.text}", at=at, due_at=None, problem=words(error)
@@ -123,7 +132,9 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
         order = Order.objects.select_for_update().get(pk=attempt.order_id)
-        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at):
+        if _swap(
+            attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at
+        ):
             try_later(order, at, retry_after=error.retry_after)
     order.account.note_failure(at)
 
@@ -132,7 +143,12 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
     """The carrier refuses the account, not the parcel: the order stays owed and every booking waits."""
     with transaction.atomic(durable=True):
         order = Order.objects.select_for_update().get(pk=attempt.order_id)
-        facts = {"http_status": error.status, "response": error.body, "error": str(error)[:300], "done_at": at}
+        facts = {
+            "http_status": error.status,
+            "response": error.body,
+            "error": str(error)[:300],
+            "done_at": at,
+        }
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
             postpone(order, at + dt.timedelta(seconds=60))
     order.account.stop(str(error), at)
@@ -146,7 +162,11 @@ def unknown(
         order = Order.objects.select_for_update().get(pk=attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at}
         if answer:
-            facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
+            facts |= {
+                "http_status": answer.status,
+                "response": answer.body,
+                "seen_reference": answer.reference,
+            }
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
         order.move_to(Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at))
@@ -187,7 +207,9 @@ def postpone(order: Order, until: dt.datetime) -> None:
 
 def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
     """Nothing was sent; the sender is asked. See booking.confirm."""
-    order.move_to(Status.DRAFT, reason=problem["text"] or problem["kind"], at=at, due_at=None, problem=problem)
+    order.move_to(
+        Status.DRAFT, reason=problem["text"] or problem["kind"], at=at, due_at=None, problem=problem
+    )
 
 
 def words(error: Rejected) -> dict[str, Any]:
@@ -197,7 +219,9 @@ def words(error: Rejected) -> dict[str, Any]:
 
 def send_until(attempt: BookingAttempt) -> float:
     """The monotonic instant after which not one byte of this attempt may leave."""
-    return time.monotonic() + (attempt.lease_until - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
+    return (
+        time.monotonic() + (attempt.lease_until - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
+    )
 
 
 def nudge_after_booking(order_id: int) -> None:

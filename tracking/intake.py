@@ -56,7 +56,5 @@ def refuse(reason: str, *, now: dt.datetime) -> None:
     WebhookTally.objects.filter(pk=tally.pk).update(count=F("count") + 1)
 
 
-def _set(
-    delivery: WebhookDelivery, state: str, reason: str, *, event: TrackingEvent | None = None
-) -> None:
+def _set(delivery: WebhookDelivery, state: str, reason: str, *, event: TrackingEvent | None = None) -> None:
     WebhookDelivery.objects.filter(pk=delivery.pk).update(state=state, reason=reason[:300], event=event)

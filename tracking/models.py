@@ -31,7 +31,9 @@ class Parcel(models.Model):
         REFUSED = "refused", "The carrier said no"
 
     reference = models.CharField(max_length=40, unique=True)
-    order = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel")
+    order = models.OneToOneField(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel"
+    )
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
     last_scan_at = models.DateTimeField(null=True, blank=True)

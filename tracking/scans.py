@@ -32,7 +32,9 @@ def fingerprint(reference: str, scan: Scan) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
-def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> tuple[TrackingEvent, bool]:
+def store(
+    parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime
+) -> tuple[TrackingEvent, bool]:
     """The stored event and whether it is new. Raises Differs when its id is taken by other content."""
     known = _known(parcel, scan)
     if known is None:

@@ -46,7 +46,15 @@ class BookingAttempt(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    state__in=["prepared", "in_flight", "accepted", "rejected", "not_sent", "unknown", "not_created"]
+                    state__in=[
+                        "prepared",
+                        "in_flight",
+                        "accepted",
+                        "rejected",
+                        "not_sent",
+                        "unknown",
+                        "not_created",
+                    ]
                 ),
                 name="a_known_attempt_state",
             ),

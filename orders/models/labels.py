@@ -35,7 +35,8 @@ class Label(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["order", "size"], name="one_label_of_a_size_per_order"),
             models.CheckConstraint(
-                condition=~Q(state="stored") | ~Q(sha256="") & Q(length__isnull=False, stored_at__isnull=False),
+                condition=~Q(state="stored")
+                | ~Q(sha256="") & Q(length__isnull=False, stored_at__isnull=False),
                 name="a_stored_label_has_its_checksum",
             ),
         ]

@@ -66,7 +66,13 @@ MOVES: dict[str, set[str]] = {
 # The carrier holds an order under our reference: exactly these carry one.
 HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
 # What an operator may have to look at: the desk counts these on every visit.
-UNDECIDED = {Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.REJECTED}
+UNDECIDED = {
+    Status.UNCONFIRMED,
+    Status.CONFLICT,
+    Status.CANCELLING,
+    Status.CANCEL_UNCONFIRMED,
+    Status.REJECTED,
+}
 BEFORE_COLLECTION = {Progress.NONE}
 STILL_AT_SENDER = {Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE, Progress.EXPIRED}
 
@@ -195,7 +201,9 @@ class Order(models.Model):
             models.Index(fields=["sender", "-id"]),
             models.Index(fields=["sender", "status", "-id"]),
             models.Index(fields=["status", "due_at"], name="orders_owed", condition=Q(due_at__isnull=False)),
-            models.Index(fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))),
+            models.Index(
+                fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))
+            ),
         ]
 
     def __str__(self) -> str:
