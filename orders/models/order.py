@@ -12,6 +12,7 @@ from django.db.models import Q
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
+from shipping_portal.accounts import places
 from shipping_portal.carrier.messages import Party
 
 
@@ -202,6 +203,11 @@ class Order(models.Model):
             models.Index(fields=["sender", "status", "-id"]),
             models.Index(fields=["status", "due_at"], name="orders_owed", condition=Q(due_at__isnull=False)),
             models.Index(
+                fields=["carrier_pickup_date"],
+                name="orders_waiting_for_a_driver",
+                condition=Q(status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup"),
+            ),
+            models.Index(
                 fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))
             ),
         ]
@@ -262,6 +268,15 @@ class Order(models.Model):
         if silent and day and now.astimezone(self.sender.tzinfo).date() > day:
             return Progress.PICKUP_MISSED
         return self.progress
+
+    def missed_twice(self, now: dt.datetime) -> bool:
+        """A second business day went by without a driver: a refund may be due (interface §3 rule 2)."""
+        day = self.expected_pickup()
+        if day is None or self.shown_progress(now) != Progress.PICKUP_MISSED:
+            return False
+        country, state = self.pickup["country"], self.pickup["state"]
+        second = places.next_business_day(country, state, after=day)
+        return second < now.astimezone(self.sender.tzinfo).date()
 
     def refuse_cancel_unless_allowed(self, now: dt.datetime) -> None:
         """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""

@@ -56,6 +56,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "state": state,
         "standing": standing(order, now),
         "progress": order.shown_progress(now),
+        "missed_twice": order.missed_twice(now),
         "receiver": shown(order, role),
         "sees_contact": sees_contact(role),
         "labels": _labels(order) if sees_contact(role) else [],

@@ -48,6 +48,15 @@ def cancel_stuck(now: dt.datetime) -> Q:
     return late | Q(status=Status.CANCEL_UNCONFIRMED, due_at=None)
 
 
+def missed_twice(now: dt.datetime) -> Q:
+    """Pickup orders for which two working days went by without any scan; the sender reads that a refund may apply."""
+    last = now.date() - dt.timedelta(days=1)
+    while last.weekday() >= 5:
+        last -= dt.timedelta(days=1)
+    silent = Q(status=Status.BOOKED, progress="", first_mile="pickup")
+    return silent & Q(carrier_pickup_date__lt=last)
+
+
 ORDER_RULES: dict[str, tuple[str, Rule]] = {
     "unconfirmed": ("Not known whether booked", lambda now: Q(status=Status.UNCONFIRMED)),
     "unconfirmed-long": ("Not known for over 10 minutes", unconfirmed_long),
@@ -57,6 +66,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
         lambda now: Q(status=Status.REJECTED, created_at__gte=now - dt.timedelta(days=1)),
     ),
     "cancel-stuck": ("Cancellation stuck", cancel_stuck),
+    "missed-twice": ("Missed by the driver twice", missed_twice),
     "used-after-cancel": (
         "Label used after cancelling",
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
@@ -67,6 +77,7 @@ NEXT_STEPS = {
     "conflict": "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
     "cancel-stuck": "Ask the carrier whether it is cancelled; the sender still reads “Cancelling”.",
+    "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
     "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
 }
 

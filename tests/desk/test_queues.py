@@ -30,6 +30,8 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     fresh = factories.order(quill, alice, status="cancelling", due_at=now)
     CancelAttempt.objects.create(order=fresh, why="not needed", asked_at=now)
     used = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
+    factories.order(quill, alice, status="booked", carrier_pickup_date=now.date() - dt.timedelta(days=9))
+    factories.order(quill, alice, status="booked", carrier_pickup_date=now.date())
     Label.objects.create(order=used, size="full", state="failed")
     Label.objects.create(order=used, size="cropped", state="pending")
     CarrierAccount.objects.update(stopped_at=now)
@@ -46,7 +48,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert set(counts.values()) == {1}, counts
-    assert len(counts) == 10
+    assert len(counts) == 11
 
 
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
@@ -72,5 +74,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 10
+    assert text.count("Nothing to do.") == 11
     assert "No webhook has come yet." in text

@@ -79,6 +79,19 @@ def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sen
         order.refuse_cancel_unless_allowed(next_day)
 
 
+def test_a_second_silent_business_day_is_a_second_miss(quill: Sender, alice: User) -> None:
+    friday = dt.date(2026, 11, 20)
+    order = factories.order(quill, alice, status="booked", carrier_pickup_date=friday)
+    on_monday = dt.datetime(
+        2026, 11, 23, 10, tzinfo=dt.UTC
+    )  # 21:00 in Melbourne, the second driver may still come
+    on_tuesday = dt.datetime(2026, 11, 23, 14, tzinfo=dt.UTC)  # 01:00 on the 24th in Melbourne
+    assert order.shown_progress(on_monday) == "pickup_missed"
+    assert [order.missed_twice(when) for when in (on_monday, on_tuesday)] == [False, True]
+    order.note_pickup_date(dt.date(2026, 11, 25))
+    assert not order.missed_twice(on_tuesday)
+
+
 def test_a_drop_off_is_never_a_missed_pickup(quill: Sender, alice: User) -> None:
     order = factories.order(
         quill, alice, status="booked", first_mile="drop-off", carrier_pickup_date=dt.date(2026, 1, 1)
