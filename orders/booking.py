@@ -17,7 +17,7 @@ from django.utils import timezone
 from orders import gateway, requoting, settling
 from orders.entry import Entry, in_metric
 from orders.models import BookingAttempt, Order, Quote
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import CarrierError

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import CancelAttempt, Order
-from orders.models.order import STILL_AT_SENDER, Progress, Status
+from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier

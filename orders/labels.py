@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import Label, LabelBytes
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 

@@ -5,7 +5,7 @@ import datetime as dt
 from django.db.models import Q
 
 from orders.models import Order
-from orders.models.order import Progress, Status
+from orders.models.statuses import Progress, Status
 
 TROUBLED = (
     Progress.DELIVERY_ATTEMPTED,

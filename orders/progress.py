@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from orders.models.order import Progress
+from orders.models.statuses import Progress
 
 # After these the parcel's story is over, unless a later scan says otherwise.
 TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})

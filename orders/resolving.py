@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders import gateway, settling
 from orders.models import BookingAttempt, Label, Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Booked

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked

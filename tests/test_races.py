@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from orders import booking, cancelling, gateway, quoting, resolving, settling
 from orders.models import Order
-from orders.models.order import Progress
+from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier

@@ -4,7 +4,7 @@ import datetime as dt
 
 from orders import gateway
 from orders.models import Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.errors import CarrierError, LinkOff
 

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models import Order
-from orders.models.order import Progress
+from orders.models.statuses import Progress
 
 
 class ParcelQuerySet(models.QuerySet["Parcel"]):

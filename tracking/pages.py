@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from orders.models import Order
-from orders.models.order import Progress, Status
+from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.addresses import LineField
 from tracking import links, watching

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import Order
-from orders.models.order import STILL_AT_SENDER, Progress, Status
+from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from orders.progress import TERMINAL
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected

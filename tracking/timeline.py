@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from orders.models.order import Progress
+from orders.models.statuses import Progress
 from tracking import vocabulary
 from tracking.models import Parcel
 

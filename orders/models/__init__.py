@@ -3,8 +3,9 @@
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.attempts import BookingAttempt, CancelAttempt
 from orders.models.labels import Label, LabelBytes
-from orders.models.order import MOVES, Order, OrderChange
+from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
+from orders.models.statuses import MOVES
 
 __all__ = [
     "MOVES",

@@ -12,70 +12,17 @@ from django.db.models import Q
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
+from orders.models.statuses import (
+    BEFORE_COLLECTION,
+    HELD,
+    MOVES,
+    STILL_AT_SENDER,
+    UNDECIDED,
+    Progress,
+    Status,
+)
 from shipping_portal.accounts import places
 from shipping_portal.carrier.messages import Party
-
-
-class Status(models.TextChoices):
-    """Where the money stands. Carrier words never move it."""
-
-    DRAFT = "draft", "Draft"
-    BOOKING = "booking", "Booking"
-    BOOKED = "booked", "Booked"
-    REJECTED = "rejected", "Not booked: refused"
-    UNCONFIRMED = "unconfirmed", "Checking with the carrier"
-    NOT_BOOKED = "not_booked", "Not booked"
-    CONFLICT = "conflict", "Being sorted out"
-    CANCELLING = "cancelling", "Cancelling"
-    CANCEL_UNCONFIRMED = "cancel_unconfirmed", "Checking the cancellation"
-    CANCELLED = "cancelled", "Cancelled"
-
-
-class Progress(models.TextChoices):
-    """Where the parcel is, folded from its scans (interface §2.2); never says anything about money."""
-
-    NONE = "", "No scan yet"
-    COLLECTED = "collected", "Picked up"
-    DROPPED_OFF = "dropped_off", "Dropped off"
-    PICKUP_MISSED = "pickup_missed", "Missed pickup"
-    PICKUP_FUTILE = "pickup_futile", "Futile pickup"
-    IN_TRANSIT = "in_transit", "On its way"
-    OUT_FOR_DELIVERY = "out_for_delivery", "Out for delivery"
-    DELIVERY_ATTEMPTED = "delivery_attempted", "Delivery attempted"
-    HELD = "held", "Held for collection"
-    DELIVERED = "delivered", "Delivered"
-    CANNOT_DELIVER = "cannot_deliver", "Can't be delivered"
-    DAMAGED = "damaged", "Damaged"
-    LOST = "lost", "Lost"
-    RETURNING = "returning", "Coming back"
-    EXPIRED = "expired", "Label expired"
-
-
-MOVES: dict[str, set[str]] = {
-    Status.DRAFT: {Status.BOOKING},
-    Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT},
-    Status.REJECTED: {Status.DRAFT},
-    # Not booked, then a late acceptance: the operator was told wrong, so it is a conflict, not a booking.
-    Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
-    Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
-    Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},
-    Status.BOOKED: {Status.CANCELLING},
-    Status.CANCELLING: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_UNCONFIRMED},
-    Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED},
-    Status.CANCELLED: set(),
-}
-# The carrier holds an order under our reference: exactly these carry one.
-HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
-# What an operator may have to look at: the desk counts these on every visit.
-UNDECIDED = {
-    Status.UNCONFIRMED,
-    Status.CONFLICT,
-    Status.CANCELLING,
-    Status.CANCEL_UNCONFIRMED,
-    Status.REJECTED,
-}
-BEFORE_COLLECTION = {Progress.NONE}
-STILL_AT_SENDER = {Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE, Progress.EXPIRED}
 
 
 class OrderQuerySet(models.QuerySet["Order"]):

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from orders.models import Label, LabelBytes
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from orders import booking, offers, quoting
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
-from orders.models.order import Status
+from orders.models.statuses import Status
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.carrier.errors import CarrierError, Rejected

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders import booking
 from orders.meaning import standing
 from orders.models import Label, Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.receivers import sees_contact, shown
 from orders.views.replies import refused, sentence, suspended

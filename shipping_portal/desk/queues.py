@@ -12,7 +12,7 @@ from django.db.models import Count, Min, Q
 from django.urls import reverse
 
 from orders.models import CarrierAccount, Label, Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.desk.listener import TEST_REFERENCE
 from tracking.models import EventWord, Parcel, WebhookDelivery
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from orders.models import CarrierCall, Label, LabelBytes, Quote
-from orders.models.order import Status
+from orders.models.statuses import Status
 from orders.progress import TERMINAL
 
 BATCH = 500

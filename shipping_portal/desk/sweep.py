@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from orders import booking, cancelling, labels, resolving
 from orders.models import Label, Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.celery import nudge
 from shipping_portal.desk import retention
 from tracking import intake, polling, scans

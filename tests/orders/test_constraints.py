@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from orders.models import MOVES, BookingAttempt, CancelAttempt, Label, Order
-from orders.models.order import HELD, Status
+from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 

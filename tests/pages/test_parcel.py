@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from orders.models.order import Progress, Status
+from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text, title

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders.meaning import GROUPS
 from orders.models import Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text

@@ -6,7 +6,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.models.order import Progress
+from orders.models.statuses import Progress
 from orders.progress import RANK, Projection, Step, fold
 
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)

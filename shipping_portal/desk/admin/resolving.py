@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from orders import resolving
 from orders.models import Order
-from orders.models.order import Status
+from orders.models.statuses import Status
 from shipping_portal.desk import reconcile
 from shipping_portal.desk.admin.acts import ReasonForm
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from orders import gateway
-from orders.models.order import Progress
+from orders.models.statuses import Progress
 from shipping_portal.desk import queues
 from shipping_portal.desk.admin.acts import ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, folded
