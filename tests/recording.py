@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 READS_WITH_PARTNER = {"quote", "track"}
+FOR_PEOPLE = ("/t/", "/tracking-page")  # the carrier's own pages, which a person's browser opens
 
 
 def improper(requests: list[dict[str, Any]]) -> list[str]:
