@@ -9,10 +9,9 @@ FOR_PEOPLE = ("/t/", "/tracking-page")  # the carrier's own pages, which a perso
 
 def improper(requests: list[dict[str, Any]]) -> list[str]:
     """A sentence for each recorded request that breaks a rule of the interface."""
+    ours = [request for request in requests if not request["path"].startswith(FOR_PEOPLE)]
     return [
-        f"{request['method']} {request['path']}: {fault}"
-        for request in requests
-        for fault in _faults(request)
+        f"{request['method']} {request['path']}: {fault}" for request in ours for fault in _faults(request)
     ]
 
 
