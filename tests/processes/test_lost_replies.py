@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.portal import Portal, until
+from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = [pytest.mark.processes]
@@ -21,6 +22,7 @@ def run(folder: Path, *, replays: bool, orders: int, batch: int) -> tuple[dict[s
             for number in range(orders // batch):
                 _one_batch(portal, carrier, batch, killed=number % 5 == 0)
             until(lambda: _settled(portal, replays=replays), seconds=90, what="every order settled")
+            assert improper(carrier.requests()) == []
             ledger = Counter(line["order_key"] for line in carrier.ledger("booked"))
             return portal.orders(), ledger
 
