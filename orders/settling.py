@@ -28,6 +28,7 @@ State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
 PERSIST_SECONDS = 60.0
 OWED_LABELS = ("full", "cropped")
+LONGEST_URL = 300
 
 
 def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
@@ -92,7 +93,7 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
         "charged_price": booked.price.amount if booked.price and same_currency else None,
         "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
-        "public_tracking_url": booked.tracking_url,
+        "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
         "booked_at": at,
         "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
         "problem": {},

@@ -9,7 +9,7 @@ from tracking.models import EventWord
 
 def fold_word(word: str) -> str:
     """How words are compared: the carrier writes both "Dropped off" and "Dropped Off"."""
-    return " ".join(word.split()).casefold()
+    return " ".join(word.split()).casefold()[:100]
 
 
 def meanings(words: Iterable[str]) -> dict[str, str]:

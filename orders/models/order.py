@@ -102,22 +102,22 @@ class Order(models.Model):
     # What was chosen from the quote.
     quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="orders")
     quoted_at = models.DateTimeField()
-    product_code = models.CharField(max_length=60)
+    product_code = models.CharField(max_length=100)
     product_name = models.CharField(max_length=120)
     first_mile = models.CharField(max_length=10)
     duties_paid = models.BooleanField(default=False)
-    price = models.DecimalField(max_digits=10, decimal_places=2)
+    price = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
     breakdown = models.JSONField(default=list)
     eta_from = models.DateField(null=True, blank=True)
     eta_to = models.DateField(null=True, blank=True)
-    plan = models.CharField(max_length=60, blank=True)
+    plan = models.CharField(max_length=100, blank=True)
 
     # What the carrier answered.
-    carrier_order_id = models.CharField(max_length=80, blank=True)
+    carrier_order_id = models.CharField(max_length=100, blank=True)
     carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
-    charged_price = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
+    charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)
 
     objects = OrderQuerySet.as_manager()

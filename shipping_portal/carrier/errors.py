@@ -3,11 +3,10 @@
     CarrierError
     ├── Rejected         a reply said no: show its words, do not send the same thing again
     ├── NotSent          nothing left this machine, or the carrier says it did nothing: safe to send again
+    │   └── OperationOff the contract names no such operation; nothing was tried
+    │       └── LinkOff  the contract has no Authorised Tracking Page links
     ├── AccountStopped   401, 402, 403, 412: our account is at fault; stop all bookings, tell an operator
     └── OutcomeUnknown   everything else: the carrier may have acted, so a booking is never sent again
-
-    OperationOff         the contract names no such operation; nothing was tried
-    └── LinkOff          the contract has no Authorised Tracking Page links
 
 `str` and `repr` show the status and our own words only: carrier text may hold personal data.
 """
@@ -91,8 +90,8 @@ class OutcomeUnknown(CarrierError):
         self.conflict = conflict
 
 
-class OperationOff(Exception):
-    """The contract names no such operation."""
+class OperationOff(NotSent):
+    """The contract names no such operation, so nothing was sent."""
 
 
 class LinkOff(OperationOff):

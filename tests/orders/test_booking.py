@@ -1,9 +1,11 @@
 """Booking end to end against the sandbox, and the row each outcome leaves."""
 
+import dataclasses
 import datetime as dt
 import hashlib
 import uuid
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ from django.utils import timezone
 from orders import booking, gateway, labels, resolving, settling
 from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import Money
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, timeline
+from tracking.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -364,3 +368,35 @@ def test_a_reply_that_says_cancelled_is_a_conflict(submitted: Submit, carrier: S
     order = work(submitted())
     assert (order.status, order.carrier_reference) == ("conflict", None)
     assert order.attempts.get().seen_reference
+
+
+def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    attempt = booking._write_down(order, timezone.now())
+    assert attempt
+    answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    wordy = dataclasses.replace(
+        answer,
+        order_id="i" * 100,
+        tracking_url="https://track.example/" + "u" * 2000,
+        price=Money(Decimal("99999999999.999999"), order.currency),
+    )
+    settling.settle(attempt, wordy)
+    order.refresh_from_db()
+    assert (order.status, order.public_tracking_url) == ("booked", "")
+
+
+def test_an_operation_the_carrier_does_not_have_stops_no_worker(
+    submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    order = work(submitted())
+    contract('view = ""\ntrack = ""')
+    label = order.labels.first()
+    assert label
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, bool(label.due_at)) == ("pending", True)
+    polling.open_parcel(order.pk)
+    Parcel.objects.update(poll_due_at=timezone.now())
+    polling.work(order.parcel.pk)
+    assert Parcel.objects.get().poll_failures == 1
