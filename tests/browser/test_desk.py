@@ -1,49 +1,17 @@
 """The operator's desk in a real browser: under the strict policy, in both themes, three clicks to any act."""
 
-import re
-from typing import Any
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import AXE_TAGS, Open, Stack
+from tests.browser.conftest import Open, Stack, violations
 
-DJANGOS_OWN = {"empty-table-header"}  # the first cell of its inline tables, which holds nothing
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds. Without preloading: it would fetch the admin's imported stylesheets against the policy."""
-    options = {"runOnly": AXE_TAGS, "resultTypes": ["violations"], "preload": False}
-    found = Axe().run(page, options=options).response["violations"]
-    return [f"{v['id']} {[n['target'] for n in v['nodes']][:3]}" for v in found if v["id"] not in DJANGOS_OWN]
-
-
-@pytest.fixture(scope="module")
-def logged_in(chromium: Browser, stack: Stack) -> Any:
-    """The operator's cookies. A code works once, so there is one log-in for all tests here."""
-    context = chromium.new_context(base_url=stack.url)
-    page = context.new_page()
-    page.goto("/admin/")
-    page.fill("input[name=login]", stack.people["operator"]["email"])
-    page.fill("input[name=password]", stack.people["operator"]["password"])
-    page.locator("main form button").first.click()
-    while "authenticate" in page.url:  # another test may have used this half minute's code
-        page.fill("input[name=code]", stack.manage("totp").split()[-1])
-        page.locator("main form button").first.click()
-        page.wait_for_timeout(1000)
-    expect(page).to_have_url(re.compile("/admin/$"))
-    yield context.storage_state()
-    context.close()
+DJANGOS_OWN = frozenset({"empty-table-header"})  # the first cell of its inline tables, which holds nothing
 
 
 @pytest.fixture
-def desk(open_browser: Open, logged_in: Any) -> Page:
+def desk(log_in: Open) -> Page:
     """The desk's first page."""
-    page = open_browser()
-    page.context.add_cookies(logged_in["cookies"])
-    page.goto("/admin/")
-    return page
+    return log_in("operator")
 
 
 def unclear_order(stack: Stack) -> int:
@@ -79,7 +47,7 @@ def test_every_kind_of_page_is_clean_in_both_themes(desk: Page, stack: Stack, th
         "/admin/listener/",
     ):
         desk.goto(address)
-        found[address] = violations(desk)
+        found[address] = violations(desk, but=DJANGOS_OWN)
     assert {address: list_ for address, list_ in found.items() if list_} == {}
 
 

@@ -1,52 +1,12 @@
 """The whole main job in a real browser: quote, book, print, watch it travel, open the tools, cancel another."""
 
-import hashlib
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
-
-
-def fill_parcel(page: Page, **changes: str) -> None:
-    """The New parcel form as a sender types it."""
-    values = {
-        "receiver_name": "Priya Nair",
-        "receiver_line1": "4 Sample Street",
-        "receiver_suburb": "Hobart",
-        "receiver_state": "TAS",
-        "receiver_postcode": "7000",
-        "receiver_email": "priya.nair@example.net",
-        "receiver_phone": "0491 570 156",
-        "description": "Boxed ceramic mugs",
-        "weight_kg": "2.4",
-        "length_cm": "32",
-        "width_cm": "24",
-        "height_cm": "11",
-        **changes,
-    }
-    page.goto("/parcels/new/")
-    for name, value in values.items():
-        control = page.locator(f"[name={name}]")
-        if control.evaluate("control => control.tagName") == "SELECT":
-            control.select_option(value)
-        else:
-            control.fill(value)
-
-
-def see_prices(page: Page) -> None:
-    page.get_by_role("button", name="See prices").last.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Prices for")
-
-
-def book(page: Page, service: str = "Standard Pickup") -> str:
-    """Press Book and wait until the carrier's reference is on the page."""
-    page.get_by_role("button", name=re.compile(f"Book {service}|Book parcel")).first.click()
-    heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text(re.compile(r"^S[A-Z0-9]{5,} to "), timeout=30_000)
-    return heading.inner_text().split()[0]
+from tests.browser.walking import book, fill_parcel, label_files, see_prices, sha256
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
@@ -79,15 +39,7 @@ def label_is_the_carriers_own(stack: Stack, page: Page, reference: str) -> None:
     answer = page.request.get(link.get_attribute("href") or "")
     assert answer.headers["content-type"] == "application/pdf"
     assert answer.body().startswith(b"%PDF-")
-    made = {hashlib.sha256(path.read_bytes()).hexdigest() for path in labels_of(stack, reference)}
-    assert hashlib.sha256(answer.body()).hexdigest() in made
-
-
-def labels_of(stack: Stack, reference: str) -> Any:
-    order_id = next(
-        line["order_id"] for line in stack.carrier.ledger("booked") if line["reference"] == reference
-    )
-    return stack.carrier.state.rglob(f"{order_id}-*.pdf")
+    assert sha256(answer.body()) in {sha256(path.read_bytes()) for path in label_files(stack, reference)}
 
 
 def expect_scans(page: Page, reference: str, *, javascript: bool) -> None:
