@@ -89,8 +89,7 @@ def _address(parcel: Parcel, side: str, depot: Depot) -> str:
 
 
 def _page(status: int, title: str, inner: str) -> Reply:
-    text = (
-        f'<!doctype html><html lang="en"><title>{escape(title)}</title><h1>{escape(title)}</h1>{inner}</html>'
-    )
+    head = f'<title>{escape(title)}</title><link rel="icon" href="data:,">'  # else browsers ask for a favicon
+    text = f'<!doctype html><html lang="en">{head}<h1>{escape(title)}</h1>{inner}</html>'
     headers = [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")]
     return Reply(status, text.encode(), "text/html; charset=utf-8", headers)

@@ -1,0 +1,76 @@
+"""What a sender does in every walk, from an empty form to a sentence on the page; and the carrier's books behind it."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Stack
+from tests.processes.portal import until
+
+TO_HOBART = {
+    "receiver_country": "AU",
+    "receiver_name": "Priya Nair",
+    "receiver_line1": "4 Sample Street",
+    "receiver_suburb": "Hobart",
+    "receiver_state": "TAS",
+    "receiver_postcode": "7000",
+    "receiver_email": "priya.nair@example.net",
+    "receiver_phone": "0491 570 156",
+    "description": "Boxed ceramic mugs",
+    "weight_kg": "2.4",
+    "length_cm": "32",
+    "width_cm": "24",
+    "height_cm": "11",
+}
+
+
+def fill_parcel(page: Page, **changes: str) -> None:
+    """The New parcel form as a sender types it."""
+    page.goto("/parcels/new/")
+    for name, value in (TO_HOBART | changes).items():
+        control = page.locator(f"[name={name}]")
+        if control.evaluate("control => control.tagName") == "SELECT":
+            control.select_option(value)
+        else:
+            control.fill(value)
+
+
+def see_prices(page: Page) -> None:
+    page.get_by_role("button", name="See prices").last.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Prices for")
+
+
+def book(page: Page, service: str = "Standard Pickup") -> str:
+    """Press Book and wait until the carrier's reference, the answer, is on the page."""
+    page.get_by_role("button", name=re.compile(rf"Book {re.escape(service)},|Book parcel")).click()
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text(re.compile(r"^S[A-Z0-9]{5,} to "), timeout=30_000)
+    return heading.inner_text().split()[0]
+
+
+def reload_until(page: Page, text: str) -> None:
+    """Look again and again, as a sender who waits for news does."""
+    found = page.get_by_text(text).first
+    until(lambda: page.reload() and found.is_visible(), seconds=20, what=f"the page says {text!r}")
+
+
+def booking_of(stack: Stack, reference: str) -> Any:
+    """The parcel as the carrier's ledger has it: `body` as it was sent, `quote`, `pickup_date`, `order_id`."""
+    [line] = lines_of(stack, "booked", reference)
+    return line["parcel"]
+
+
+def lines_of(stack: Stack, effect: str, reference: str) -> list[dict[str, Any]]:
+    return [line for line in stack.carrier.ledger(effect) if line["reference"] == reference]
+
+
+def label_files(stack: Stack, reference: str) -> list[Path]:
+    """The PDFs the carrier keeps for a parcel."""
+    return list(stack.carrier.state.rglob(f"{booking_of(stack, reference)['order_id']}-*.pdf"))
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
