@@ -14,33 +14,19 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open, Stack
 from tests.browser.walking import (
+    TO_PORTLAND,
     book,
     booking_of,
+    fact,
     fill_parcel,
     label_files,
     lines_of,
+    price_of,
     reload_until,
     see_prices,
     sha256,
 )
 from tests.processes.portal import until
-
-TO_PORTLAND = {
-    "receiver_country": "US",
-    "receiver_name": "Avery Lund",
-    "receiver_line1": "500 Placeholder Ave",
-    "receiver_suburb": "Portland",
-    "receiver_state": "OR",
-    "receiver_postcode": "97205",
-    "receiver_phone": "+1 503 226 0142",
-    "description": "Cotton shirts",
-    "item_1_description": "Cotton t-shirt, knitted",
-    "item_1_value": "28.00",
-    "item_1_quantity": "2",
-    "item_1_origin": "BD",
-    "item_1_hs_code": "6109.10.0012",
-    "contents_type": "Merchandise",
-}
 
 
 @pytest.fixture
@@ -62,16 +48,6 @@ def send(page: Page, **typed: str) -> str:
 
 def card_of(page: Page, service: str) -> Locator:
     return page.get_by_role("article").filter(has=page.get_by_role("heading", name=service, exact=True))
-
-
-def fact(page: Page, name: str) -> Locator:
-    """What the parcel's page says beside a word such as Service or Pickup."""
-    return page.locator(f"dt:text-is('{name}') + dd")
-
-
-def price_of(page: Page, name: str) -> Locator:
-    """An amount in the table of what the price is made of."""
-    return page.get_by_role("row", name=re.compile(rf"^{name} \$")).locator("td")
 
 
 def test_product_the_card_whose_button_is_pressed_is_what_the_carrier_books(stack: Stack, page: Page) -> None:
@@ -201,7 +177,7 @@ def test_cancel_asks_what_is_needed_first_and_cancels_once(stack: Stack, page: P
 
     say_what_is_needed(page, "I'm not sending it")
     page.get_by_role("button", name=f"Cancel parcel {reference}").click()
-    expect(page.get_by_text("Destroy the printed label.")).to_be_visible()
+    expect(page.get_by_text("Destroy the printed label.")).to_be_visible(timeout=15_000)
     assert [line["after"] for line in lines_of(stack, "cancelled", reference)] == [""]
     expect(page.get_by_role("link", name=re.compile("^Print"))).to_have_count(0)
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Stack
 from tests.processes.portal import until
@@ -24,6 +24,22 @@ TO_HOBART = {
     "length_cm": "32",
     "width_cm": "24",
     "height_cm": "11",
+}
+TO_PORTLAND = {
+    "receiver_country": "US",
+    "receiver_name": "Avery Lund",
+    "receiver_line1": "500 Placeholder Ave",
+    "receiver_suburb": "Portland",
+    "receiver_state": "OR",
+    "receiver_postcode": "97205",
+    "receiver_phone": "+1 503 226 0142",
+    "description": "Cotton shirts",
+    "item_1_description": "Cotton t-shirt, knitted",
+    "item_1_value": "28.00",
+    "item_1_quantity": "2",
+    "item_1_origin": "BD",
+    "item_1_hs_code": "6109.10.0012",
+    "contents_type": "Merchandise",
 }
 
 
@@ -55,6 +71,16 @@ def reload_until(page: Page, text: str) -> None:
     """Look again and again, as a sender who waits for news does."""
     found = page.get_by_text(text).first
     until(lambda: page.reload() and found.is_visible(), seconds=20, what=f"the page says {text!r}")
+
+
+def fact(page: Page, name: str) -> Locator:
+    """What the parcel's page says beside a word such as Service or Pickup."""
+    return page.locator(f"dt:text-is('{name}') + dd")
+
+
+def price_of(page: Page, name: str) -> Locator:
+    """An amount in the table of what the price is made of."""
+    return page.get_by_role("row", name=re.compile(rf"^{name} \$")).locator("td")
 
 
 def booking_of(stack: Stack, reference: str) -> Any:
