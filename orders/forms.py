@@ -12,7 +12,7 @@ from django.http import QueryDict
 from orders.contents_form import ROWS, ContentsForm
 from orders.entry import Entry
 from orders.form_fields import MeasureField, OnceOnly, PlainDecimalField
-from orders.receiver_form import AUTHORITY, SIGNATURE, line
+from orders.receiver_form import AUTHORITY, RECEIVER_PARTS, SIGNATURE, line
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
 
@@ -120,21 +120,7 @@ def typed_again(entry: Entry, sender: Sender) -> dict[str, Any]:
     """The form's values for a parcel typed before, so that nothing is typed twice."""
     weight_unit, size_unit = UNITS[sender.country]
     receiver, measures = entry.receiver, entry.measures
-    values: dict[str, Any] = {
-        f"receiver_{part}": getattr(receiver, part)
-        for part in (
-            "name",
-            "company",
-            "email",
-            "phone",
-            "line1",
-            "line2",
-            "suburb",
-            "state",
-            "postcode",
-            "country",
-        )
-    }
+    values: dict[str, Any] = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
     values |= {"receiver_instructions": receiver.instructions, "description": entry.description}
     values |= {"customer_reference": entry.customer_reference, "cover_amount": entry.cover}
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:

@@ -18,6 +18,18 @@ WORDS = {
     "CA": {"suburb": "City", "postcode": "Postal code", "state": "Province"},
     "US": {"suburb": "City", "postcode": "ZIP code", "state": "State"},
 }
+RECEIVER_PARTS = (
+    "name",
+    "company",
+    "email",
+    "phone",
+    "line1",
+    "line2",
+    "suburb",
+    "state",
+    "postcode",
+    "country",
+)
 LONGEST_INSTRUCTIONS = 200
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
@@ -219,19 +231,7 @@ class ReceiverForm(OnceOnly):
 
     def receiver(self) -> Party:
         """The cleaned receiver."""
-        parts = (
-            "name",
-            "company",
-            "email",
-            "phone",
-            "line1",
-            "line2",
-            "suburb",
-            "state",
-            "postcode",
-            "country",
-        )
-        values = {part: self.cleaned_data[f"receiver_{part}"] for part in parts}
+        values = {part: self.cleaned_data[f"receiver_{part}"] for part in RECEIVER_PARTS}
         return Party(**values, instructions=self.cleaned_data["receiver_instructions"])
 
 
