@@ -13,6 +13,7 @@ from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.carrier.verdicts import STOPPED, require_success, unknown, verdict
 
 LARGEST = 10 * 1024 * 1024
+END = 2048  # bytes in which a PDF's last mark stands; some carriers write a few lines behind it
 TYPES = ("application/pdf", "application/octet-stream")
 HOPS = (301, 302, 303, 307, 308)
 ASK_WITH_GET = (200, 404, 405, 501)
@@ -59,7 +60,8 @@ def read_signed(reply: Reply, contract: Contract) -> LabelFile:
 def read_label(reply: Reply, contract: Contract) -> LabelFile:
     """The label's bytes, untouched. Raises OutcomeUnknown (fetch it again) unless they are one whole PDF.
 
-    The length, the type and the first five bytes are looked at; nothing is parsed.
+    The length, the type, the first five bytes and the mark at the end are looked at; nothing is parsed. Without
+    the mark a file that the carrier itself cut short, with a length to match, would be kept for good.
     """
     require_success(reply, contract)
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -69,4 +71,6 @@ def read_label(reply: Reply, contract: Contract) -> LabelFile:
         raise OutcomeUnknown("the label's length was not told", reply.status)
     if not reply.body.startswith(b"%PDF-"):
         raise OutcomeUnknown("the label does not begin like a PDF", reply.status)
+    if b"%%EOF" not in reply.body[-END:]:
+        raise OutcomeUnknown("the label is cut short", reply.status)
     return LabelFile(reply.body, hashlib.sha256(reply.body).hexdigest(), kind)
