@@ -104,8 +104,9 @@ def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
     with transaction.atomic(durable=True):
         fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
         CancelAttempt.objects.filter(pk=attempt.pk).update(state=State.DONE, done_at=now, **fields)
+        # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
         order.move_to(
-            Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=None
+            Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now
         )
 
 
@@ -121,7 +122,8 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, why: str, *, answer: R
     with transaction.atomic(durable=True):
         CancelAttempt.objects.filter(pk=attempt.pk).update(**fields)
         problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
-        order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=None, problem=problem)
+        # Due now for tracking: a parcel cancelled right after its booking may not have been opened yet.
+        order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, problem=problem)
 
 
 def _try_later(order: Order, attempt: CancelAttempt, why: str) -> None:

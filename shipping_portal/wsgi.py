@@ -1,4 +1,4 @@
-"""The web server's entry."""
+"""The web server's entry. A pulse runs beside it: when nothing could take webhooks for a while, parcels are polled."""
 
 import os
 
@@ -6,3 +6,7 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 application = get_wsgi_application()
+
+from tracking.downtime import Pulse  # noqa: E402  (models load with the application)
+
+Pulse("web").start()

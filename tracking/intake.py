@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import json
 import logging
 
 from django.db import transaction
@@ -9,7 +10,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from orders import gateway
-from shipping_portal.carrier.scans import BadScan, read_event
+from shipping_portal.carrier.messages import Scan
+from shipping_portal.carrier.scans import BadScan, read_event, read_scan
 from tracking import scans
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
@@ -30,24 +32,41 @@ def receive(body: bytes, *, now: dt.datetime) -> WebhookDelivery:
 
 
 def read(delivery_id: int) -> None:
-    """Turn a stored delivery into a scan, or say why not. Safe to repeat: a replay finds the scan it made."""
+    """Turn a stored delivery into a scan, or say why not. Safe to repeat: a replay finds the scan it made.
+
+    The scan counts as received when the delivery was, however late it is read. A delivery whose scan is stored
+    keeps it, even if today's contract would read the body otherwise.
+    """
     delivery = WebhookDelivery.objects.get(pk=delivery_id)
-    body = bytes(delivery.body)
     try:
-        scan = read_event(body, gateway.contract())
+        scan, reference, source = _scan_in(delivery)
     except BadScan as error:
-        return _set(delivery, State.QUARANTINED, str(error))
-    now = timezone.now()
+        return _set_aside(delivery, State.QUARANTINED, str(error))
     try:
         with transaction.atomic():
-            parcel = scans.parcel_for(scan.reference, at=now)
-            event, is_new = scans.store(parcel, scan, source=TrackingEvent.Source.PUSH, raw=body, at=now)
-            state = State.STORED if is_new or delivery.event_id == event.pk else State.DUPLICATE
-            _set(delivery, state, "", event=event)
-            Parcel.objects.filter(pk=parcel.pk).update(fold_due_at=now)
+            parcel = scans.parcel_for(reference, at=delivery.received_at)
+            event, is_new = scans.store(
+                parcel, scan, source=source, raw=bytes(delivery.body), at=delivery.received_at
+            )
+            is_its_own = is_new or (delivery.event_id == event.pk and delivery.state != State.DUPLICATE)
+            state = State.STORED if is_its_own else State.DUPLICATE
+            WebhookDelivery.objects.filter(pk=delivery.pk).update(state=state, reason="", event=event)
+            Parcel.objects.filter(pk=parcel.pk).update(fold_due_at=timezone.now())
     except scans.Differs as error:
-        return _set(delivery, State.DIFFERS, str(error))
+        return _set_aside(delivery, State.DIFFERS, str(error))
     scans.project(parcel.pk)
+
+
+def _scan_in(delivery: WebhookDelivery) -> tuple[Scan, str, TrackingEvent.Source]:
+    """The scan, its parcel's reference and the way it came. Raises BadScan."""
+    body, contract = bytes(delivery.body), gateway.contract()
+    if not delivery.polled_for:
+        scan = read_event(body, contract)
+        return scan, scan.reference, TrackingEvent.Source.PUSH
+    scan = read_scan(json.loads(body), contract)  # we wrote this JSON ourselves
+    if scan.reference not in {"", delivery.polled_for}:
+        raise BadScan(f"the scan names {scan.reference}")
+    return scan, delivery.polled_for, TrackingEvent.Source.POLL
 
 
 def refuse(reason: str, *, now: dt.datetime) -> None:
@@ -56,5 +75,5 @@ def refuse(reason: str, *, now: dt.datetime) -> None:
     WebhookTally.objects.filter(pk=tally.pk).update(count=F("count") + 1)
 
 
-def _set(delivery: WebhookDelivery, state: str, reason: str, *, event: TrackingEvent | None = None) -> None:
-    WebhookDelivery.objects.filter(pk=delivery.pk).update(state=state, reason=reason[:300], event=event)
+def _set_aside(delivery: WebhookDelivery, state: str, reason: str) -> None:
+    WebhookDelivery.objects.filter(pk=delivery.pk, event=None).update(state=state, reason=reason[:300])

@@ -76,7 +76,7 @@ class Watch(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One authenticated webhook body, stored raw before anything reads it."""
+    """One authenticated webhook body, stored raw before anything reads it; or a polled scan nobody could read."""
 
     class State(models.TextChoices):
         NEW = "new", "Not read yet"
@@ -90,6 +90,7 @@ class WebhookDelivery(models.Model):
     sha256 = models.CharField(max_length=64)
     state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
     reason = models.CharField(max_length=300, blank=True)
+    polled_for = models.CharField(max_length=40, blank=True)  # a poll brought it, asking for this reference
     event = models.ForeignKey(
         "tracking.TrackingEvent", on_delete=models.SET_NULL, null=True, blank=True, related_name="deliveries"
     )
@@ -152,7 +153,13 @@ class TrackingEvent(models.Model):
                 name="a_polled_scan_once",
             ),
         ]
-        indexes = [models.Index(fields=["parcel", "scan_time"])]
+        indexes = [
+            models.Index(fields=["parcel", "scan_time"]),
+            models.Index(fields=["event_type"]),
+            models.Index(
+                fields=["received_at"], name="scans_polling_found_first", condition=Q(source="poll")
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.event_type} {self.scan_time:%Y-%m-%d %H:%M}"
@@ -165,6 +172,31 @@ class EventWord(models.Model):
     progress = models.CharField("means", max_length=20, choices=Progress.choices, blank=True)
     is_known = models.BooleanField(default=False)
     first_seen_at = models.DateTimeField()
+    spellings = models.JSONField(default=list)  # as the scans write it: "Dropped off", "Dropped  Off"
+    scans = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return self.word
+
+
+class LastTime(models.Model):
+    """When something last happened in any process of the portal: one row a name, moved by compare-and-swap."""
+
+    name = models.CharField(max_length=40, unique=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.at:%Y-%m-%d %H:%M:%S}"
+
+    @classmethod
+    def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:
+        """Make it now. The time before, or None: it never happened yet, or another process was faster."""
+        last, made = cls.objects.get_or_create(name=name, defaults={"at": now})
+        moved = not made and cls.objects.filter(pk=last.pk, at=last.at).update(at=now)
+        return last.at if moved else None
+
+    @classmethod
+    def is_first_in(cls, span: dt.timedelta, name: str, *, now: dt.datetime) -> bool:
+        """Whether it has not happened for so long; true for exactly one of any number of processes, then it has."""
+        _, made = cls.objects.get_or_create(name=name, defaults={"at": now})
+        return made or bool(cls.objects.filter(name=name, at__lte=now - span).update(at=now))

@@ -15,17 +15,22 @@ from orders.progress import TERMINAL
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
-from tracking import scans
+from tracking import gaps, scans
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)
+LONGEST_QUEUE = dt.timedelta(seconds=4)  # gateway.wait_for_turn sleeps for five at most and then goes
+TRACKED = (Status.BOOKED, Status.CANCELLED)  # being cancelled, the order's `due_at` belongs to that
 # How often, in multiples of POLL_SECONDS (one hour by default).
 BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
 
 
 def open_parcel(order_id: int) -> None:
-    """Give a booked order its parcel. Scans that came before the booking reply are matched here."""
+    """Give an order the carrier holds its parcel. Scans that came before the booking reply are matched here.
+
+    A cancelled order's is opened too, or anew: its label may still be used, and is watched for 60 days.
+    """
     now = timezone.now()
     with transaction.atomic():
         order = Order.objects.select_for_update().get(pk=order_id)
@@ -33,7 +38,7 @@ def open_parcel(order_id: int) -> None:
             return
         parcel = scans.parcel_for(order.carrier_reference, at=now)
         Parcel.objects.filter(pk=parcel.pk).update(order=order, poll_due_at=now + _first_poll())
-        Order.objects.filter(pk=order.pk, status=Status.BOOKED, due_at=order.due_at).update(due_at=None)
+        Order.objects.filter(pk=order.pk, status__in=TRACKED, due_at=order.due_at).update(due_at=None)
     scans.project(parcel.pk)
 
 
@@ -43,10 +48,14 @@ def work(parcel_id: int) -> None:
     parcel = Parcel.objects.select_related("order").get(pk=parcel_id)
     if parcel.poll_due_at is None or parcel.poll_due_at > now:
         return
-    until = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
-    if not Parcel.objects.filter(pk=parcel.pk, poll_due_at=parcel.poll_due_at).update(poll_due_at=until):
+    account = gateway.account()
+    turn = account.next_poll_at or now
+    has_turn = turn <= now + LONGEST_QUEUE  # else it is left to whoever looks again at that time
+    until = now + dt.timedelta(seconds=settings.LEASE_SECONDS) if has_turn else turn
+    claimed = Parcel.objects.filter(pk=parcel.pk, poll_due_at=parcel.poll_due_at).update(poll_due_at=until)
+    if not (claimed and has_turn):
         return
-    gateway.wait_for_turn(gateway.account(), "poll")
+    gateway.wait_for_turn(account, "poll")
     try:
         tracked = _ask(parcel, gateway.carrier(parcel.order))
     except CarrierError as error:
@@ -77,26 +86,30 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
     """Merge polled scans with pushed ones; what can't be read is kept and counted, never dropped."""
     for scan in tracked.scans:
         if scan.reference and scan.reference != parcel.reference:
-            _quarantine(scan.raw, f"polled for {parcel.reference}, names {scan.reference}", now=now)
+            _quarantine(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
             continue
         try:
             scans.store(parcel, scan, source=TrackingEvent.Source.POLL, raw=scans.as_bytes(scan.raw), at=now)
         except scans.Differs as error:
-            _quarantine(scan.raw, str(error), now=now)
+            _quarantine(parcel, scan.raw, str(error), now=now)
     for raw, reason in tracked.unreadable:
-        _quarantine(raw, f"polled for {parcel.reference}: {reason}", now=now)
+        _quarantine(parcel, raw, reason, now=now)
     if parcel.order and tracked.pickup_date:
         parcel.order.note_pickup_date(tracked.pickup_date)
 
 
-def _quarantine(raw: object, reason: str, *, now: dt.datetime) -> None:
+def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
+    """Once, however often the same scan is polled."""
     body = scans.as_bytes(raw)
-    WebhookDelivery.objects.get_or_create(
-        sha256=hashlib.sha256(body).hexdigest(),
-        state=WebhookDelivery.State.QUARANTINED,
-        reason=reason[:300],
-        defaults={"received_at": now, "body": body},
-    )
+    same = {"sha256": hashlib.sha256(body).hexdigest(), "polled_for": parcel.reference}
+    if not WebhookDelivery.objects.filter(**same).exists():
+        WebhookDelivery.objects.create(
+            **same,
+            received_at=now,
+            body=body,
+            state=WebhookDelivery.State.QUARANTINED,
+            reason=reason[:300],
+        )
 
 
 def _failed(parcel: Parcel, error: CarrierError) -> None:
@@ -112,6 +125,8 @@ def _next(parcel_id: int) -> None:
     now = timezone.now()
     parcel = Parcel.objects.select_related("order").get(pk=parcel_id)
     factor = interval(parcel, now=now)
+    if factor is not None and gaps.is_alarmed(now):  # webhooks get lost, so look twice as often
+        factor /= 2
     wait = None if factor is None else dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
     Parcel.objects.filter(pk=parcel.pk).update(
         poll_failures=0, polled_at=now, poll_due_at=None if wait is None else now + wait
@@ -121,7 +136,7 @@ def _next(parcel_id: int) -> None:
 def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
     """Multiples of POLL_SECONDS until the next poll, by where the parcel is; None when its story is over."""
     order = parcel.order
-    if order and order.cancelled_at:
+    if order and order.cancelled_at and not order.used_after_cancel_at:
         return DAILY if now - order.cancelled_at < WATCH_CANCELLED else None
     if order is None and not parcel.watches.exists():
         return None

@@ -15,6 +15,7 @@ from tracking import vocabulary
 from tracking.models import Parcel, TrackingEvent
 
 Source = TrackingEvent.Source
+PAST_ALLOWED = dt.timedelta(days=30)
 
 
 class Differs(Exception):
@@ -109,7 +110,8 @@ def project(parcel_id: int) -> None:
     with transaction.atomic():
         # The row lock serialises folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees every scan.
         parcel = Parcel.objects.select_for_update().get(pk=parcel_id)
-        events = list(parcel.events.filter(set_aside=""))
+        order = Order.objects.filter(pk=parcel.order_id).first()
+        events = _usable(parcel, order)
         words = vocabulary.meanings(event.event_type for event in events)
         result = fold((_step(event, words) for event in events), now=now)
         Parcel.objects.filter(pk=parcel.pk).update(
@@ -118,8 +120,21 @@ def project(parcel_id: int) -> None:
             last_scan_at=result.last_scan_at,
             fold_due_at=None,
         )
-        if parcel.order_id:
-            Order.objects.get(pk=parcel.order_id).advance(result.progress, at=result.progress_at)
+        if order:
+            # A scan that says nothing about where the parcel is still shows that somebody had it in hand.
+            order.advance(result.progress, at=result.progress_at or result.last_scan_at)
+
+
+def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:
+    """The scans that count. Those from long before the booking are set aside: clocks that lost their date (F30)."""
+    events = list(parcel.events.filter(set_aside=""))
+    if order is None:
+        return events
+    first = order.created_at - PAST_ALLOWED
+    absurd = [event.pk for event in events if event.scan_time < first]
+    if absurd:
+        parcel.events.filter(pk__in=absurd).update(set_aside="scan time is long before the booking")
+    return [event for event in events if event.scan_time >= first]
 
 
 def _step(event: TrackingEvent, words: dict[str, str]) -> Step:

@@ -3,8 +3,10 @@
 import datetime as dt
 from collections.abc import Iterable
 
+from django.db.models import QuerySet
+
 from orders import gateway
-from tracking.models import EventWord
+from tracking.models import EventWord, Parcel, TrackingEvent
 
 
 def fold_word(word: str) -> str:
@@ -28,6 +30,19 @@ def is_known(word: str) -> bool:
 
 
 def note(word: str, at: dt.datetime) -> None:
-    """Remember a word the contract does not name, so that an operator can say what it means."""
-    if not is_known(word):
-        EventWord.objects.get_or_create(word=fold_word(word), defaults={"first_seen_at": at})
+    """Count a scan whose word the contract does not name, so that an operator can say what it means."""
+    if is_known(word):
+        return
+    # Locked, as two scans at once may bring two spellings.
+    rows = EventWord.objects.select_for_update()
+    row, _ = rows.get_or_create(word=fold_word(word), defaults={"first_seen_at": at})
+    row.scans += 1
+    if word not in row.spellings:
+        row.spellings.append(word)
+    row.save(update_fields=["scans", "spellings"])
+
+
+def parcels_with(word: EventWord) -> QuerySet[Parcel]:
+    """Every parcel that was scanned with this word, however the carrier spelled it."""
+    scanned = TrackingEvent.objects.filter(event_type__in=word.spellings)
+    return Parcel.objects.filter(pk__in=scanned.values("parcel"))

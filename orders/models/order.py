@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Q
 
+from orders import pickups
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
@@ -21,7 +22,6 @@ from orders.models.statuses import (
     Progress,
     Status,
 )
-from shipping_portal.accounts import places
 from shipping_portal.carrier.messages import Party
 
 
@@ -179,7 +179,10 @@ class Order(models.Model):
             setattr(self, name, value)
 
     def advance(self, progress: str, *, at: dt.datetime | None) -> None:
-        """Where the parcel is now, told by tracking; notices a label used after its cancellation (interface §2.5)."""
+        """Where the parcel is now, told by tracking; notices a label used after its cancellation (interface §2.5).
+
+        `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
+        """
         changes: dict[str, Any] = {"progress": progress, "progress_at": at}
         moved = progress not in STILL_AT_SENDER
         if moved and self.cancelled_at and at and at > self.cancelled_at and not self.used_after_cancel_at:
@@ -207,23 +210,25 @@ class Order(models.Model):
         return self.carrier_pickup_date or self.pickup_date
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """The stored progress; or a missed pickup: a pickup product, its day is over, and no sign of a driver."""
-        day = self.expected_pickup()
-        silent = (
-            self.status == Status.BOOKED and self.progress == Progress.NONE and self.first_mile == "pickup"
-        )
-        if silent and day and now.astimezone(self.sender.tzinfo).date() > day:
-            return Progress.PICKUP_MISSED
-        return self.progress
+        """The stored progress; or a missed pickup, told by the calendar. See orders/pickups.py."""
+        return Progress.PICKUP_MISSED if self._misses(now) else self.progress
 
     def missed_twice(self, now: dt.datetime) -> bool:
         """A second business day went by without a driver: a refund may be due (interface §3 rule 2)."""
-        day = self.expected_pickup()
-        if day is None or self.shown_progress(now) != Progress.PICKUP_MISSED:
-            return False
-        country, state = self.pickup["country"], self.pickup["state"]
-        second = places.next_business_day(country, state, after=day)
-        return second < now.astimezone(self.sender.tzinfo).date()
+        return self._misses(now) > 1
+
+    def _misses(self, now: dt.datetime) -> int:
+        waits = self.status == Status.BOOKED and self.progress == Progress.NONE
+        if not waits or self.first_mile != "pickup" or self.booked_at is None:
+            return 0
+        zone = self.sender.tzinfo
+        return pickups.misses(
+            self.expected_pickup(),
+            booked_on=self.booked_at.astimezone(zone).date(),
+            heard_on=self.progress_at.astimezone(zone).date() if self.progress_at else None,
+            today=now.astimezone(zone).date(),
+            where=(self.pickup["country"], self.pickup["state"]),
+        )
 
     def refuse_cancel_unless_allowed(self, now: dt.datetime) -> None:
         """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""

@@ -14,12 +14,14 @@ from django.urls import reverse
 from orders.models import CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.desk.listener import TEST_REFERENCE
+from tracking import polling
 from tracking.models import EventWord, Parcel, WebhookDelivery
 
 State = WebhookDelivery.State
 Rule = Callable[[dt.datetime], Q]
 STUCK_AFTER = dt.timedelta(minutes=10)
 UNREAD_AFTER = dt.timedelta(minutes=1)
+MOST_SILENT = 1000
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,17 @@ def cancel_stuck(now: dt.datetime) -> Q:
 
 
 def missed_twice(now: dt.datetime) -> Q:
-    """Pickup orders for which two working days went by without any scan; the sender reads that a refund may apply."""
-    last = now.date() - dt.timedelta(days=1)
-    while last.weekday() >= 5:
-        last -= dt.timedelta(days=1)
-    silent = Q(status=Status.BOOKED, progress="", first_mile="pickup")
-    return silent & Q(carrier_pickup_date__lt=last)
+    """Pickup orders that two drivers missed, by the calendar of each sender: what its page says too.
+
+    Looks at the orders nobody scanned in the last weeks, the longest waiting first. After 45 days polling has given
+    them up as well (a label nobody used), and they leave this list.
+    """
+    oldest, today = now - polling.GIVE_UP_SILENT, now.date()
+    dated = Q(carrier_pickup_date__range=(oldest.date(), today))
+    undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
+    silent = Order.objects.filter(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
+    found = silent.select_related("sender").order_by("pk")[:MOST_SILENT]
+    return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 
 
 ORDER_RULES: dict[str, tuple[str, Rule]] = {
@@ -99,7 +106,7 @@ WORD_UNDECIDED = Q(progress="", is_known=False)
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
-    """Every queue, empty ones too, in the order in which they cost money. Six queries."""
+    """Every queue, empty ones too, in the order in which they cost money. Seven queries."""
     return [
         *_orders(now),
         _queue(

@@ -72,8 +72,8 @@ class DeskSite(admin.AdminSite):
         return redirect("account_change_password")
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        from shipping_portal.desk import health, queues  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.desk import gaps, health, queues  # noqa: PLC0415  (models load after the site)
 
         now = timezone.now()
-        found = {"queues": queues.waiting(now), "health": health.strip(now)}
+        found = {"queues": queues.waiting(now), "health": health.strip(now), "gaps": gaps.meter(now)}
         return super().index(request, found | (extra_context or {}))

@@ -22,7 +22,7 @@ from orders import booking, cancelling, labels, resolving
 from orders.models import Label, Order
 from orders.models.statuses import Status
 from shipping_portal.celery import nudge
-from shipping_portal.desk import retention
+from shipping_portal.desk import gaps, retention
 from tracking import intake, polling, scans
 from tracking.models import Parcel, WebhookDelivery
 
@@ -80,7 +80,7 @@ JOURNEYS = (
         _orders(Status.CANCELLING, Status.CANCEL_UNCONFIRMED),
         cancelling.work,
     ),
-    Journey("open", "tracking.tasks.open_parcel", _orders(Status.BOOKED), polling.open_parcel),
+    Journey("open", "tracking.tasks.open_parcel", _orders(*polling.TRACKED), polling.open_parcel),
     Journey("label", "orders.tasks.fetch_label", _labels, labels.work, sender="order__sender"),
     Journey("read", "tracking.tasks.read_delivery", _unread, intake.read, due_field="received_at", sender=""),
     Journey("fold", "tracking.tasks.project", _folds, scans.project, "fold_due_at", "order__sender"),
@@ -178,6 +178,7 @@ class Sweep:
 
     def _keep_house(self) -> None:
         now = timezone.now()
+        gaps.report(now)
         if self.retention_due_at is None or self.retention_due_at <= now:
             retention.purge(now)
             self.retention_due_at = now + RETENTION_EVERY

@@ -21,6 +21,7 @@ FACTS = sorted(
     (model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label
 )
 MOST_QUERIES = 12
+MOST_ON_THE_FIRST_PAGE = 18  # every queue, the carrier's health and the gap meter
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_the_first_page_costs_the_same_however_much_waits(desk: Client, row: Cal
     row()
     with CaptureQueriesContext(connection) as with_three:
         desk.get("/admin/")
-    assert len(with_three) == len(with_one) <= MOST_QUERIES
+    assert len(with_three) == len(with_one) <= MOST_ON_THE_FIRST_PAGE
 
 
 def test_an_orders_page_costs_the_same_however_long_its_story(

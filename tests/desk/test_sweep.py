@@ -19,6 +19,7 @@ from shipping_portal.desk import retention, sweep
 from shipping_portal.desk.sweep import JOURNEYS, NUDGES, Journey, Sweep, due
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
+from tracking import downtime
 from tracking.models import Parcel, WebhookDelivery
 
 ORDERS = next(journey for journey in JOURNEYS if journey.name == "book")
@@ -196,8 +197,13 @@ def test_the_command_looks_once_and_says_what_it_found(
     assert "book nudged: 1" in capsys.readouterr().out
 
 
-def test_the_command_stops_when_it_is_told_to(db: None, settings: Any) -> None:
+def test_the_command_stops_when_it_is_told_to(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.SWEEP_SECONDS = 30
+    monkeypatch.setattr(
+        downtime, "beat", lambda *args, **kwargs: None
+    )  # no second thread in a test's database
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM]).start()
     try:

@@ -1,5 +1,6 @@
 """Parcels by reference, their scans, and what the carrier's words mean."""
 
+import datetime as dt
 import uuid
 from typing import Any
 
@@ -17,6 +18,7 @@ from shipping_portal.desk.admin.acts import ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, folded
 from shipping_portal.desk.masking import masked
 from shipping_portal.desk.rewording import reword
+from tracking import gaps
 from tracking.models import EventWord, Parcel, TrackingEvent, Watch
 
 
@@ -85,10 +87,30 @@ class ParcelAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).select_related("order")
 
 
+class FoundFilter(admin.SimpleListFilter):
+    """What the gap meter's alarm counts, and the same over a day."""
+
+    title = "found"
+    parameter_name = "found"
+    spans = {"polling": dt.timedelta(hours=1), "polling-day": dt.timedelta(days=1)}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [
+            ("polling", "First by polling, last hour"),
+            ("polling-day", "First by polling, last 24 hours"),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[TrackingEvent]) -> QuerySet[TrackingEvent]:
+        if self.value() not in self.spans:
+            return queryset
+        found = gaps.found_first_by_polling(timezone.now(), within=self.spans[str(self.value())])
+        return queryset.filter(pk__in=found.values("pk"))
+
+
 @admin.register(TrackingEvent)
 class TrackingEventAdmin(ReadOnlyAdmin):
     list_display = ["scan_time", "parcel", "event_type", "description", "source", "received_at", "set_aside"]
-    list_filter = ["source", ("set_aside", admin.EmptyFieldListFilter)]
+    list_filter = [FoundFilter, "source", ("set_aside", admin.EmptyFieldListFilter)]
     list_select_related = ["parcel"]
     search_fields = ["parcel__reference"]
     search_help_text = "A whole reference, or an event id"

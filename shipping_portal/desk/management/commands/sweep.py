@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from shipping_portal.desk.sweep import Sweep
+from tracking.downtime import Pulse
 
 
 class Command(BaseCommand):
@@ -21,7 +22,8 @@ class Command(BaseCommand):
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
             return
-        Sweep(_stopped_by_signals()).run()
+        with Pulse("sweep"):
+            Sweep(_stopped_by_signals()).run()
 
 
 def _stopped_by_signals() -> Event:

@@ -1,0 +1,142 @@
+"""After an absence every active parcel is polled soon, at the carrier's rate and not all at once."""
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+
+import pytest
+import time_machine
+from django.db import OperationalError
+from django.utils import timezone
+
+from tests import factories
+from tracking import downtime
+from tracking.models import LastTime, Parcel
+
+pytestmark = pytest.mark.django_db
+NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
+SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
+Contract = Callable[[str], None]
+
+
+def parcels(count: int, *, due_in: dt.timedelta = 6 * HOUR) -> None:
+    Parcel.objects.bulk_create(
+        Parcel(reference=f"SACTIVE{number:05d}", created_at=NOW, poll_due_at=NOW + due_in)
+        for number in range(count)
+    )
+
+
+def after(absence: dt.timedelta, *, name: str = "web") -> int | None:
+    downtime.beat(name, now=NOW - absence)
+    return downtime.beat(name, now=NOW)
+
+
+@pytest.mark.parametrize("name", ["web", "sweep"])
+def test_after_an_absence_the_active_parcels_are_polled_soon(name: str) -> None:
+    parcels(3)
+    assert after(61 * SECOND, name=name) == 3
+    assert {parcel.poll_due_at for parcel in Parcel.objects.all()} == {NOW}
+
+
+def test_a_short_silence_is_no_absence() -> None:
+    parcels(3)
+    assert after(59 * SECOND) is None
+    assert Parcel.objects.filter(poll_due_at=NOW + 6 * HOUR).count() == 3
+
+
+def test_the_first_beat_of_all_has_nothing_to_make_up_for() -> None:
+    parcels(3)
+    assert downtime.beat("web", now=NOW) is None
+
+
+def test_the_absence_that_counts_is_shortened_with_all_other_times(settings: object) -> None:
+    settings.TIME_SCALE = 0.1  # type: ignore[attr-defined]
+    parcels(1)
+    assert after(7 * SECOND) == 1
+
+
+def test_of_several_web_processes_one_is_enough_to_be_there() -> None:
+    parcels(1)
+    for seconds in (90, 45):  # two processes, each of them away for longer than a minute
+        downtime.beat("web", now=NOW - seconds * SECOND)
+    assert downtime.beat("web", now=NOW) is None
+
+
+def test_the_polls_are_spread_out_over_the_permitted_rate(contract: Contract) -> None:
+    contract("tracking_per_second = 2.0")
+    parcels(1000)
+    after(2 * HOUR)
+    slots = sorted((parcel.poll_due_at - NOW).total_seconds() for parcel in Parcel.objects.all())
+    assert slots == [number // 20 * 10.0 for number in range(1000)]
+
+
+def test_nothing_is_polled_later_than_it_was_due_and_what_is_over_stays_over() -> None:
+    overdue = factories.parcel(reference="SOVERDUE01", poll_due_at=NOW - HOUR)
+    done = factories.parcel(reference="SDONE00001", poll_due_at=None)
+    parcels(60, due_in=3 * SECOND)
+    assert after(2 * HOUR) == 50  # the other ten are due before their slot
+    overdue.refresh_from_db()
+    done.refresh_from_db()
+    assert (overdue.poll_due_at, done.poll_due_at) == (NOW - HOUR, None)
+    assert (
+        max(Parcel.objects.exclude(poll_due_at=None).values_list("poll_due_at", flat=True))
+        <= NOW + 3 * SECOND
+    )
+
+
+def test_those_due_soonest_come_first(contract: Contract) -> None:
+    contract("tracking_per_second = 0.1")
+    late = factories.parcel(reference="SLATE00001", poll_due_at=NOW + 6 * HOUR)
+    soon = factories.parcel(reference="SSOON00001", poll_due_at=NOW + HOUR)
+    after(2 * HOUR)
+    late.refresh_from_db()
+    soon.refresh_from_db()
+    assert soon.poll_due_at < late.poll_due_at < NOW + HOUR
+
+
+def test_a_catch_up_that_dies_is_begun_again_by_the_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    parcels(1)
+    downtime.beat("web", now=NOW - HOUR)
+    monkeypatch.setattr(downtime, "catch_up", _dies)
+    with pytest.raises(ZeroDivisionError):
+        downtime.beat("web", now=NOW)
+    monkeypatch.undo()
+    assert downtime.beat("web", now=NOW + 15 * SECOND) == 1
+
+
+def _dies(now: dt.datetime) -> int:
+    raise ZeroDivisionError
+
+
+def test_a_database_that_is_away_misses_beats_and_is_counted_as_absence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    parcels(1)
+    monkeypatch.setattr(downtime.connection, "close", lambda: None)  # a test's transaction holds the only one
+    pulse = downtime.Pulse("web")
+    with time_machine.travel(NOW - HOUR, tick=False):
+        pulse._beat_or_miss()
+    with monkeypatch.context() as broken:
+        broken.setattr(downtime, "beat", _away)
+        pulse._beat_or_miss()
+    assert LastTime.objects.get().at == NOW - HOUR
+    with time_machine.travel(NOW, tick=False):
+        pulse._beat_or_miss()
+    assert Parcel.objects.get().poll_due_at == NOW
+    messages = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert messages == ["beat_missed", "was_away"]
+
+
+def _away(name: str, *, now: dt.datetime) -> None:
+    raise OperationalError("gone")
+
+
+def test_the_pulse_beats_at_once_and_stops_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    beats: list[str] = []
+    monkeypatch.setattr(downtime, "beat", lambda name, now: beats.append(name))
+    with downtime.Pulse("sweep") as pulse:
+        ends = timezone.now() + 5 * SECOND
+        while not beats and timezone.now() < ends:
+            pulse.stopped.wait(0.01)
+    assert beats == ["sweep"]
+    assert not pulse.is_alive()

@@ -1,0 +1,208 @@
+"""Webhooks that never come: polling finds every scan within its interval, and the gap meter says so."""
+
+import datetime as dt
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import time_machine
+from django.conf import settings as configured
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.desk import gaps as desk_gaps
+from shipping_portal.desk.sweep import Sweep
+from tests import factories
+from tests.desk.conftest import desk
+from tests.orders.conftest import booked, submitted
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import gaps, intake, polling, scans
+from tracking.models import Parcel, TrackingEvent
+
+__all__ = ["booked", "desk", "submitted"]  # pytest finds them here
+
+pytestmark = pytest.mark.django_db
+NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
+HOUR, MINUTE = dt.timedelta(hours=1), dt.timedelta(minutes=1)
+
+
+@pytest.fixture
+def parcel(quill: Sender, alice: User) -> Parcel:
+    """A parcel booked here, whose scans the carrier owes us."""
+    return factories.parcel(factories.order(quill, alice, status="booked", created_at=NOW - 72 * HOUR))
+
+
+def scan(
+    parcel: Parcel, *, by: str, scanned: dt.datetime, pushed: dt.datetime | None = None
+) -> TrackingEvent:
+    """A scan first seen by `by` five minutes after it was made; `pushed` is when its webhook came."""
+    seen = scanned + 5 * MINUTE
+    return factories.event(
+        parcel,
+        scan_time=scanned,
+        source=by,
+        received_at=seen,
+        pushed_at=pushed or (seen if by == "push" else None),
+        polled_at=seen if by == "poll" else None,
+    )
+
+
+def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
+    return [(row.in_time, row.late, row.only_polled) for row in desk_gaps.meter(now).rows]
+
+
+def test_a_day_without_scans_is_all_zeros() -> None:
+    assert rows() == [(0, 0, 0), (0, 0, 0)]
+    assert not desk_gaps.meter(NOW).is_alarmed
+
+
+def test_each_scan_is_in_time_or_late_or_found_only_by_polling(parcel: Parcel) -> None:
+    lately, earlier = NOW - 30 * MINUTE, NOW - 5 * HOUR
+    for when in (lately, earlier):
+        scan(parcel, by="push", scanned=when)
+        scan(parcel, by="poll", scanned=when)
+        scan(parcel, by="poll", scanned=when, pushed=when + 9 * MINUTE)
+    scan(parcel, by="push", scanned=earlier, pushed=earlier + 16 * MINUTE)
+    scan(parcel, by="push", scanned=NOW - 30 * HOUR)
+    assert rows() == [(1, 1, 1), (2, 3, 2)]
+
+
+def test_a_poll_that_only_overtook_a_webhook_is_no_gap(parcel: Parcel) -> None:
+    when = NOW - 20 * MINUTE
+    scan(parcel, by="poll", scanned=when, pushed=when + 5.5 * MINUTE)
+    assert rows()[0] == (1, 0, 0)
+    assert not gaps.found_first_by_polling(NOW).exists()
+
+
+@pytest.mark.parametrize(("found", "alarmed"), [(2, False), (3, True), (30, True)])
+def test_three_scans_found_first_by_polling_in_an_hour_raise_the_alarm(
+    parcel: Parcel, found: int, alarmed: bool
+) -> None:
+    for _ in range(found):
+        scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
+        scan(parcel, by="poll", scanned=NOW - 70 * MINUTE)
+    assert gaps.is_alarmed(NOW) == desk_gaps.meter(NOW).is_alarmed == alarmed
+
+
+def test_a_parcel_the_carrier_owes_us_no_webhook_for_is_no_gap(quill: Sender, alice: User) -> None:
+    for subscription in ("", "refused", "wanted"):
+        watched = factories.watch(quill, alice).parcel
+        Parcel.objects.filter(pk=watched.pk).update(subscription=subscription)
+        scan(watched, by="poll", scanned=NOW - 30 * MINUTE)
+    followed = factories.watch(quill, alice).parcel
+    Parcel.objects.filter(pk=followed.pk).update(subscription="on", created_at=NOW - HOUR)
+    scan(followed, by="poll", scanned=NOW - 90 * MINUTE)
+    assert rows()[1] == (0, 0, 0)
+    scan(followed, by="poll", scanned=NOW - 30 * MINUTE)
+    assert rows()[0] == (0, 0, 1)
+
+
+def test_one_line_an_hour_is_logged_however_many_sweepers_look(
+    parcel: Parcel, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shipping_portal.desk.sweep.close_old_connections", lambda: None)
+    monkeypatch.setattr("shipping_portal.desk.sweep.nudge", lambda task, pk: True)
+    logged = []
+    for minutes in (0, 1, 59, 61):
+        caplog.clear()
+        with time_machine.travel(NOW + minutes * MINUTE, tick=False):
+            for _ in range(3):
+                scan(parcel, by="poll", scanned=timezone.now() - 10 * MINUTE)
+            for _ in range(2):
+                Sweep().once_or_log()
+        logged.append([r.message for r in caplog.records if r.levelno == logging.ERROR])
+    assert logged == [["webhook_gap"], [], [], ["webhook_gap"]]
+
+
+def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
+    desk: Client, parcel: Parcel, django_assert_num_queries: Any
+) -> None:
+    with time_machine.travel(NOW, tick=False):
+        for _ in range(4):
+            scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
+        scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
+        page = desk.get("/admin/")
+        assert "polling found 4 scans first" in " ".join(page.content.decode().split())
+        found = desk.get(page.context["gaps"].url).context["cl"]
+        assert found.result_count == 4
+        assert desk.get("?found=polling-day").status_code
+    with django_assert_num_queries(1):
+        desk_gaps.meter(NOW)
+
+
+def test_without_a_gap_the_first_page_raises_no_alarm(desk: Client, db: None) -> None:
+    assert "Webhooks get lost" not in desk.get("/admin/").content.decode()
+
+
+# -- Every webhook dropped --------------------------------------------------------------------------
+
+
+def pushed_to_a_listener_that_never_hears(carrier: SandboxCarrier) -> None:
+    carrier.listen_at("http://carrier:a-secret@127.0.0.1:9/webhooks/tracking/")
+    carrier.trouble("webhook", "drop", count=0, probability=1)
+
+
+def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
+    booked: Callable[..., Order], carrier: SandboxCarrier, desk: Client
+) -> None:
+    pushed_to_a_listener_that_never_hears(carrier)
+    order = booked()
+    polling.open_parcel(order.pk)
+    hour = dt.timedelta(seconds=configured.POLL_SECONDS)
+    for seen, word in enumerate(["Pickup", "In Transit", "Delivered"], start=1):
+        parcel = Parcel.objects.get()
+        asked_at = parcel.polled_at or parcel.created_at
+        assert parcel.poll_due_at - asked_at <= hour * 1.2
+        carrier.scan(order.carrier_reference, word)
+        Parcel.objects.update(poll_due_at=timezone.now())  # the interval is over
+        polling.work(parcel.pk)
+        assert parcel.events.count() == seen
+    order.refresh_from_db()
+    assert order.progress == "delivered"
+    assert [line for line in carrier.ledger("delivery") if line["reference"] == order.carrier_reference] == []
+    assert rows(timezone.now())[0] == (0, 0, 3)
+    assert "polling found 3 scans first" in " ".join(desk.get("/admin/").content.decode().split())
+
+
+def test_while_the_alarm_is_on_polling_goes_twice_as_often(
+    booked: Callable[..., Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling, "_jitter", lambda: 1.0)
+    order = booked()
+    polling.open_parcel(order.pk)
+    parcel = Parcel.objects.get()
+    waits = []
+    for minutes in range(4, 0, -1):
+        scanned = (timezone.now() - minutes * MINUTE).isoformat().replace("+00:00", "Z")
+        carrier.scan(order.carrier_reference, "In Transit", push=False, scan_time=scanned)
+        Parcel.objects.update(poll_due_at=timezone.now())
+        polling.work(parcel.pk)
+        parcel.refresh_from_db()
+        waits.append((parcel.poll_due_at - parcel.polled_at).total_seconds() / configured.POLL_SECONDS)
+    assert waits == [1.0, 1.0, 0.5, 0.5]
+
+
+def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel: Parcel) -> None:
+    body = {
+        "carrier_reference": parcel.reference,
+        "event_id": "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21",
+        "event_type": "Pickup",
+        "description": "Parcel picked up",
+        "scan_time": (NOW - 20 * MINUTE).isoformat().replace("+00:00", "Z"),
+    }
+    found = scan(parcel, by="poll", scanned=NOW - 20 * MINUTE)
+    twin = scans.fingerprint(parcel.reference, intake.read_event(json.dumps(body).encode(), _contract()))
+    TrackingEvent.objects.filter(pk=found.pk).update(event_id=None, fingerprint=twin)
+    intake.receive(json.dumps(body).encode(), now=NOW)
+    assert parcel.events.count() == 1
+    assert rows()[0] == (0, 1, 0)
+
+
+def _contract() -> Any:
+    from orders import gateway  # noqa: PLC0415
+
+    return gateway.contract()

@@ -1,0 +1,81 @@
+"""Time in which no webhook could be stored, and the polling that makes up for it (reliability 2.6, F27).
+
+The carrier tries a delivery up to three times more and then never again. So whoever takes deliveries leaves its
+time in the database every few seconds; the first beat after a longer silence owes every active parcel a poll.
+"""
+
+import datetime as dt
+import logging
+import threading
+from typing import Self
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.utils import timezone
+
+from orders import gateway
+from tracking.models import LastTime, Parcel
+
+logger = logging.getLogger(__name__)
+AWAY_SECONDS = 60.0
+BEATS = 4  # in that time
+SLOT_SECONDS = 10.0  # parcels are moved forward by the slot, one statement each
+
+
+class Pulse(threading.Thread):
+    """Beats while its process lives and reaches the database; of several with one name a single one is enough."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=f"pulse of {name}", daemon=True)
+        self.of = name
+        self.stopped = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.stopped.set()
+        self.join()
+
+    def run(self) -> None:
+        while not self.stopped.is_set():
+            self._beat_or_miss()
+            self.stopped.wait(AWAY_SECONDS * settings.TIME_SCALE / BEATS)
+
+    def _beat_or_miss(self) -> None:
+        try:
+            beat(self.of, now=timezone.now())
+        except (OperationalError, InterfaceError) as error:
+            # No beat is right: while the database is away nothing is stored, and the next beat counts that in.
+            logger.warning("beat_missed", extra={"of": self.of, "error": type(error).__name__})
+        finally:
+            connection.close()
+
+
+def beat(name: str, *, now: dt.datetime) -> int | None:
+    """Leave the time. After an absence: how many parcels are polled sooner for it; else None."""
+    with transaction.atomic():  # a beat that dies while catching up is no beat: the next one begins again
+        last = LastTime.move(name, now=now)
+        if last is None or now - last < dt.timedelta(seconds=AWAY_SECONDS * settings.TIME_SCALE):
+            return None
+        moved = catch_up(now)
+    logger.warning("was_away", extra={"of": name, "seconds": (now - last).total_seconds(), "polls": moved})
+    return moved
+
+
+def catch_up(now: dt.datetime) -> int:
+    """Poll every active parcel soon, those due soonest first, spread out at the carrier's rate; none later than due.
+
+    Bounded by what the rate allows in one interval: the rest come up by themselves in that time.
+    """
+    rate = gateway.contract().tracking_per_second
+    waiting = Parcel.objects.filter(poll_due_at__gt=now).order_by("poll_due_at")
+    active = list(waiting.values_list("pk", flat=True)[: max(1, int(rate * settings.POLL_SECONDS))])
+    each = max(1, int(rate * SLOT_SECONDS))
+    moved = 0
+    for start in range(0, len(active), each):
+        slot = now + dt.timedelta(seconds=start / rate)
+        chunk = Parcel.objects.filter(pk__in=active[start : start + each], poll_due_at__gt=slot)
+        moved += chunk.update(poll_due_at=slot)
+    return moved
