@@ -1,0 +1,268 @@
+"""After the drain: the portal's rows against the carrier's ledger, invariant by invariant (reliability 5.3)."""
+
+import datetime as dt
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+
+from orders.models import BookingAttempt, Label, Order
+from orders.models.statuses import HELD, Status
+from tests.campaign.actors import Done
+from tests.campaign.browser import Noticed
+from tests.campaign.servers import Servers
+from tests.recording import improper
+from tracking.models import TrackingEvent, WebhookDelivery
+
+TRANSIENT = {
+    Status.BOOKING,
+    Status.CANCELLING,
+    Status.UNCONFIRMED,
+    Status.CONFLICT,
+    Status.CANCEL_UNCONFIRMED,
+}
+ALLOWED_ERRORS = (
+    "OperationalError", "InterfaceError", "ConnectionError", "TimeoutError", "WorkerLostError", "ChildProcessError",
+    "AdminShutdown", "CrashShutdown", "consumer: Connection to broker lost", "ResponseError",
+)  # fmt: skip
+
+
+@dataclass
+class Books:
+    """The carrier's ledger, read once."""
+
+    booked: list[dict[str, Any]]
+    cancelled: list[dict[str, Any]]
+    scans: dict[str, list[dict[str, Any]]]
+    acknowledged: Counter[str]
+
+    @classmethod
+    def read(cls, ledger: Iterable[dict[str, Any]]) -> "Books":
+        by_effect: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        scans: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for line in ledger:
+            by_effect[line["effect"]].append(line)
+            if line["effect"] == "scan":
+                scans[line["reference"]].append(line["scan"])
+        told = (line["event_id"] for line in by_effect["delivery"] if 200 <= (line["status"] or 0) < 300)
+        return cls(by_effect["booked"], by_effect["cancelled"], scans, Counter(told))
+
+    @property
+    def dead(self) -> set[str]:
+        """References the carrier holds no more."""
+        return {line["reference"] for line in self.cancelled}
+
+    def live_of(self, key: str) -> list[dict[str, Any]]:
+        return [
+            line for line in self.booked if line["order_key"] == key and line["reference"] not in self.dead
+        ]
+
+
+def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str]]:
+    """Invariant → what broke it; every list is empty in a good run."""
+    books = Books.read(servers.ledger())
+    orders = list(Order.objects.prefetch_related("attempts", "changes", "cancels"))
+    return {
+        "I1 never two live carrier orders for one": list(_doubles(books, orders)),
+        "I1 the database refuses a second live attempt": list(_second_live_attempt(orders)),
+        "I2 no carrier order without an owner": list(_unattached(books, orders)),
+        "I3 booked means the carrier's reference and bytes": list(_differing(books, orders)),
+        "I4 nothing left half done": list(_half_done(orders)),
+        "I5 not booked means the carrier has nothing": list(_said_no_but_booked(books, orders)),
+        "I6 cancelled once, and both sides agree": list(_cancels(books, orders)),
+        "I7 every acknowledged webhook is stored, once": list(_webhooks(books)),
+        "I8 every scan is there and the latest one shows": list(_progress(books, orders)),
+        "I9 labels equal the carrier's files": list(_labels(servers)),
+        "I10 every move of an order is written down": list(_histories(orders)),
+        "I12 no secret or signed link in logs, pages, broker or tables": list(_leaks(servers, noticed)),
+        "G7 every accepted form is one order": list(_accepted(done, orders)),
+        "G14 no visitor saw an error page": [
+            f"{n} × {what}" for what, n in noticed.faults.items() if "secret" not in what
+        ],
+        "calls keep the carrier's rules, none strays": list(_strays(servers)),
+        "no exception went unhandled": list(_unhandled(servers)),
+    }
+
+
+def _keys_of(order: Order) -> list[str]:
+    """Our names for this order at the carrier, one for each generation."""
+    return [str(order.uuid), *(f"{order.uuid}-{number}" for number in range(2, order.generation + 1))]
+
+
+def _doubles(books: Books, orders: list[Order]) -> Iterator[str]:
+    live = Counter(line["order_key"][:36] for line in books.booked if line["reference"] not in books.dead)
+    ever = Counter(line["order_key"] for line in books.booked)
+    yield from (f"{key} has {n} live orders" for key, n in live.items() if n > 1)
+    yield from (f"{key} was booked {n} times" for key, n in ever.items() if n > 1)
+
+
+def _second_live_attempt(orders: list[Order]) -> Iterator[str]:
+    first = BookingAttempt.objects.filter(state=BookingAttempt.State.ACCEPTED).first()
+    if first is None:
+        yield "no accepted attempt to try it on"
+        return
+    try:
+        with transaction.atomic():
+            twin = BookingAttempt(
+                order_id=first.order_id, generation=first.generation + 1, body=b"", state=first.state,
+                lease_until=first.lease_until, sent_at=first.sent_at,
+            )  # fmt: skip
+            twin.save()
+            transaction.set_rollback(True)
+    except IntegrityError:
+        return
+    yield f"order {first.order_id} could get a second live attempt"
+
+
+def _unattached(books: Books, orders: list[Order]) -> Iterator[str]:
+    held = {order.carrier_reference for order in orders if order.status in HELD}
+    for line in books.booked:
+        if line["reference"] not in held and line["reference"] not in books.dead:
+            yield f"{line['reference']} of {line['order_key']} belongs to nobody"
+
+
+def _differing(books: Books, orders: list[Order]) -> Iterator[str]:
+    lines = {line["reference"]: line for line in books.booked}
+    for order in orders:
+        if order.status not in HELD:
+            continue
+        line = lines.get(order.carrier_reference or "")
+        sent = [a.body_sha256 for a in order.attempts.all() if a.state == BookingAttempt.State.ACCEPTED]
+        if line is None or line["order_key"] not in _keys_of(order) or [line["body_sha256"]] != sent:
+            yield f"{order.uuid} holds {order.carrier_reference}, the ledger {line and line['order_key']}"
+
+
+def _half_done(orders: list[Order]) -> Iterator[str]:
+    yield from (
+        f"{order.uuid} is {order.status}, due {order.due_at}" for order in orders if order.status in TRANSIENT
+    )
+    waiting = Label.objects.filter(state__in=["pending", "failed"], order__status=Status.BOOKED)
+    yield from (f"label {label.pk}: {label.state} {label.problem}" for label in waiting)
+
+
+def _said_no_but_booked(books: Books, orders: list[Order]) -> Iterator[str]:
+    live = {line["order_key"] for line in books.booked if line["reference"] not in books.dead}
+    for order in orders:
+        if order.status in {Status.NOT_BOOKED, Status.REJECTED, Status.DRAFT} and live & set(_keys_of(order)):
+            yield f"{order.uuid} is {order.status} and the carrier has it"
+
+
+def _cancels(books: Books, orders: list[Order]) -> Iterator[str]:
+    often = Counter(line["reference"] for line in books.cancelled)
+    yield from (f"{reference} was cancelled {n} times" for reference, n in often.items() if n > 1)
+    ours = {line["reference"] for line in books.cancelled if line["by"] != "carrier"}
+    portal = {order.carrier_reference for order in orders if order.status == Status.CANCELLED}
+    yield from (f"{reference} is cancelled on one side only" for reference in ours ^ portal)
+    for order in orders:
+        if sum(cancel.state == "done" for cancel in order.cancels.all()) != (
+            order.status == Status.CANCELLED
+        ):
+            yield f"{order.uuid} is {order.status} with cancels {[c.state for c in order.cancels.all()]}"
+
+
+def _webhooks(books: Books) -> Iterator[str]:
+    bodies = [bytes(body) for body in WebhookDelivery.objects.values_list("body", flat=True)]
+    stored = Counter(json.loads(body)["event_id"] for body in bodies if b'"event_id"' in body)
+    for event_id, times in books.acknowledged.items():
+        if stored[event_id] < times:
+            yield f"event {event_id} was acknowledged {times} times and stored {stored[event_id]} times"
+    unread = WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW).count()
+    if unread:
+        yield f"{unread} deliveries were never read"
+
+
+def _progress(books: Books, orders: list[Order]) -> Iterator[str]:
+    known: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    events = TrackingEvent.objects.select_related("parcel").only(
+        "parcel__reference", "event_type", "scan_time"
+    )
+    for event in events.iterator():
+        known[event.parcel.reference].add((event.event_type, _instant(event.scan_time)))
+    for order in orders:
+        if order.status not in HELD:
+            continue
+        scans = books.scans.get(order.carrier_reference or "", [])
+        for scan in scans:
+            if (scan["event_type"], scan["scan_time"]) not in known[order.carrier_reference or ""]:
+                yield f"{order.carrier_reference} lacks {scan['event_type']} of {scan['scan_time']}"
+        telling = [scan for scan in scans if scan["progress"]]
+        latest = max(telling, key=lambda scan: scan["scan_time"])["progress"] if telling else ""
+        if order.progress != latest:
+            yield f"{order.carrier_reference} shows {order.progress!r}, the carrier says {latest!r}"
+
+
+def _instant(at: dt.datetime) -> str:
+    return at.astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _labels(servers: Servers) -> Iterator[str]:
+    folder = servers.folder / "carrier" / "labels"
+    for label in Label.objects.filter(state=Label.State.STORED).select_related("order", "file").iterator():
+        content = bytes(label.file.content)
+        files = {
+            hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in folder.glob(f"{label.order.carrier_order_id}-*")
+        }
+        if hashlib.sha256(content).hexdigest() != label.sha256 or label.sha256 not in files:
+            yield f"{label} is not the carrier's file"
+
+
+def _histories(orders: list[Order]) -> Iterator[str]:
+    for order in orders:
+        changes = sorted(order.changes.all(), key=lambda change: change.pk)
+        steps = [change.old for change in changes[1:]] + [order.status]
+        if [change.new for change in changes] != steps:
+            yield f"{order.uuid} is {order.status}; its history says {[c.new for c in changes]}"
+
+
+def _accepted(done: Done, orders: list[Order]) -> Iterator[str]:
+    yield from done.faults
+    there = {str(order.uuid): order for order in orders}
+    yield from (f"{uuid} was accepted and is gone" for uuid in done.orders if uuid not in there)
+    references = Counter(order.customer_reference for order in orders)
+    yield from (f"{name} became {n} orders" for name, n in references.items() if n > 1)
+
+
+def _strays(servers: Servers) -> Iterator[str]:
+    requests = servers.ask_carrier("requests")
+    yield from (f"{r['method']} {r['path']} was followed" for r in requests if "elsewhere" in r["path"])
+    yield from improper([request for request in requests if "elsewhere" not in request["path"]])
+
+
+def _leaks(servers: Servers, noticed: Noticed) -> Iterator[str]:
+    yield from (f"{n} × {what}" for what, n in noticed.faults.items() if "secret" in what)
+    needles = [secret.encode() for secret in servers.secrets] + [b"token=ey", b"eyJhbGci"]
+    for name, text in _texts(servers):
+        for needle in needles:
+            if needle in text:
+                yield f"{needle[:12].decode()}… in {name}"
+
+
+def _texts(servers: Servers) -> Iterator[tuple[str, bytes]]:
+    for log in Path(servers.crew.logs).glob("*.log"):
+        yield log.name, log.read_bytes()
+    for mail in (servers.folder / "mail").glob("*"):
+        yield mail.name, mail.read_bytes()
+    yield "the broker", servers.broker_text().encode()
+    for model in apps.get_models():
+        table = connection.ops.quote_name(model._meta.db_table)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT convert_to(string_agg(t::text, E'\\n'), 'UTF8') FROM {table} t")  # noqa: S608
+            [found] = cursor.fetchone()
+        yield f"table {model._meta.db_table}", bytes(found or b"")
+
+
+def _unhandled(servers: Servers) -> Iterator[str]:
+    """Tracebacks in the logs, but for a database or a broker that was away, and workers that were killed."""
+    seen: Counter[str] = Counter()
+    for name in ("web", "worker-a", "worker-b", "sweeper"):
+        for line in (servers.crew.logs / f"{name}.log").read_text(errors="replace").splitlines():
+            if '"exception"' in line and not any(word in line for word in ALLOWED_ERRORS):
+                seen[f"{name}: {json.loads(line).get('exception', line).splitlines()[-1][:200]}"] += 1
+    yield from (f"{n} × {what}" for what, n in seen.items())

@@ -1,0 +1,215 @@
+"""Ten ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZE = ("--seed=7", "--orders=120")
+PATIENCE_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Sabotage:
+    """`changes`: (file, what is there exactly once, what stands there instead)."""
+
+    name: str
+    changes: tuple[tuple[str, str, str], ...]
+    options: tuple[str, ...] = SIZE
+
+
+SABOTAGES = (
+    Sabotage(
+        "retry on a read timeout",
+        (
+            (
+                "shipping_portal/carrier/connection.py",
+                "    with watch:\n        answer = _attempt(request, watch)\n",
+                "    with watch:\n        answer = _attempt(request, watch)\n"
+                "    if not isinstance(answer, Reply): answer = _attempt(request, Watch(limits))\n",
+            ),
+        ),
+        (*SIZE, "--replays=off"),
+    ),
+    Sabotage(
+        "resend an unknown with a fresh key",
+        (
+            (
+                "orders/resolving.py",
+                "book(bytes(attempt.body), key=str(attempt.key), not_after=None)",
+                "book(bytes(attempt.body), key=str(__import__('uuid').uuid4()), not_after=None)",
+            ),
+        ),
+    ),
+    Sabotage(
+        "drop the partial unique index",
+        (
+            (
+                "orders/migrations/0001_initial.py",
+                "constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['prepared', 'in_flight', "
+                "'unknown', 'accepted'])), fields=('order',), name='one_live_attempt_per_order')",
+                "constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['prepared', 'in_flight', "
+                "'unknown', 'accepted'])), fields=('order', 'generation'), name='one_live_attempt_per_order')",
+            ),
+        ),
+    ),
+    Sabotage(
+        "set due_at after publishing, in a second transaction",
+        (
+            (
+                "orders/booking.py",
+                'reason="booked by the sender", at=now, due_at=now)',
+                'reason="booked by the sender", at=now, due_at=None)',
+            ),
+            (
+                "orders/booking.py",
+                '    nudge("orders.tasks.book", order.pk)\n    return order\n',
+                '    nudge("orders.tasks.book", order.pk)\n'
+                "    Order.objects.filter(pk=order.pk).update(due_at=now)\n    return order\n",
+            ),
+        ),
+    ),
+    Sabotage(
+        "ignore the fence when storing a result",
+        (
+            (
+                "orders/settling.py",
+                "BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes)",
+                "BookingAttempt.objects.filter(pk=attempt.pk).update(**changes)",
+            ),
+        ),
+    ),
+    Sabotage(
+        "acknowledge a webhook before storing it",
+        (
+            (
+                "tracking/views.py",
+                "    intake.receive(body, now=timezone.now())\n",
+                "    __import__('threading').Thread("
+                "target=lambda: intake.receive(body, now=timezone.now())).start()\n",
+            ),
+        ),
+    ),
+    Sabotage(
+        "fold by arrival order",
+        (
+            (
+                "orders/progress.py",
+                "usable = sorted({step for step in steps if step.scan_time <= now + FUTURE_ALLOWED}, key=_by_time)",
+                "usable = [step for step in steps if step.scan_time <= now + FUTURE_ALLOWED]",
+            ),
+            (
+                "tracking/scans.py",
+                'parcel.events.filter(set_aside="")',
+                'parcel.events.filter(set_aside="").order_by("pk")',
+            ),
+        ),
+    ),
+    Sabotage(
+        "serve a label without the owner filter",
+        (
+            (
+                "orders/views/labels.py",
+                "Label.objects.filter(order__sender__memberships__user=request.user, order__status=Status.BOOKED)",
+                "Label.objects.filter(order__status=Status.BOOKED)",
+            ),
+        ),
+    ),
+    Sabotage(
+        "follow redirects",
+        (
+            (
+                "shipping_portal/carrier/connection.py",
+                "response = adapter.send(",
+                "response = (lambda s: (s.mount('http://', adapter), s)[1])(requests.Session()).send(",
+            ),
+        ),
+    ),
+    Sabotage(
+        "log the full URL",
+        (
+            (
+                "shipping_portal/carrier/client.py",
+                'path = urlsplit(url).path if trusted else "(signed label address)"',
+                "path = url",
+            ),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the campaign said about a sabotaged copy."""
+
+    name: str
+    broken: tuple[str, ...]
+    text: str
+
+    @property
+    def is_caught(self) -> bool:
+        return bool(self.broken)
+
+
+def run(sabotage: Sabotage) -> Verdict:
+    """The campaign on a copy of this tree with the sabotage in it."""
+    with tempfile.TemporaryDirectory(prefix="portal-sabotage-") as folder:
+        copy = Path(folder)
+        _copy_tree(copy)
+        for file, old, new in sabotage.changes:
+            _replace(copy / file, old, new)
+        command = [sys.executable, "-m", "tests.campaign", *sabotage.options, "--forget"]
+        done = subprocess.run(
+            command, cwd=copy, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
+            env={**os.environ, "PYTHONPATH": ""},
+        )  # fmt: skip
+    broken = re.findall(r"^  (.+?)\s+BROKEN", done.stdout, re.MULTILINE)
+    return Verdict(sabotage.name, tuple(broken), done.stdout + done.stderr[-2000:])
+
+
+def _copy_tree(copy: Path) -> None:
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=ROOT, text=True).split("\0"):
+        if name and (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    (copy / ".venv").symlink_to(ROOT / ".venv")
+
+
+def _replace(file: Path, old: str, new: str) -> None:
+    """Raises ValueError when the line is not there any more: the sabotage has to follow the code."""
+    text = file.read_text()
+    if text.count(old) != 1:
+        raise ValueError(f"{file.name} holds {text.count(old)} of: {old}")
+    file.write_text(text.replace(old, new))
+
+
+def table(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    """The results as Markdown."""
+    yield "| Sabotage | What the campaign said |"
+    yield "|---|---|"
+    for verdict in verdicts:
+        yield f"| {verdict.name} | {'red: ' + '; '.join(verdict.broken) if verdict.broken else '**not noticed**'} |"
+
+
+def main() -> int:
+    verdicts = []
+    chosen = [sabotage for sabotage in SABOTAGES if not sys.argv[1:] or sabotage.name in sys.argv[1:]]
+    for sabotage in chosen:
+        verdicts.append(run(sabotage))
+        caught = verdicts[-1].broken
+        print(f"{sabotage.name}: {'red: ' + '; '.join(caught) if caught else 'NOT NOTICED'}", flush=True)
+        if not caught:
+            print(verdicts[-1].text)
+    print("\n" + "\n".join(table(verdicts)))
+    return int(not all(verdict.is_caught for verdict in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
