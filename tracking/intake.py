@@ -50,7 +50,7 @@ def read(delivery_id: int) -> None:
             )
             is_its_own = is_new or (delivery.event_id == event.pk and delivery.state != State.DUPLICATE)
             state = State.STORED if is_its_own else State.DUPLICATE
-            WebhookDelivery.objects.filter(pk=delivery.pk).update(state=state, reason="", event=event)
+            WebhookDelivery.objects.filter(pk=delivery.pk).update(state=state, reason=scan.remark, event=event)
             Parcel.objects.filter(pk=parcel.pk).update(fold_due_at=timezone.now())
     except scans.Differs as error:
         return _set_aside(delivery, State.DIFFERS, str(error))

@@ -1,7 +1,6 @@
 """The webhook listener: `POST` with credentials inside its URL, no session, no CSRF, no redirect."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 
@@ -22,7 +21,8 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     """200 once stored, whatever it was; 401 asks for the credentials, 404 for wrong ones, 413 for too much.
 
     A reply other than 2xx makes the carrier try up to 3 times more (interface §6.5), so nothing that is
-    authenticated and of sane size is ever answered otherwise while the database takes it.
+    authenticated, whole and of sane size is ever answered otherwise while the database takes it. A body that
+    broke off is 400: acknowledged, its scan would be lost.
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
@@ -32,12 +32,42 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     if not _is_ours(given, in_path=bool(token)):
         intake.refuse("wrong credentials", now=timezone.now())
         return HttpResponse("Not found", status=404, content_type="text/plain")
-    body = request.read(LARGEST_BODY + 1)
-    if len(body) > LARGEST_BODY:
-        intake.refuse("larger than 64 KiB", now=timezone.now())
-        return HttpResponse(status=413)
+    try:
+        body = _body(request)
+    except _Unread as problem:
+        intake.refuse(str(problem), now=timezone.now())
+        return HttpResponse(status=problem.status)
     intake.receive(body, now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
+
+
+class _Unread(Exception):
+    """A body that is not stored: why, for the count, and the status to answer."""
+
+    def __init__(self, reason: str, status: int) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def _body(request: HttpRequest) -> bytes:
+    """The whole body. Raises _Unread when it is too large, broke off, or has an end that nobody marks.
+
+    The trap is a body in chunks: without a Content-Length Django reads nothing of it, so it is taken from the
+    server, which knows where it ends (gunicorn says so by `wsgi.input_terminated`).
+    """
+    told = request.META.get("CONTENT_LENGTH") or ""
+    has_end = request.META.get("wsgi.input_terminated", False)
+    if not (told or has_end) and "HTTP_TRANSFER_ENCODING" in request.META:
+        raise _Unread("no length", 411)
+    try:
+        body: bytes = (request.META["wsgi.input"] if has_end else request).read(LARGEST_BODY + 1)
+    except OSError as problem:
+        raise _Unread("broken off", 400) from problem
+    if len(body) > LARGEST_BODY:
+        raise _Unread("larger than 64 KiB", 413)
+    if told.isdecimal() and len(body) < int(told):
+        raise _Unread("broken off", 400)
+    return body
 
 
 def _basic(request: HttpRequest) -> str | None:
@@ -47,7 +77,7 @@ def _basic(request: HttpRequest) -> str | None:
         return None
     try:
         return base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base64, no ASCII, no UTF-8
         return ""
 
 

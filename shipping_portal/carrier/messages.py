@@ -129,7 +129,10 @@ class Booked:
 
 @dataclass(frozen=True)
 class Scan:
-    """One tracking event (§2.2). A polled scan may have no event id and no reference."""
+    """One tracking event (§2.2). A polled scan may have no event id and no reference.
+
+    `remark` says what of it could not be read, without being a reason to set it aside.
+    """
 
     reference: str
     event_id: str
@@ -141,6 +144,7 @@ class Scan:
     postcode: str
     country: str
     raw: dict[str, Any] = field(repr=False)
+    remark: str = ""
 
 
 @dataclass(frozen=True)

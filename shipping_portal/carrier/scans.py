@@ -59,6 +59,20 @@ def read_scan(row: Any, contract: Contract) -> Scan:
         postcode=text(at(place, contract.location_postcode), 20),
         country=text(at(place, contract.location_country), 100),
         raw=scrubbed(row, contract),
+        remark="" if _is_place(place, contract) else "the location could not be read",
+    )
+
+
+def _is_place(value: object, contract: Contract) -> bool:
+    """An object whose members are text or null (§2.2), or nothing at all."""
+    paths = (
+        contract.location_suburb,
+        contract.location_state,
+        contract.location_postcode,
+        contract.location_country,
+    )
+    return value is None or (
+        isinstance(value, dict) and all(isinstance(at(value, path), str | None) for path in paths)
     )
 
 
@@ -101,5 +115,4 @@ def _description(value: object) -> str:
 def _json_reason(problem: ValueError) -> str:
     if isinstance(problem, UnicodeDecodeError):
         return "the body is not UTF-8"
-    # json's own errors quote a position only; ours are fixed sentences.
-    return f"the body is not sound JSON: {str(problem)[:80]}"
+    return f"the body is not sound JSON: {problem}"

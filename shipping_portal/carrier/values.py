@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from shipping_portal.carrier.messages import Money
 
+LONGEST_INT = 4300  # digits; Python itself raises beyond
 DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
 REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
@@ -28,7 +29,7 @@ def load_json(body: bytes, *, strict: bool) -> Any:
     """The JSON in `body`, with text that no database stores replaced. Raises ValueError when it is not sound.
 
     UTF-8 only, since json.loads would guess UTF-16. A key said twice is refused, as Python would keep the
-    last in silence. Strict refuses numbers outside JSON (NaN, 1e400); otherwise they read as null.
+    last in silence. Strict refuses numbers out of range (NaN, 1e400); otherwise they read as null.
     """
     odd: Callable[[str], Any] = _refuse if strict else _nothing
     try:
@@ -37,9 +38,12 @@ def load_json(body: bytes, *, strict: bool) -> Any:
             object_pairs_hook=_object,
             parse_constant=odd,
             parse_float=lambda digits: _float(digits, odd),
+            parse_int=lambda digits: int(digits) if len(digits) <= LONGEST_INT else odd(digits),
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError as problem:  # its own words are for programmers
+        raise ValueError(f"it breaks at character {problem.pos + 1}") from None
     return _storable(value, DEPTH)
 
 
@@ -148,7 +152,7 @@ def instant(value: object) -> datetime:
     try:
         moment = datetime.fromisoformat(f"{days}T{minute}:{'59' if leap else second}.{micros}{zone}")
         moment = moment.astimezone(UTC)
-    except OverflowError:
+    except (OverflowError, ValueError):
         raise ValueError("outside the calendar") from None
     if moment.year < 1970:
         raise ValueError("before any scan")
