@@ -12,7 +12,7 @@ from orders.models import Label
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from tests import factories
 from tests.desk.conftest import REASON
-from tracking.models import EventWord, TrackingEvent, WebhookDelivery
+from tracking.models import EventWord
 
 SUSPENSION = {"category": "terms", "text": "We wrote to you about the terms.", "note": "second time"}
 
@@ -135,20 +135,6 @@ def test_a_stored_label_is_never_fetched_again(desk: Client, quill: Sender, alic
         order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
     )
     assert desk.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
-
-
-def test_a_quarantined_webhook_is_read_again_with_todays_contract(desk: Client, sam: User) -> None:
-    body = (
-        b'{"carrier_reference": "SQUAR12345", "event_id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",'
-        b' "event_type": "Pickup", "scan_time": "2026-01-05T10:00:00Z", "description": "Picked up"}'
-    )
-    delivery = WebhookDelivery.objects.create(
-        received_at=timezone.now(), body=body, sha256="0" * 64, state="quarantined", reason="another form"
-    )
-    desk.post(_act(delivery, "read-again"), {"reason": REASON})
-    delivery.refresh_from_db()
-    assert delivery.state == "stored"
-    assert TrackingEvent.objects.get().parcel.reference == "SQUAR12345"
 
 
 def test_deciding_a_word_owes_a_fold_to_every_parcel_that_has_it(desk: Client, sam: User) -> None:

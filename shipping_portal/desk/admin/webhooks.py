@@ -1,28 +1,24 @@
 """What the carrier posted to the listener, byte for byte, and what the listener refused."""
 
-import datetime as dt
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from orders import gateway
-from shipping_portal.accounts.models import Audit, User
 from shipping_portal.desk import queues
-from shipping_portal.desk.admin.acts import Act, ActsAdmin
+from shipping_portal.desk.admin import replaying
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, folded, link_to
 from shipping_portal.desk.admin.tracking import found_by_scan
 from shipping_portal.desk.masking import masked
-from tracking import intake
+from shipping_portal.desk.replaying import MOST
 from tracking.models import Parcel, WebhookDelivery, WebhookTally
-
-
-def _read_again(delivery: WebhookDelivery, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    Audit.write("webhook read again", delivery, by=by, reason=cleaned["reason"], at=now)
-    intake.read(delivery.pk)
 
 
 class NeedsFilter(admin.SimpleListFilter):
@@ -43,22 +39,57 @@ class NeedsFilter(admin.SimpleListFilter):
 
 
 @admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(ActsAdmin):
-    acts = (
-        Act(
-            "read-again",
-            "Read again",
-            "The stored body is read with today's contract. A scan that is known already stays one scan.",
-            _read_again,
-            applies=lambda delivery: delivery.state != WebhookDelivery.State.STORED,
-        ),
-    )
+class WebhookDeliveryAdmin(ReadOnlyAdmin):
+    """What came. The one act is reading again, on a page that tells first what it would change (replaying.py)."""
+
+    change_list_template = "admin/webhooks.html"
+    change_form_template = "admin/with_acts.html"
+    actions = ["read_ticked_again"]
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [NeedsFilter, "state"]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
     search_help_text = "A whole reference, or an event id"
-    fields = ["received_at", "state", "reason", "parcel", "event", "sha256", "as_it_came"]
+    fields = ["received_at", "state", "reason", "polled_for", "parcel", "event", "sha256", "as_it_came"]
     readonly_fields = ["parcel", "as_it_came"]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.replay_view)
+        return [path("replay/", view, name="tracking_webhookdelivery_replay"), *super().get_urls()]
+
+    def has_replay_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("tracking.change_webhookdelivery")
+
+    def replay_view(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_replay_permission(request):
+            raise PermissionDenied
+        return replaying.page(request, self.admin_site.each_context(request))
+
+    @admin.action(description="Read again", permissions=["replay"])
+    def read_ticked_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
+        ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST])
+        return replaying.shown(request, self.admin_site.each_context(request), ids)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        acts = [self._act_on_list(request)] if self.has_replay_permission(request) else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
+
+    def _act_on_list(self, request: HttpRequest) -> tuple[str, str]:
+        """Reading again what the list is filtered by; without a filter the page asks what."""
+        url = reverse("admin:tracking_webhookdelivery_replay")
+        needs = replaying.UNREAD if request.GET.get("needs") == "reading" else ""
+        state = request.GET.get("state__exact", needs)
+        return (
+            ("Read these again", f"{url}?{urlencode({'state': state})}")
+            if state
+            else ("Read again by time", url)
+        )
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        again = f"{reverse('admin:tracking_webhookdelivery_replay')}?ids={object_id}"
+        acts = [("Read again", again)] if self.has_replay_permission(request) else []
+        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
         return super().get_queryset(request).select_related("event__parcel").defer("body", "event__raw")
