@@ -19,6 +19,7 @@ from shipping_portal.celery import nudge
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
+UNDER_WAY = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 
 
 def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
@@ -40,9 +41,7 @@ def work(order_id: int) -> None:
     """Send one owed cancellation, or look after an unclear one, if it is due."""
     now = timezone.now()
     order = Order.objects.select_related("account", "sender").get(pk=order_id)
-    if order.status not in {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}:
-        return
-    if order.due_at is None or order.due_at > now:
+    if order.status not in UNDER_WAY or order.due_at is None or order.due_at > now:
         return
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
     if attempt is None or not order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
@@ -56,22 +55,21 @@ def work(order_id: int) -> None:
 
 
 def _cancel(order: Order, attempt: CancelAttempt) -> None:
+    """Look at the newest scans, then ask once. A refusal after an unclear try says nothing: the order is looked at."""
     client = gateway.carrier(order)
+    asked_before = attempt.state == State.UNKNOWN
+    refused = _look if asked_before else _back_to_booked
     try:
-        refusal = "" if attempt.state == State.UNKNOWN else _refused_by_fresh_scans(order, client)
-        if refusal:
-            return _back_to_booked(order, attempt, refusal, answer=None)
-        before = attempt.state
-        if not CancelAttempt.objects.filter(pk=attempt.pk, state=before).update(
-            state=State.IN_FLIGHT, sent_at=timezone.now()
-        ):
+        words = _refused_by_fresh_scans(order, client)
+        if words:
+            return refused(order, attempt, Rejected(0, "", words))
+        if not _swap(attempt, state=State.IN_FLIGHT, sent_at=timezone.now()):
             return
-        attempt.state = State.IN_FLIGHT
         answer = client.cancel(order.carrier_order_id)
     except Rejected as error:
-        _rejected(order, attempt, error)
+        refused(order, attempt, error)
     except (NotSent, AccountStopped) as error:
-        _try_later(order, attempt, str(error))
+        _try_later(order, attempt, str(error), asked_before=asked_before)
     except CarrierError as error:
         _unclear(order, attempt, str(error), answer=error)
     else:
@@ -101,58 +99,57 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
 
 def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
     now = timezone.now()
+    fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
     with transaction.atomic(durable=True):
-        fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
-        CancelAttempt.objects.filter(pk=attempt.pk).update(state=State.DONE, done_at=now, **fields)
-        # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
-        order.move_to(
-            Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now
-        )
+        if _swap(attempt, state=State.DONE, done_at=now, **fields):
+            order.move_to(
+                Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=None
+            )
 
 
-def _rejected(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
-    _back_to_booked(order, attempt, error.text or str(error), answer=error)
-
-
-def _back_to_booked(order: Order, attempt: CancelAttempt, why: str, *, answer: Rejected | None) -> None:
-    now = timezone.now()
-    fields: dict[str, Any] = {"answer": why[:500], "done_at": now, "state": State.REFUSED}
-    if answer:
-        fields |= {"http_status": answer.status or None, "response": answer.body}
+def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
+    now, why = timezone.now(), error.text or str(error)
+    fields: dict[str, Any] = {
+        "answer": why[:500],
+        "http_status": error.status or None,
+        "response": error.body,
+    }
+    problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
     with transaction.atomic(durable=True):
-        CancelAttempt.objects.filter(pk=attempt.pk).update(**fields)
-        problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
-        # Due now for tracking: a parcel cancelled right after its booking may not have been opened yet.
-        order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, problem=problem)
+        if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
+            order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=None, problem=problem)
 
 
-def _try_later(order: Order, attempt: CancelAttempt, why: str) -> None:
-    state = State.UNKNOWN if order.status == Status.CANCEL_UNCONFIRMED else State.WANTED
-    CancelAttempt.objects.filter(pk=attempt.pk).update(state=state, answer=why[:500])
-    _again(order)
+def _try_later(order: Order, attempt: CancelAttempt, why: str, *, asked_before: bool) -> None:
+    state = State.UNKNOWN if asked_before else State.WANTED
+    if _swap(attempt, state=state, answer=why[:500]):
+        _again(order)
 
 
 def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierError | None = None) -> None:
-    now = timezone.now()
-    fields: dict[str, Any] = {"answer": why[:500], "state": State.UNKNOWN}
+    fields: dict[str, Any] = {"answer": why[:500]}
     if isinstance(answer, OutcomeUnknown):
         fields |= {"http_status": answer.status, "response": answer.body}
     with transaction.atomic(durable=True):
-        CancelAttempt.objects.filter(pk=attempt.pk).update(**fields)
+        if not _swap(attempt, state=State.UNKNOWN, **fields):
+            return
         if order.status == Status.CANCELLING:
-            order.move_to(Status.CANCEL_UNCONFIRMED, reason=why, at=now)
+            order.move_to(Status.CANCEL_UNCONFIRMED, reason=why, at=timezone.now())
     _again(order)
 
 
-def _look(order: Order, attempt: CancelAttempt) -> None:
-    """Where a second cancel is not safe, the order itself tells whether the first one worked."""
+def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None) -> None:
+    """The order itself tells whether an earlier try worked. If it did not, a refusal stands."""
     try:
         viewed = gateway.carrier(order).view(order.carrier_order_id)
     except CarrierError:
         return _again(order)
     if viewed.state.casefold() == gateway.contract().cancelled_word.casefold():
-        return _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
-    _again(order)
+        _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
+    elif refusal:
+        _back_to_booked(order, attempt, refusal)
+    else:
+        _again(order)
 
 
 def _again(order: Order) -> None:
@@ -160,4 +157,14 @@ def _again(order: Order) -> None:
     tries = order.tries + 1
     stop = order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER
     due_at = None if stop else timezone.now() + gateway.backoff(tries, first=2)
-    Order.objects.filter(pk=order.pk).update(tries=tries, due_at=due_at)
+    Order.objects.filter(pk=order.pk, due_at=order.due_at).update(tries=tries, due_at=due_at)
+
+
+def _swap(attempt: CancelAttempt, **changes: Any) -> bool:
+    """The fence: a worker that slept past its lease finds the attempt as another left it, and changes nothing."""
+    mine = CancelAttempt.objects.filter(pk=attempt.pk, state=attempt.state, sent_at=attempt.sent_at)
+    if not mine.update(**changes):
+        return False
+    for name, value in changes.items():
+        setattr(attempt, name, value)
+    return True

@@ -170,3 +170,43 @@ def test_a_scan_after_cancelling_says_that_the_label_was_used(quill: Sender, ali
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None
     assert order.status == "cancelled"
+
+
+def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
+    booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = booked()
+    carrier.trouble("cancel", "commit-close")
+    asleep = cancelling._unclear
+
+    def another_settles_it_first(stale: Order, attempt: CancelAttempt, why: str, **more: object) -> None:
+        monkeypatch.setattr(cancelling, "_unclear", asleep)
+        assert [work(order).status, work(order).status] == ["cancel_unconfirmed", "cancelled"]
+        asleep(stale, attempt, why, **more)
+
+    monkeypatch.setattr(cancelling, "_unclear", another_settles_it_first)
+    cancel(order, alice)
+    order.refresh_from_db()
+    assert (order.status, order.due_at, order.cancels.get().state) == ("cancelled", None, "done")
+    assert len(carrier.ledger("cancelled")) == 1
+
+
+def test_a_refusal_after_a_lost_answer_is_checked_against_the_order(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    carrier.trouble("cancel", "commit-close")
+    cancel(order, alice)
+    carrier.trouble("cancel", "422")
+    assert work(order).status == "cancelled"
+
+
+def test_a_driver_who_came_in_vain_meanwhile_stops_a_second_try(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    carrier.trouble("cancel", "500")
+    cancel(order, alice)
+    carrier.scan(order.carrier_reference, "Futile Pickup", push=False)
+    assert work(order).status == "booked"
+    assert carrier.ledger("cancelled") == []
