@@ -20,6 +20,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="portal-campaign-"))
     with Servers(folder, seed=plan.seed, replays=options.replays == "on", trouble=background()) as servers:
         os.environ |= servers.env
+        os.environ.pop("TESTING", None)
         import django  # noqa: PLC0415  (the settings read the environment that was made just now)
 
         django.setup()

@@ -146,9 +146,8 @@ class Sender(threading.Thread):
         now = time.monotonic()
         for _ in range(len(self.changes)):
             change = self.changes.popleft()
-            if change.at > now or not self._cancelled(change):
-                if now < change.gives_up_at:
-                    self.changes.append(change)
+            if (change.at > now or not self._cancelled(change)) and now < change.gives_up_at:
+                self.changes.append(change)
 
     def _cancelled(self, change: Change) -> bool:
         """Asked to cancel, and where it is a replacement, booked again once that is confirmed."""

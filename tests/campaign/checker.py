@@ -82,9 +82,7 @@ def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str
         "I10 every move of an order is written down": list(_histories(orders)),
         "I12 no secret or signed link in logs, pages, broker or tables": list(_leaks(servers, noticed)),
         "G7 every accepted form is one order": list(_accepted(done, orders)),
-        "G14 no visitor saw an error page": [
-            f"{n} × {what}" for what, n in noticed.faults.items() if "secret" not in what
-        ],
+        "G14 no visitor saw an error page": list(_error_pages(noticed)),
         "calls keep the carrier's rules, none strays": list(_strays(servers)),
         "no exception went unhandled": list(_unhandled(servers)),
     }
@@ -205,12 +203,13 @@ def _labels(servers: Servers) -> Iterator[str]:
     folder = servers.folder / "carrier" / "labels"
     for label in Label.objects.filter(state=Label.State.STORED).select_related("order", "file").iterator():
         content = bytes(label.file.content)
-        files = {
-            hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in folder.glob(f"{label.order.carrier_order_id}-*")
-        }
-        if hashlib.sha256(content).hexdigest() != label.sha256 or label.sha256 not in files:
+        files = folder.glob(f"{label.order.carrier_order_id}-*")
+        if hashlib.sha256(content).hexdigest() != label.sha256 or label.sha256 not in map(_sha256, files):
             yield f"{label} is not the carrier's file"
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _histories(orders: list[Order]) -> Iterator[str]:
@@ -233,6 +232,10 @@ def _strays(servers: Servers) -> Iterator[str]:
     requests = servers.ask_carrier("requests")
     yield from (f"{r['method']} {r['path']} was followed" for r in requests if "elsewhere" in r["path"])
     yield from improper([request for request in requests if "elsewhere" not in request["path"]])
+
+
+def _error_pages(noticed: Noticed) -> Iterator[str]:
+    yield from (f"{n} × {what}" for what, n in noticed.faults.items() if "secret" not in what)
 
 
 def _leaks(servers: Servers, noticed: Noticed) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """One campaign from the first log-in to the last invariant. Needs Django set up on the campaign's own database."""
 
-import datetime as dt
 import random
 import time
 from collections import Counter
@@ -8,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import close_old_connections, connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from orders.models import BookingAttempt, Label, Order
@@ -78,10 +77,14 @@ def _note_faults(report: Report, servers: Servers, nemesis: Nemesis) -> None:
         report.void.append(f"{len(nemesis.done)} of {len(report.plan.strikes)} strikes were carried out")
 
 
+def _under_way() -> QuerySet[Order]:
+    return Order.objects.filter(UNDER_WAY)
+
+
 def _drain(report: Report) -> float:
     """Seconds until no order is under way by itself, from the moment in which everything works again."""
     began_at = time.monotonic()
-    _until(lambda: not Order.objects.filter(UNDER_WAY).exists(), seconds=DRAIN_BOUND)
+    _until(lambda: not _under_way().exists(), seconds=DRAIN_BOUND)
     return time.monotonic() - began_at
 
 
@@ -130,13 +133,7 @@ def _watch_the_rest(report: Report, servers: Servers, done: Done) -> None:
     labels = Label.objects.filter(state="pending", order__status=Status.BOOKED)
     folds = Parcel.objects.filter(fold_due_at__isnull=False)
     unread = WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW)
-    busy = {
-        "polls": polled,
-        "labels": labels,
-        "folds": folds,
-        "deliveries": unread,
-        "orders": Order.objects.filter(UNDER_WAY),
-    }
+    busy = {"polls": polled, "labels": labels, "folds": folds, "deliveries": unread, "orders": _under_way()}
     began_at = time.monotonic()
     _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=LONGEST_WATCH)
     report.note("every scan and label there after, in seconds", f"{time.monotonic() - began_at:.1f}")
@@ -150,7 +147,7 @@ def _strangers(report: Report, servers: Servers, cast: list[people.Person], noti
     stored = list(
         Label.objects.filter(state=Label.State.STORED, order__status=Status.BOOKED).select_related("order")
     )
-    some = random.Random(report.plan.seed).sample(stored, min(20, len(stored)))  # noqa: S311
+    some = random.Random(report.plan.seed).sample(stored, min(20, len(stored)))
     stranger = Browser(servers.url, noticed)
     stranger.log_in(cast[-1].email, cast[-1].password)
     report.faults["strangers get nothing"] = [

@@ -45,6 +45,7 @@ class Servers:
     def __init__(self, folder: Path, *, seed: int, replays: bool, trouble: str) -> None:
         self.folder, self.seed, self.trouble_plan = folder, seed, trouble
         self.crew = dev.Crew(folder / "logs")
+        self.crew.env.pop("TESTING", None)  # this is a portal as people use it
         self.recipes: dict[str, tuple[list[str], dict[str, Any]]] = {}
         self.kills: list[tuple[float, str]] = []
         self._stopped: list[threading.Timer] = []
@@ -112,7 +113,8 @@ class Servers:
         }
 
     def _commands(self) -> dict[str, list[str]]:
-        sandbox = dev.module("shipping_portal.sandbox") + [
+        sandbox = [
+            *dev.module("shipping_portal.sandbox"),
             f"--port={self.carrier}", f"--state={self.folder / 'carrier'}", f"--contract={self.contract}",
             f"--key={self._canaries['key']}", f"--link-key={self._canaries['link']}", f"--speed={SPEED}",
             f"--seed={self.seed}", f"--trouble={self.trouble_plan}",

@@ -1,0 +1,61 @@
+"""The campaign as every test run has it: small each day, whole in --full, and proven by sabotage."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.campaign.plan import STRIKES, draw
+from tests.campaign.sabotage import ROOT, SABOTAGES, Sabotage, run
+
+PATIENCE_SECONDS = 1500
+
+
+def campaign(*options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tests.campaign", *options]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
+
+
+def test_the_same_seed_plans_the_same_faults() -> None:
+    assert draw(5, 300) == draw(5, 300)
+    assert draw(5, 300).digest == draw(5, 300).digest != draw(6, 300).digest
+    assert {(strike.kind, strike.target) for strike in draw(5, 60).strikes} == {row[:2] for row in STRIKES}
+
+
+@pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
+def test_every_sabotage_still_fits_the_code(sabotage: Sabotage) -> None:
+    for file, old, new in sabotage.changes:
+        assert (ROOT / file).read_text().count(old) == 1
+        assert old != new
+
+
+@pytest.mark.campaign
+def test_no_fault_of_a_small_campaign_costs_a_parcel() -> None:
+    done = campaign("--seed=1", "--orders=60")
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+@pytest.mark.full
+@pytest.mark.campaign
+def test_no_fault_of_a_standard_campaign_costs_a_parcel(capfd: pytest.CaptureFixture[str]) -> None:
+    done = campaign("--seed=1", "--orders=3000")
+    with capfd.disabled():
+        print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+@pytest.mark.full
+@pytest.mark.campaign
+def test_where_the_carrier_keeps_no_keys_nothing_unclear_is_sent_again() -> None:
+    done = campaign("--seed=2", "--orders=200", "--replays=off")
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+@pytest.mark.full
+@pytest.mark.campaign
+@pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
+def test_the_campaign_notices_every_sabotage(sabotage: Sabotage) -> None:
+    verdict = run(sabotage)
+    assert verdict.is_caught, verdict.text
