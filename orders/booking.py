@@ -113,6 +113,10 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
     if order.sender.is_suspended:
         settling.back_to_draft(order, {"kind": "suspended", "text": order.sender.suspension_text}, at=now)
         return False
+    if _booked_by_nobody(order):
+        text = "The log-in of the person who booked this was turned off before it was sent."
+        settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
+        return False
     if _hopeless(order, now):
         text = "We never reached the carrier. Nothing was booked and you weren't charged."
         order.move_to(Status.REJECTED, reason=text, at=now, due_at=None, problem={"text": text, "fields": {}})
@@ -122,6 +126,12 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         settling.postpone(order, held or now + dt.timedelta(seconds=60))
         return False
     return requoting.still_agreed(order, now)
+
+
+def _booked_by_nobody(order: Order) -> bool:
+    """Was the account turned off of whoever pressed Book, or said yes since?"""
+    presses = order.changes.filter(new=Status.BOOKING).order_by("-pk")
+    return presses.values_list("by__is_active", flat=True).first() is False
 
 
 def _hopeless(order: Order, now: dt.datetime) -> bool:

@@ -8,7 +8,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
-HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class PlainDecimalField(forms.Field):
@@ -29,7 +28,8 @@ class PlainDecimalField(forms.Field):
             raise ValidationError(f"Write this as a number, such as {self.example}.", code="number")
         whole, _, part = text.partition(".")
         if len(part) > self.places:
-            raise ValidationError(f"Use at most {self.places} decimals.", code="places")
+            most = f"Use at most {self.places} decimals." if self.places else "Use a whole number."
+            raise ValidationError(most, code="places")
         if len(whole.lstrip("0")) > self.whole:
             raise ValidationError("This is more than any parcel has. Check the number.", code="large")
         return Decimal(text)
@@ -49,18 +49,3 @@ class CountryField(forms.ChoiceField):
 
     def to_python(self, value: Any) -> str:
         return super().to_python(value).strip().upper()
-
-
-class OnceOnly(forms.Form):
-    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed."""
-
-    def _clean_fields(self) -> None:
-        super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs
-        if not hasattr(self.data, "getlist"):
-            return
-        for name in self.fields:
-            values = self.data.getlist(name)
-            if len(values) > 1:
-                self.add_error(name, "This was sent twice. Fill it in once.")
-            elif values and HIDDEN.search(values[0]) and name not in self.errors:
-                self.add_error(name, "Use plain text on one line, without hidden characters.")

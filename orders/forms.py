@@ -11,8 +11,9 @@ from django.http import QueryDict
 
 from orders.contents_form import ROWS, ContentsForm
 from orders.entry import Entry
-from orders.form_fields import MeasureField, OnceOnly, PlainDecimalField
+from orders.form_fields import MeasureField, PlainDecimalField
 from orders.receiver_form import AUTHORITY, RECEIVER_PARTS, SIGNATURE, line
+from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
 

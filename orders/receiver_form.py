@@ -5,7 +5,7 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.form_fields import CountryField, OnceOnly
+from orders.form_fields import CountryField
 from shipping_portal.accounts import addresses, places
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
@@ -47,7 +47,7 @@ def line(
     )
 
 
-class ReceiverForm(OnceOnly):
+class ReceiverForm(addresses.OnceOnly):
     receiver_name = line("Contact name", longest=120, needed="Enter the name of the person who receives it.")
     receiver_company = line("Company", longest=120)
     receiver_country = CountryField(label="Country")

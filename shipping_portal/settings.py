@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "shipping_portal.accounts.access.know_the_member",
+    "shipping_portal.wellformed.refuse_what_no_browser_sends",
 ]
 ROOT_URLCONF = "shipping_portal.urls"
 WSGI_APPLICATION = "shipping_portal.wsgi.application"

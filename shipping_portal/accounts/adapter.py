@@ -46,7 +46,10 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return landing_page(request.user)
 
     def clean_email(self, email: str) -> str:
-        """Refuse addresses that could not even receive our own mail (interface §2.1)."""
+        """Refuse addresses that could not even receive our own mail (interface §2.1), or pass for another's."""
+        if not email.isascii():  # a Cyrillic domain reads like a Latin one
+            plain = "Write the address in plain letters, such as name@example.com."
+            raise ValidationError(plain, code="letters")
         verdict = sender_email.judge(email)
         if verdict.is_unusable:
             raise ValidationError(verdict.sentence, code=verdict.kind)

@@ -12,6 +12,8 @@ from shipping_portal.accounts.states import COUNTRY_NAMES, state_name
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
+HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
+HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 LETTERS_BY_USE = set("ªºʻʼ")  # no Latin letters by name, yet part of Latin addresses
 SIGNS_BY_USE = set("°№€£")
@@ -22,7 +24,7 @@ NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "sh
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     """One line of Latin text, spaces tidied. Raises ValidationError with a sentence for the person who typed it."""
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
-        raise ValidationError("Use plain text on one line, without hidden characters.", code="hidden")
+        raise ValidationError(HIDDEN_SENTENCE, code="hidden")
     line = " ".join(unicodedata.normalize("NFC", text).split())
     strange = next((c for c in line if not _is_printable(c)), "")
     if strange:
@@ -59,7 +61,28 @@ class LineField(forms.CharField):
     """A form field for one line of text that ends up on a label."""
 
     def to_python(self, value: Any) -> str:
-        return clean_line(super().to_python(value) or "", longest=LINE_LONGEST)
+        return clean_line(super().to_python(value) or "", longest=self.max_length or LINE_LONGEST)
+
+
+class OnceOnly(forms.Form):
+    """Every control has one value, on one line: sent twice or with hidden characters it is refused, never guessed."""
+
+    def _clean_fields(self) -> None:
+        super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs
+        if not hasattr(self.data, "getlist"):
+            return
+        for name in self.fields:
+            fault = _fault(self.data.getlist(name))
+            if fault:
+                self.errors.pop(name, None)  # whatever else is wrong follows from it
+                self.add_error(name, fault)
+
+
+def _fault(values: list[str]) -> str:
+    if len(values) > 1:
+        return "This was sent twice. Fill it in once."
+    hidden = bool(values) and HIDDEN.search(values[0])
+    return HIDDEN_SENTENCE if hidden else ""
 
 
 def _is_printable(c: str) -> bool:

@@ -6,6 +6,7 @@ from allauth.account import forms as account_forms
 from allauth.mfa.base import forms as mfa_forms
 from allauth.mfa.totp import forms as totp_forms
 from django import forms
+from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
@@ -22,6 +23,7 @@ NEEDED = {
     "country": "Choose the country you send from.",
     "no_dangerous_goods": "The carrier takes no dangerous goods. Tick this to open an account.",
 }
+LONGEST_PASSWORD = 4096  # a longer one is refused before anything is computed from it
 
 
 class Plain(forms.Form):
@@ -31,6 +33,11 @@ class Plain(forms.Form):
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.widget.attrs.pop("placeholder", None)
+            if isinstance(field, forms.EmailField):
+                field.error_messages["invalid"] = "Write the whole address, such as name@example.com."
+            if isinstance(field.widget, forms.PasswordInput):
+                too_long = "Use at most %(limit_value)d characters; this has %(show_value)d."
+                field.validators.append(MaxLengthValidator(LONGEST_PASSWORD, too_long))
         if "code" in self.fields:
             self.fields["code"].widget.attrs["inputmode"] = "numeric"
 
@@ -59,6 +66,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
         choices=Sender.Country.choices,
         widget=forms.RadioSelect,
         help_text="Sets the words and units of every page.",
+        error_messages={"invalid_choice": "Choose one of the countries on the list."},
     )
     no_dangerous_goods = forms.BooleanField(label="I won't send dangerous goods, and I accept the terms")
 

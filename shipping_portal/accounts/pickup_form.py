@@ -8,7 +8,14 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from shipping_portal.accounts import places, sender_email
-from shipping_portal.accounts.addresses import LINE_ADVISED, LineField, is_long, repeats_place, same_name
+from shipping_portal.accounts.addresses import (
+    LINE_ADVISED,
+    LineField,
+    OnceOnly,
+    is_long,
+    repeats_place,
+    same_name,
+)
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.states import STATES
@@ -47,9 +54,13 @@ NEEDED = {
     "postcode": "Enter the {postcode}.",
     "email": "Choose the address that the carrier and drivers write to.",
 }
+OFF_THE_LIST = {
+    "state": "Choose one of the {state}s on the list.",
+    "email": "Choose one of the addresses on the page; the carrier takes no other.",
+}
 
 
-class PickupAddressForm(forms.Form):
+class PickupAddressForm(OnceOnly):
     name = LineField(label="Contact name", max_length=120, help_text="Who the driver asks for.")
     company = LineField(label="Company", max_length=120, required=False)
     line1 = LineField(label="Address line 1", help_text=f"Street and number. {FITS}")
@@ -58,7 +69,7 @@ class PickupAddressForm(forms.Form):
     state = forms.ChoiceField()
     postcode = LineField(max_length=12)
     place = forms.IntegerField(required=False, widget=forms.HiddenInput)  # a “did you mean” that was chosen
-    phone = forms.CharField(label="Phone", required=False, max_length=30, help_text="For the driver.")
+    phone = forms.CharField(label="Phone", required=False, help_text="For the driver.")
     instructions = LineField(
         label="Pickup instructions",
         required=False,
@@ -94,6 +105,8 @@ class PickupAddressForm(forms.Form):
         words = {word: say(word, country) for word in ("suburb", "state", "postcode")}
         for name, sentence in NEEDED.items():
             self.fields[name].error_messages["required"] = sentence.format(**words)
+        for name, sentence in OFF_THE_LIST.items():
+            self.fields[name].error_messages["invalid_choice"] = sentence.format(**words)
         for name, token in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = token
 

@@ -68,8 +68,8 @@ def test_the_first_address_leads_back_to_the_first_steps(browser: Client) -> Non
         ({"suburb": "Brunswick"}, "match 3065 on the carrier"),
         ({"phone": "1300 123 456"}, "no 13, 1300 or 1800"),
         ({"instructions": "x" * 201}, "at most 200"),
-        ({"email": "bob@bolts.example"}, "Select a valid choice"),
-        ({"email": "stranger@example.com"}, "Select a valid choice"),
+        ({"email": "bob@bolts.example"}, "Choose one of the addresses on the page"),
+        ({"email": "stranger@example.com"}, "Choose one of the addresses on the page"),
     ],
 )
 def test_what_the_carrier_could_not_use_is_refused_with_its_reason(

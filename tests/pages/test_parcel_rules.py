@@ -41,7 +41,7 @@ RULES = [
     ("receiver_postcode", "٣٠٥٦", "Write this in Latin letters: “٣” cannot be printed."),
     ("receiver_email", "", "Enter the receiver's e-mail address."),
     ("receiver_email", "a@b", "Write the whole address, such as name@example.com."),
-    ("receiver_email", "a@x.example\nbcc", "Write the whole address, such as name@example.com."),
+    ("receiver_email", "a@x.example\nbcc", "Use plain text on one line, without hidden characters."),
     ("receiver_email", "a@x.example\n", "Use plain text on one line, without hidden characters."),
     ("receiver_email", "a@ｘ.com", "Write the address in plain letters, such as name@example.com."),
     (

@@ -113,7 +113,7 @@ class OrderAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         open_cases = Order.objects.filter(status__in=resolving.RESOLVABLE)
-        resolvable = object_id.isdigit() and open_cases.filter(pk=object_id).exists()
+        resolvable = object_id.isdecimal() and open_cases.filter(pk=object_id).exists()
         acts = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if resolvable else []
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 

@@ -1,0 +1,215 @@
+"""Logging in: names made to be mistaken for others, passwords that only look long, codes and cookies used up."""
+
+import time
+from typing import Any
+
+import pytest
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.core import mail
+
+from shipping_portal.accounts import sender_email
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.catalogue.browsing import Browser
+from tests.catalogue.rows import rows
+from tests.pages.typed import messages_at
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_hash")]
+
+SIGN_UP, LOG_IN, RESET = "/accounts/signup/", "/accounts/login/", "/accounts/password/reset/"
+CODE = "/accounts/2fa/authenticate/"
+HIDDEN = "Use plain text on one line, without hidden characters."
+MIA = {
+    "name": "Mia Marlow",
+    "business": "Marlow Candles",
+    "email": "mia@marlow.example",
+    "password1": "candle-harbour-violin",
+    "country": "AU",
+    "no_dangerous_goods": "on",
+}
+PLAIN = "Write the address in plain letters, such as name@example.com."
+WHOLE = "Write the whole address, such as name@example.com."
+GOODS = "The carrier takes no dangerous goods. Tick this to open an account."
+TOO_LONG = "Use at most 4096 characters; this has 10000."
+COMMON = "This is a common word with digits around it. A few unrelated words work well."
+
+
+@rows(
+    "name, typed, message",
+    ("A9", "a direction in the name", "name", "admin\u202e", HIDDEN),
+    ("A9", "a direction in the business", "business", "Quill\u202e", HIDDEN),
+    (
+        "A9",
+        "a Cyrillic letter in the name",
+        "name",
+        "Аdmin",
+        "Write this in Latin letters: “А” cannot be printed.",
+    ),
+    ("A9", "a Cyrillic letter in the domain", "email", "mia@mаrlow.example", PLAIN),
+    ("A9", "a fullwidth domain", "email", "mia@ｍarlow.example", PLAIN),
+    (
+        "A9",
+        "a direction in the e-mail",
+        "email",
+        "mia\u202e@marlow.example",
+        "Write the whole address, such as name@example.com.",
+    ),
+    ("A9", "a password of 10 kB", "password1", "x y" * 3333 + "z", TOO_LONG),
+    ("A10", "password1234567", "password1", "password1234567", COMMON),
+    ("A10", "shippingportal2026", "password1", "shippingportal2026", COMMON),
+    ("A10", "Parcel in digits", "password1", "2026Parcel2026!", COMMON),
+    (
+        "B23",
+        "no-reply",
+        "email",
+        "noreply@marlow.example",
+        sender_email.SENTENCES["no_reply"],
+    ),
+    (
+        "B42",
+        "not acknowledged",
+        "no_dangerous_goods",
+        "",
+        GOODS,
+    ),
+)
+def test_a_sign_up_that_cannot_stand(name: str, typed: str, message: str) -> None:
+    answer = Browser().send(SIGN_UP, {**MIA, name: typed})
+    assert messages_at(answer, name) == [message]
+    assert not User.objects.exists()
+    assert not Sender.objects.exists()
+    assert mail.outbox == []
+
+
+@rows(
+    "address, name, others",
+    ("A9", "logging in with 10 kB", LOG_IN, "password", {"login": "alice@quill.example"}),
+    (
+        "A9",
+        "changing to 10 kB",
+        "/accounts/password/change/",
+        "password1",
+        {"oldpassword": factories.PASSWORD},
+    ),
+    (
+        "A9",
+        "changing from 10 kB",
+        "/accounts/password/change/",
+        "oldpassword",
+        {"password1": "candle-harbour-violin"},
+    ),
+)
+def test_a_huge_password_is_never_computed(
+    alice: User, monkeypatch: Any, address: str, name: str, others: dict[str, str]
+) -> None:
+    computed: list[int] = []
+    encode = MD5PasswordHasher.encode
+
+    def noting(self: MD5PasswordHasher, password: str, salt: str) -> str:
+        computed.append(len(password))
+        return encode(self, password, salt)
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", noting)
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    browser = Browser() if address == LOG_IN else Browser(alice)
+    answer = browser.send(address, {**others, name: "x" * 10_000})
+    assert TOO_LONG in messages_at(answer, name)
+    assert max(computed) < 100
+
+
+def enrolled(person: User) -> tuple[Browser, str]:
+    """A browser that has given the password and is asked for the code; the secret the codes come from."""
+    person.set_password(factories.PASSWORD)
+    person.save()
+    secret = factories.second_factor(person)
+    browser = Browser()
+    browser.send(LOG_IN, {"login": person.email, "password": factories.PASSWORD})
+    return browser, secret
+
+
+def code(secret: str, *, steps: int = 0, digits: int = 6) -> str:
+    """The code of so many 30-second steps from now."""
+    value = hotp_value(secret, int(time.time()) // 30 + steps)
+    return format_hotp_value(value).zfill(digits)
+
+
+@rows(
+    "steps, digits",
+    ("A11", "two steps late", -2, 6),
+    ("A11", "two steps early", 2, 6),
+    ("A11", "seven digits", 0, 7),
+    ("A11", "an hour late", -120, 6),
+)
+def test_a_code_of_another_time_or_form_is_refused(alice: User, steps: int, digits: int) -> None:
+    browser, secret = enrolled(alice)
+    answer = browser.send(CODE, {"code": code(secret, steps=steps, digits=digits)})
+    assert answer.status_code == 200
+    assert messages_at(answer, "code")
+    assert not logged_in(browser)
+
+
+@rows("", ("A11", "used in the same step"))
+def test_a_code_is_good_for_one_log_in(alice: User) -> None:
+    browser, secret = enrolled(alice)
+    now = code(secret)
+    assert browser.send(CODE, {"code": now}).status_code == 302
+    assert logged_in(browser)
+    second = Browser()
+    second.send(LOG_IN, {"login": alice.email, "password": factories.PASSWORD})
+    assert messages_at(second.send(CODE, {"code": now}), "code")
+    assert not logged_in(second)
+
+
+def logged_in(browser: Browser) -> bool:
+    return browser.get("/parcels/").status_code == 200
+
+
+def _log_out(browser: Browser, person: User) -> None:
+    browser.send("/accounts/logout/", {})
+
+
+def _change_password(browser: Browser, person: User) -> None:
+    new = "candle-harbour-violin"
+    fields = {"oldpassword": factories.PASSWORD, "password1": new, "password2": new}
+    assert browser.send("/accounts/password/change/", fields).status_code == 302
+    assert logged_in(browser)  # whoever changed it stays
+
+
+def _turn_off(browser: Browser, person: User) -> None:
+    User.objects.filter(pk=person.pk).update(is_active=False)
+
+
+@rows(
+    "end",
+    ("A12", "after logging out", _log_out),
+    ("A12", "after a new password", _change_password),
+    ("A12", "after being turned off", _turn_off),
+)
+def test_a_copied_cookie_opens_nothing(alice: User, end: Any) -> None:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    browser, thief = Browser(alice), Browser()
+    thief.client.cookies["session"] = browser.client.cookies["session"].value
+    assert logged_in(thief)
+    end(browser, alice)
+    assert not logged_in(thief)
+
+
+@rows("", ("A13", "same words, same work"))
+def test_asking_for_a_new_password_tells_a_stranger_nothing(alice: User) -> None:
+    """Each address gets one mail: the link, or the news that there is no account. The page waits for the mail."""
+    answers, seconds = [], []
+    for address in (alice.email, "nobody@quill.example"):
+        browser = Browser()
+        token = browser.token(RESET)
+        began_at = time.process_time()
+        form = f"csrfmiddlewaretoken={token}&email={address}".encode()
+        answers.append(browser.send_raw(RESET, form))
+        seconds.append(time.process_time() - began_at)
+        assert [message.to for message in mail.outbox] == [[address]]
+        mail.outbox.clear()
+    known, unknown = ((answer.status_code, answer["Location"]) for answer in answers)
+    assert known == unknown
+    assert abs(seconds[0] - seconds[1]) < 0.020

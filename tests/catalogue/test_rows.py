@@ -1,0 +1,42 @@
+"""The catalogue is complete: every row has a test, or a reason why it has none."""
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.catalogue.rows import ELSEWHERE, ROWS, SETTLED
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def ids() -> Iterator[str]:
+    """The id of every case of every parametrised test of this package."""
+    for path in HERE.glob("test_*.py"):
+        module = importlib.import_module(f"{__package__}.{path.stem}")
+        for test in vars(module).values():
+            for mark in getattr(test, "pytestmark", []):
+                if getattr(mark, "name", "") == "parametrize":
+                    yield from (case.id for case in mark.args[1] if getattr(case, "id", None))
+
+
+def test_every_row_has_a_test_or_a_reason() -> None:
+    tested = {case.partition("-")[0] for case in ids()}
+    assert set(ROWS) - tested - set(ELSEWHERE) - set(SETTLED) == set()
+
+
+def test_the_numbers_run_without_a_gap() -> None:
+    assert list(ROWS) == [f"B{n}" for n in range(1, 45)] + [f"A{n}" for n in range(1, 15)]
+
+
+def test_no_two_cases_have_the_same_id() -> None:
+    named = [case for case in ids() if case.partition("-")[0] in ROWS]
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize("row", ELSEWHERE)
+def test_what_is_tested_elsewhere_is_there(row: str) -> None:
+    file, name = ELSEWHERE[row]
+    assert f"def {name}(" in (ROOT / file).read_text()

@@ -1,0 +1,85 @@
+"""An account that an operator turns off in the middle of things."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking
+from orders.models import BookingAttempt, Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.catalogue.browsing import Browser, ListeningCarrier
+from tests.catalogue.rows import rows
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owed(quill: Sender, alice: User) -> Order:
+    """A booking that Alice's press of the button owes the carrier."""
+    order = factories.order(quill, alice)
+    order.move_to(
+        "booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now()
+    )
+    return order
+
+
+@rows("", ("B43", "books with a live session"))
+def test_an_account_turned_off_is_logged_out_and_books_nothing(
+    alices: Browser, alice: User, quill: Sender, listener: ListeningCarrier
+) -> None:
+    quote = factories.quote(quill, alice)
+    page = f"/parcels/new/{quote.uuid}/"
+    form = {"product": "STANDARD-PICKUP", "form_token": quote.uuid, "csrfmiddlewaretoken": alices.token(page)}
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    answer = alices.client.post(f"{page}book/", form)
+    assert answer.status_code in {302, 403}
+    assert answer.get("Location", "/accounts/login/").startswith("/accounts/login/")
+    assert not Order.objects.exists()
+    assert alices.get("/parcels/").status_code == 302
+
+
+@rows("", ("B43", "a booking that was not sent yet"))
+def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
+    owed: Order, alice: User, ana: User, listener: ListeningCarrier, localities: None
+) -> None:
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    booking.work(owed.pk)
+    owed.refresh_from_db()
+    assert (owed.status, owed.due_at, owed.attempts.count()) == ("draft", None, 0)
+    assert listener.asked == []
+    page = text(Browser(ana).get(f"/parcels/{owed.uuid}/booking/"))
+    assert "The log-in of the person who booked this was turned off before it was sent." in page
+    assert "Nothing was sent to the carrier and you weren't charged." in page
+
+
+@rows("", ("B43", "a yes of somebody else"))
+def test_a_yes_of_somebody_else_counts(owed: Order, alice: User, ana: User, monkeypatch: Any) -> None:
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    booking.work(owed.pk)
+    owed.refresh_from_db()
+    booking.confirm(owed, by=ana, now=timezone.now())
+    sent: list[Any] = []
+    monkeypatch.setattr(booking, "_send", sent.append)
+    booking.work(owed.pk)
+    assert [attempt.order for attempt in sent] == [owed]
+
+
+@rows("", ("B43", "a booking that was sent"))
+def test_what_was_sent_is_still_resolved(owed: Order, alice: User) -> None:
+    now = timezone.now()
+    BookingAttempt.objects.create(
+        order=owed,
+        generation=1,
+        body=b"{}",
+        body_sha256="0" * 64,
+        state="in_flight",
+        lease_until=now,
+        sent_at=now,
+    )
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    booking.work(owed.pk)
+    owed.refresh_from_db()
+    assert owed.status == "unconfirmed"
