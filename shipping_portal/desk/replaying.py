@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.desk.moves import Move, moves
 from tracking import intake
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
@@ -41,15 +41,6 @@ class Reading:
         if self.gives_new_scan:
             return "New scan"
         return f"{then}: {self.after.reason}" if self.after.reason else then
-
-
-@dataclass(frozen=True)
-class Move:
-    """A parcel whose progress changes."""
-
-    parcel: Parcel  # as it stands; not saved yet when its first scan is among the new ones
-    before: str
-    after: str
 
 
 @dataclass(frozen=True)
@@ -98,7 +89,7 @@ def preview(chosen: Sequence[int]) -> Preview:
         Reading(delivery, after[pk], gives_new_scan=after[pk].event_id not in {None, *known})
         for pk, delivery in before.items()
     ]
-    return Preview(readings, _moves(parcels))
+    return Preview(readings, moves(parcels))
 
 
 def replay(chosen: Sequence[int], *, by: User, reason: str, now: dt.datetime) -> Replayed:
@@ -136,15 +127,3 @@ def _read(pk: int) -> bool:
 def _stored(chosen: Sequence[int]) -> dict[int, WebhookDelivery]:
     rows = WebhookDelivery.objects.filter(pk__in=chosen).order_by("pk")
     return {row.pk: row for row in rows.select_related("event__parcel").defer("body", "event__raw")[:MOST]}
-
-
-def _moves(parcels: list[Parcel]) -> list[Move]:
-    """Compares parcels as they would be with what is stored."""
-    stored = {parcel.pk: parcel for parcel in Parcel.objects.filter(pk__in=[p.pk for p in parcels])}
-    moves = []
-    for parcel in parcels:
-        before = stored[parcel.pk].progress if parcel.pk in stored else ""
-        if before != parcel.progress:
-            shown = stored.get(parcel.pk) or Parcel(reference=parcel.reference)
-            moves.append(Move(shown, Progress(before).label, Progress(parcel.progress).label))
-    return moves

@@ -12,7 +12,6 @@ from orders.models import Label
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from tests import factories
 from tests.desk.conftest import REASON
-from tracking.models import EventWord
 
 SUSPENSION = {"category": "terms", "text": "We wrote to you about the terms.", "note": "second time"}
 
@@ -135,22 +134,6 @@ def test_a_stored_label_is_never_fetched_again(desk: Client, quill: Sender, alic
         order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
     )
     assert desk.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
-
-
-def test_deciding_a_word_owes_a_fold_to_every_parcel_that_has_it(desk: Client, sam: User) -> None:
-    word = EventWord.objects.create(word="with sorter", first_seen_at=timezone.now())
-    concerned, other = factories.parcel(), factories.parcel()
-    factories.event(concerned, event_type="With  Sorter")
-    factories.event(other, event_type="Pickup")
-    url = reverse("admin:tracking_eventword_change", args=[word.pk])
-    desk.post(url, {"progress": "in_transit", "is_known": "on", "reason": REASON})
-    word.refresh_from_db()
-    assert word.progress == "in_transit"
-    concerned.refresh_from_db()
-    other.refresh_from_db()
-    assert concerned.fold_due_at
-    assert other.fold_due_at is None
-    assert REASON in _last().reason
 
 
 def test_an_alias_is_kept_as_the_lists_write_words(desk: Client, sam: User) -> None:

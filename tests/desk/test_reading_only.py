@@ -16,7 +16,7 @@ from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from tests import factories
 from tracking.models import EventWord, WebhookDelivery, WebhookTally
 
-EDITABLE = {EventWord, LocalityAlias}
+EDITABLE = {LocalityAlias}
 FACTS = sorted(
     (model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label
 )

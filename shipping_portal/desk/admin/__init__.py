@@ -11,6 +11,7 @@ from shipping_portal.desk.admin import (
     senders,
     tracking,
     webhooks,
+    words,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "senders",
     "tracking",
     "webhooks",
+    "words",
 ]

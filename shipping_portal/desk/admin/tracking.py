@@ -1,10 +1,9 @@
-"""Parcels by reference, their scans, and what the carrier's words mean."""
+"""Parcels by reference, and their scans."""
 
 import datetime as dt
 import uuid
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -12,14 +11,11 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from orders import gateway
-from orders.models.statuses import Progress
 from shipping_portal.desk import queues
-from shipping_portal.desk.admin.acts import ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, folded
 from shipping_portal.desk.masking import masked
-from shipping_portal.desk.rewording import reword
 from tracking import gaps
-from tracking.models import EventWord, Parcel, TrackingEvent, Watch
+from tracking.models import Parcel, TrackingEvent, Watch
 
 
 class WhoseFilter(admin.SimpleListFilter):
@@ -139,45 +135,3 @@ def found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[A
         return queryset.filter(**{f"{prefix}event_id": uuid.UUID(text)})
     except ValueError:
         return queryset.filter(**{f"{prefix}parcel__reference": text.upper()})
-
-
-class EventWordForm(forms.ModelForm):
-    """What a word means, and why the operator thinks so."""
-
-    reason = ReasonForm.base_fields["reason"]
-
-    class Meta:
-        model = EventWord
-        fields = ["progress", "is_known"]
-        labels = {"is_known": "Decided"}
-        help_texts = {
-            "progress": "Leave empty for a word that says nothing about where the parcel is.",
-            "is_known": "Takes the word off the list of undecided ones.",
-        }
-
-
-@admin.register(EventWord)
-class EventWordAdmin(admin.ModelAdmin):
-    """The vocabulary. Words come from scans; an operator says what they mean, nobody adds or deletes them."""
-
-    form = EventWordForm
-    list_display = ["word", "meaning", "is_known", "first_seen_at"]
-    list_filter = ["is_known"]
-    search_fields = ["word"]
-    ordering = ["is_known", "word"]
-    fields = ["word", "progress", "is_known", "reason"]
-    readonly_fields = ["word"]
-    actions = None
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def save_model(self, request: HttpRequest, obj: EventWord, form: Any, change: bool) -> None:
-        reword(obj, reason=form.cleaned_data["reason"], by=request.user, now=timezone.now())
-
-    @admin.display(description="means", ordering="progress")
-    def meaning(self, word: EventWord) -> str:
-        return Progress(word.progress).label if word.progress else "Nothing about where the parcel is"
