@@ -68,7 +68,7 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
 def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
     """Pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
     words = text[:LONGEST_SEARCH].split()
-    digits = [word for word in words if any(c.isdigit() for c in word)]
+    digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
     wanted = Q()
     if digits:

@@ -159,3 +159,19 @@ def test_a_search_is_read_to_the_letter(
 @rows("", ("B37", "an unknown one"))
 def test_an_unknown_parcel_is_not_found(alices: Browser) -> None:
     assert alices.get(f"/parcels/{uuid.uuid4()}/").status_code == 404
+
+
+@rows(
+    "query",
+    ("B40", "suggest, percent", "q=%25"),
+    ("B40", "suggest, a digit and the last character there is", "q=3%F4%8F%BF%BF"),
+    ("B40", "suggest, a digit and the last before the surrogates", "q=3%ED%9F%BF"),
+    ("B40", "suggest, the last character alone", "q=%F4%8F%BF%BF"),
+    ("B40", "suggest, 10 kB of words", "q=" + "mt+" * 3000),
+    ("B40", "suggest, drop table", "q=%27%3B+DROP+TABLE+accounts_locality%3B--"),
+    ("B40", "suggest, a country that is none", "q=fitz&country=%F0%9F%A6%98"),
+)
+@pytest.mark.postgres
+def test_nothing_is_suggested_for_what_begins_no_place(alices: Browser, query: str) -> None:
+    answer = alices.get(f"/suggest/localities/?{query}")
+    assert (answer.status_code, answer.json()) == (200, [])

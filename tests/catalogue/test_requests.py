@@ -123,8 +123,9 @@ def test_the_next_page_is_never_elsewhere(alice: User, elsewhere: str) -> None:
     assert Browser().send("/accounts/login/", log_in)["Location"] == "/parcels/"
     browser = Browser(alice)
     seen = browser.client.get("/accounts/login/", {"next": elsewhere})
+    again = browser.send("/accounts/reauthenticate/", {"password": factories.PASSWORD, "next": elsewhere})
     out = browser.send("/accounts/logout/", {"next": elsewhere})
-    for answer in (seen, out):
+    for answer in (seen, again, out):
         assert "evil" not in answer.get("Location", "")
         assert answer.get("Location", "/").startswith("/")
 
