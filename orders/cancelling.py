@@ -102,8 +102,9 @@ def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
     fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
     with transaction.atomic(durable=True):
         if _swap(attempt, state=State.DONE, done_at=now, **fields):
+            # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
             order.move_to(
-                Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=None
+                Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now
             )
 
 
@@ -117,7 +118,8 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
     problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
     with transaction.atomic(durable=True):
         if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
-            order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=None, problem=problem)
+            # Due now for tracking: a parcel cancelled right after its booking may not be opened yet.
+            order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, problem=problem)
 
 
 def _try_later(order: Order, attempt: CancelAttempt, why: str, *, asked_before: bool) -> None:

@@ -30,6 +30,8 @@ def standing(order: Order, now: dt.datetime) -> tuple[str, str]:
     progress = order.shown_progress(now)
     if order.status == Status.BOOKED and progress:
         return progress, str(Progress(progress).label)
+    if order.used_after_cancel_at:
+        return "used_after_cancel", "Label used after cancelling"
     return order.status, SAID.get(Status(order.status)) or order.get_status_display()
 
 
@@ -41,7 +43,9 @@ def _booked(progress: tuple[Progress, ...]) -> Q:
 GROUPS: dict[str, tuple[str, Q]] = {
     "attention": (
         "Needs attention",
-        Q(status__in=(*UNBOOKED, *UNCLEAR)) | _booked((Progress.PICKUP_FUTILE, *TROUBLED)),
+        Q(status__in=(*UNBOOKED, *UNCLEAR))
+        | _booked((Progress.PICKUP_FUTILE, *TROUBLED))
+        | Q(used_after_cancel_at__isnull=False),
     ),
     "waiting": ("Waiting for pickup", _booked(WAITING)),
     "moving": ("On the way", _booked(MOVING)),

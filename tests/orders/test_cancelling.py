@@ -187,7 +187,8 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
     monkeypatch.setattr(cancelling, "_unclear", another_settles_it_first)
     cancel(order, alice)
     order.refresh_from_db()
-    assert (order.status, order.due_at, order.cancels.get().state) == ("cancelled", None, "done")
+    assert (order.status, order.cancels.get().state) == ("cancelled", "done")
+    assert order.due_at <= timezone.now()  # for tracking, not for another try
     assert len(carrier.ledger("cancelled")) == 1
 
 

@@ -101,10 +101,15 @@ def test_a_next_driver_with_a_day_is_named(page: Client, order: Callable[..., Or
     assert f"Another driver is booked for {day:%a} {day.day} {day:%b}" in words
 
 
-def test_a_label_used_after_cancelling_is_told(page: Client, order: Callable[..., Order]) -> None:
-    assert "after cancelling, so the carrier charges for it." in shown(
-        page, order(status="cancelled", used_after_cancel_at=timezone.now())
-    )
+def test_a_label_used_after_cancelling_tells_what_it_costs_and_what_to_do(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order(status="cancelled", used_after_cancel_at=timezone.now())
+    words = shown(page, made)
+    assert "Label used after cancelling" in words
+    assert "after cancelling, so the carrier charges for it: an un-cancellation adjustment" in words
+    assert "as a rule the whole price of $12.08" in words
+    assert f"destroy every copy of the label, contact us and quote {made.carrier_reference}" in words
 
 
 @pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile"])

@@ -109,6 +109,7 @@ def test_contact_details_are_not_found_by_who_may_not_see_them(
     [
         ("attention", {"status": "unconfirmed"}),
         ("attention", {"progress": "pickup_futile"}),
+        ("attention", {"status": "cancelled", "used_after_cancel_at": timezone.now()}),
         ("waiting", {"progress": "pickup_missed"}),
         ("moving", {"progress": "in_transit"}),
         ("problem", {"progress": "damaged"}),

@@ -133,6 +133,18 @@ def test_calls_take_turns_at_the_carriers_rate(db: None) -> None:
     assert account.take_turn("call", now=now, per_second=5) == 0
 
 
+def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
+    parcel: Parcel, carrier: SandboxCarrier
+) -> None:
+    account, now = gateway.account(), timezone.now()
+    for _ in range(50):  # fifty others stand in line
+        account.take_turn("poll", now=now, per_second=5)
+    poll(parcel)
+    assert not [request for request in carrier.requests() if request["operation"] == "track"]
+    assert now + dt.timedelta(seconds=9) < parcel.poll_due_at < now + dt.timedelta(seconds=11)
+    assert parcel.poll_failures == 0
+
+
 def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)

@@ -36,6 +36,7 @@ CHIPS = {
     "cancelling": ("info", "…"),
     "cancel_unconfirmed": ("warn", "?"),
     "cancelled": ("neutral", "–"),
+    "used_after_cancel": ("bad", "!"),
     "collected": ("info", "→"),
     "dropped_off": ("info", "→"),
     "pickup_missed": ("warn", "!"),

@@ -1,0 +1,133 @@
+"""A cancelled order's label may still be used: it is watched for 60 days, and its first scan is told to everybody."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import cancelling
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.desk.sweep import JOURNEYS, due
+from tests import factories
+from tests.desk.conftest import desk
+from tests.orders.conftest import booked, submitted
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling, scans
+from tracking.models import EventWord, Parcel
+
+__all__ = ["booked", "desk", "submitted"]  # pytest finds them here
+
+pytestmark = pytest.mark.django_db
+Book = Callable[..., Order]
+OPEN = next(journey for journey in JOURNEYS if journey.name == "open")
+DAY = dt.timedelta(days=1)
+
+
+def cancelled(order: Order, by: User) -> Order:
+    cancelling.ask(order, by=by, why="not sending it", now=timezone.now())
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def swept(order: Order) -> Parcel:
+    """What the sweep does for an order that is due for tracking."""
+    for pk in due(OPEN, timezone.now()):
+        polling.open_parcel(pk)
+    assert due(OPEN, timezone.now()) == []
+    return Parcel.objects.get(order=order)
+
+
+def test_a_cancelled_order_is_watched_even_if_its_parcel_was_never_opened(
+    booked: Book, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = cancelled(booked(), alice)
+    assert order.status == "cancelled"
+    parcel = swept(order)
+    assert parcel.poll_due_at is not None
+    assert polling.interval(parcel, now=timezone.now() + 59 * DAY) == polling.DAILY
+    assert polling.interval(parcel, now=timezone.now() + 61 * DAY) is None
+
+
+def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
+    booked: Book, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = booked()
+    carrier.trouble("cancel", "422")
+    assert cancelled(order, alice).status == "booked"
+    assert swept(order).poll_due_at is not None
+
+
+def test_one_that_polling_had_given_up_is_watched_again(
+    booked: Book, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = booked()
+    polling.open_parcel(order.pk)
+    Parcel.objects.update(poll_due_at=None)
+    assert swept(cancelled(order, alice)).poll_due_at is not None
+
+
+def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_cancelled(
+    booked: Book, alice: User, carrier: SandboxCarrier, desk: Client, visit: Callable[[User], Client]
+) -> None:
+    order = cancelled(booked(), alice)
+    parcel = swept(order)
+    later = (timezone.now() + dt.timedelta(seconds=2)).isoformat().replace("+00:00", "Z")
+    carrier.scan(order.carrier_reference, "Pickup", push=False, scan_time=later)
+    Parcel.objects.update(poll_due_at=timezone.now())
+    polling.work(parcel.pk)
+    order.refresh_from_db()
+    assert order.status == "cancelled"
+    assert order.used_after_cancel_at is not None
+    assert "un-cancellation adjustment" in visit(alice).get(f"/parcels/{order.uuid}/").content.decode()
+    queue = next(q for q in desk.get("/admin/").context["queues"] if "used-after-cancel" in q.url)
+    assert queue.count == 1
+    assert "Tell the sender" in queue.next_step
+
+
+@pytest.mark.parametrize("kind", ["Info", "Pickup Attempted", "Missed Pickup", "Order cancelled"])
+def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: User, kind: str) -> None:
+    order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
+    parcel = factories.parcel(order)
+    factories.event(parcel, event_type=kind)
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.used_after_cancel_at is None
+
+
+def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(
+    quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="cancelled")
+    parcel = factories.parcel(order)
+    factories.event(parcel, scan_time=order.cancelled_at - dt.timedelta(hours=1))
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.used_after_cancel_at is None
+    factories.event(parcel, event_type="In Transit", scan_time=order.cancelled_at + dt.timedelta(hours=1))
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.used_after_cancel_at is not None
+
+
+def test_a_used_label_is_followed_as_closely_as_any_parcel(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    order = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
+    parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
+    assert polling.interval(parcel, now=now) == polling.MOVING
+
+
+def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed(
+    quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
+    parcel = factories.parcel(order)
+    factories.event(parcel, event_type="Snatched")
+    scans.project(parcel.pk)
+    EventWord.objects.create(word="snatched", progress="collected", first_seen_at=timezone.now())
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.used_after_cancel_at is not None

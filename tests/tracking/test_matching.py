@@ -1,0 +1,142 @@
+"""Scans of a reference nobody here knows yet: kept, and matched in the very step that makes it known (F15)."""
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, resolving, settling
+from orders.models import Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.desk.reconcile import evidence
+from tests import factories
+from tests.desk.cases import unclear
+from tests.orders.conftest import submitted
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import intake, polling, scans, tasks, watching
+from tracking.models import Parcel
+
+__all__ = ["submitted"]  # pytest finds it here
+
+pytestmark = pytest.mark.django_db
+REASON = "the carrier told us on the phone"
+
+
+@pytest.fixture
+def prompt_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Workers that do what they are nudged for at once; the names of what they did."""
+    done: list[str] = []
+
+    def nudge(task: str, pk: int) -> bool:
+        if task == "tracking.tasks.open_parcel":
+            done.append(task)
+            tasks.open_parcel(pk)
+        return True
+
+    monkeypatch.setattr(settling, "nudge", nudge)
+    return done
+
+
+def push(reference: str, kind: str = "Pickup") -> None:
+    event = {
+        "carrier_reference": reference,
+        "event_id": str(uuid.uuid4()),
+        "event_type": kind,
+        "scan_time": (timezone.now() - dt.timedelta(minutes=1)).isoformat().replace("+00:00", "Z"),
+        "description": f"{kind} scan",
+    }
+    intake.receive(json.dumps(event).encode(), now=timezone.now())
+
+
+def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
+    submitted: Callable[..., Order],
+    carrier: SandboxCarrier,
+    prompt_workers: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order = submitted()
+    settle = settling.settle
+
+    def scanned_first(attempt: object, outcome: object) -> None:
+        push(carrier.ledger("booked")[0]["reference"])
+        assert Parcel.objects.get().order is None
+        settle(attempt, outcome)
+
+    monkeypatch.setattr(booking.settling, "settle", scanned_first)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.progress) == ("booked", "collected")
+    assert order.parcel.events.count() == 1
+    assert prompt_workers
+
+
+def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
+    quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
+) -> None:
+    order = unclear(quill, alice)
+    carrier.foreign("SADOPT0001")
+    push("SADOPT0001")
+    push("SADOPT0001", "In Transit")
+    assert [candidate.reference for candidate in evidence(order).candidates] == ["SADOPT0001"]
+    resolving.adopt(order, "SADOPT0001", by=sam, reason=REASON, now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.progress) == ("booked", "in_transit")
+    assert Parcel.objects.get().order == order
+
+
+def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_person_decides(
+    quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
+) -> None:
+    order = factories.order(quill, alice, status="conflict")
+    carrier.foreign("SLATE00001")
+    push("SLATE00001")
+    assert Parcel.objects.get().order is None
+    resolving.adopt(order, "SLATE00001", by=sam, reason=REASON, now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.progress) == (Status.BOOKED, "collected")
+
+
+def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sender, alice: User) -> None:
+    push("SSWEEP0001", "Delivered")
+    order = factories.order(
+        quill, alice, status="booked", carrier_reference="SSWEEP0001", due_at=timezone.now()
+    )
+    polling.open_parcel(order.pk)
+    order.refresh_from_db()
+    assert (order.progress, order.due_at) == ("delivered", None)
+
+
+def test_a_watch_shows_what_came_before_anybody_watched(quill: Sender, alice: User) -> None:
+    push("SWATCH0001", "Delivered")
+    watched = watching.watch(quill, "SWATCH0001", name="", by=alice, now=timezone.now())
+    assert watched.parcel.progress == "delivered"
+
+
+# -- Absurd times (F30) ----------------------------------------------------------------------------
+
+
+def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order)
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    factories.event(parcel, event_type="Delivered", scan_time=epoch)
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.progress == ""
+    assert parcel.events.get().set_aside == "scan time is long before the booking"
+    factories.event(parcel, event_type="Pickup", scan_time=order.created_at - dt.timedelta(days=29))
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.progress == "collected"
+
+
+def test_old_scans_of_a_reference_booked_elsewhere_count(quill: Sender, alice: User) -> None:
+    parcel = factories.watch(quill, alice).parcel
+    factories.event(parcel, event_type="Delivered", scan_time=timezone.now() - dt.timedelta(days=90))
+    scans.project(parcel.pk)
+    parcel.refresh_from_db()
+    assert parcel.progress == "delivered"
