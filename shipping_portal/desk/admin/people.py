@@ -77,6 +77,7 @@ class UserAdmin(ActsAdmin):
             "Turn off",
             "This person can no longer log in, and is logged out everywhere.",
             _turn_off,
+            needs="people",
             applies=lambda user: user.is_active,
         ),
         Act(
@@ -84,6 +85,7 @@ class UserAdmin(ActsAdmin):
             "Turn on",
             "This person can log in again.",
             _turn_on,
+            needs="people",
             applies=lambda user: not user.is_active,
         ),
         Act(
@@ -92,6 +94,7 @@ class UserAdmin(ActsAdmin):
             "The authenticator and its recovery codes are removed, and the person is told by e-mail. "
             "Make sure who is asking: call back on a number you know.",
             _reset_second_factor,
+            needs="people",
             applies=lambda user: user.has_second_factor,
         ),
     )
@@ -120,7 +123,7 @@ class UserAdmin(ActsAdmin):
     def sender(self, user: User) -> Any:
         return user.membership.sender if hasattr(user, "membership") else None
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Nobody finds out a password's hash letter by letter."""
         return not lookup.startswith("password") and super().lookup_allowed(lookup, value, request)
 
