@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -15,6 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import User
+from shipping_portal.desk import groups
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 SHORTEST_REASON = 10
@@ -38,12 +38,16 @@ class ReasonForm(forms.Form):
 
 @dataclass(frozen=True)
 class Act:
-    """One named change. `do` raises one of `refusals` with a text for the operator when it no longer applies."""
+    """One named change. `do` raises one of `refusals` with a text for the operator when it no longer applies.
+
+    `needs` is a name of desk/groups.py; whose groups lack it sees no button, and gets 403 at the address.
+    """
 
     name: str  # in the page's address
     label: str  # on the button
     explains: str
     do: Callable[[Any, dict[str, Any], User, dt.datetime], None]
+    needs: str
     applies: Callable[[Any], bool] = lambda thing: True
     form: type[forms.Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda thing: {}
@@ -71,26 +75,20 @@ class ActsAdmin(ReadOnlyAdmin):
     def open_acts(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         """Label and address of each act that applies now, for those who may."""
         thing = self.get_object(request, object_id)
-        if thing is None or not self.may_act(request):
+        if thing is None:
             return []
         return [
             (act.label, reverse(f"admin:{self._url_name()}", args=[thing.pk, act.name]))
             for act in self.acts
-            if act.applies(thing)
+            if groups.may(request.user, act.needs) and act.applies(thing)
         ]
-
-    def may_act(self, request: HttpRequest) -> bool:
-        """Changing permission on the model: reading is open to more operators than acting."""
-        meta = self.model._meta
-        return request.user.has_perm(f"{meta.app_label}.change_{meta.model_name}")
 
     def act_view(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
         act = next((act for act in self.acts if act.name == name), None)
         thing = self.get_object(request, str(pk))
         if act is None or thing is None:
             raise Http404
-        if not self.may_act(request):
-            raise PermissionDenied
+        groups.demand(request.user, act.needs)
         if not act.applies(thing):
             return self._act_page(request, act, thing, None, status=409)
         form = act.form(request.POST if request.method == "POST" else None, initial=act.initial(thing))

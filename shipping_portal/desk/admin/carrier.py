@@ -47,6 +47,7 @@ class CarrierAccountAdmin(ActsAdmin):
             "Nothing new is sent to the carrier for any sender. Bookings already sent are still settled; "
             "tracking, labels and cancelling go on.",
             _pause,
+            needs="pause",
             applies=lambda account: account.paused_at is None,
             form=PauseForm,
             refusals=REFUSALS,
@@ -56,6 +57,7 @@ class CarrierAccountAdmin(ActsAdmin):
             "Resume bookings",
             "Waiting bookings are sent within a minute, at their accepted price or less.",
             _resume,
+            needs="pause",
             applies=lambda account: account.paused_at is not None,
             refusals=REFUSALS,
         ),
@@ -64,6 +66,7 @@ class CarrierAccountAdmin(ActsAdmin):
             "Ask the carrier again now",
             "The carrier refused the account. One waiting booking is sent to see whether that is over.",
             _try_now,
+            needs="pause",
             applies=lambda account: account.stopped_at is not None,
             refusals=REFUSALS,
         ),

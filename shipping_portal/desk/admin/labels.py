@@ -26,6 +26,7 @@ FETCH_AGAIN = Act(
     label="Fetch again",
     explains="The file is asked of the carrier now. A file that is already stored is never replaced.",
     do=_fetch_again,
+    needs="retry",
     applies=lambda label: label.state != Label.State.STORED,
 )
 

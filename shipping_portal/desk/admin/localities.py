@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -14,7 +13,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
-from shipping_portal.desk import importing
+from shipping_portal.desk import groups, importing
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
@@ -53,6 +52,7 @@ class LocalityListAdmin(ActsAdmin):
             "Use this list",
             "Suburbs and postcodes are checked against this list from now on, instead of the country's present one.",
             _use_again,
+            needs="localities",
             applies=lambda chosen: not chosen.is_active,
             refusals=(importing.AlreadyActive,),
         ),
@@ -67,8 +67,7 @@ class LocalityListAdmin(ActsAdmin):
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
         """Upload, read what would change, then confirm. Nothing changes before the confirmation."""
-        if not self.may_act(request):
-            raise PermissionDenied
+        groups.demand(request.user, "localities")
         if "content" in request.POST:
             return self._import(request)
         form = UploadForm(request.POST or None, request.FILES or None)

@@ -109,6 +109,7 @@ class SenderAdmin(ActsAdmin):
             "No new booking is made or sent for this sender. What was already sent is still settled; "
             "tracking, billing and cancelling unsent parcels stay open.",
             _suspend,
+            needs="suspend",
             applies=lambda sender: not sender.is_suspended,
             form=SuspendForm,
             refusals=(Sender.NotAllowed,),
@@ -118,6 +119,7 @@ class SenderAdmin(ActsAdmin):
             "Reinstate",
             "Bookings are on again at once. Orders that went back to “needs your yes” wait for the sender.",
             _reinstate,
+            needs="suspend",
             applies=lambda sender: sender.is_suspended,
             refusals=(Sender.NotAllowed,),
         ),
@@ -126,6 +128,7 @@ class SenderAdmin(ActsAdmin):
             "Set limits",
             "How much this sender may do, and how many pickup days it is offered.",
             _limit,
+            needs="limits",
             form=LimitsForm,
             initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
         ),
