@@ -10,7 +10,7 @@ from tests.catalogue.browsing import FORM
 from tests.catalogue.rows import rows
 from tests.processes.portal import Portal, until
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("sockets")]  # one web server for all
+pytestmark = pytest.mark.processes
 
 OURS = "Host: 127.0.0.1\r\n"
 HELP = "GET /help/ HTTP/1.1\r\n"
