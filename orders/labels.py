@@ -40,8 +40,8 @@ def _fetch(label: Label) -> None:
         link = _wanted(label, links)
         if link:
             return store(label, client.label(link), at=timezone.now())
-    except Rejected as error:
-        return _wait(label, str(error.text or error))
+    except Rejected as error:  # an address that is not the carrier's is no matter of waiting
+        return _wait(label, str(error.text or error), alarm=error.code == "unsafe_link")
     except CarrierError as error:
         return _wait(label, str(error))
     if links:
@@ -75,9 +75,11 @@ def _claim(label: Label, now: dt.datetime) -> bool:
     return bool(Label.objects.filter(pk=label.pk, due_at=label.due_at).update(due_at=until))
 
 
-def _wait(label: Label, why: str) -> None:
+def _wait(label: Label, why: str, *, alarm: bool = False) -> None:
+    """Try again later; after too many tries, or at once with `alarm`, the operator is told."""
     seconds = FIRST_WAITS[label.tries] if label.tries < len(FIRST_WAITS) else 300
-    state = Label.State.FAILED if label.tries >= ALARM_AFTER_TRIES else Label.State.PENDING
+    is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
+    state = Label.State.FAILED if is_a_case else Label.State.PENDING
     due_at = timezone.now() + dt.timedelta(seconds=seconds * settings.TIME_SCALE)
     _set(label, state=state, tries=label.tries + 1, due_at=due_at, problem=why[:300])
 

@@ -72,9 +72,11 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             ):
                 _late_acceptance(order, attempt, booked, at)
                 return
-            order.move_to(
-                Status.BOOKED, reason="the carrier booked it", at=at, **_booked_fields(order, booked, at)
-            )
+            fields = _booked_fields(order, booked, at)
+            reason = "the carrier booked it"
+            if fields["charged_price"] is None:
+                reason += "; its reply names no price we can use"
+            order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
             for size in OWED_LABELS:
                 Label.objects.create(order=order, size=size, due_at=at)
     except IntegrityError:  # the reference belongs to another order already

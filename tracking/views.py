@@ -36,7 +36,7 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
         body = _body(request)
     except _Unread as problem:
         intake.refuse(str(problem), now=timezone.now())
-        return HttpResponse(status=problem.status)
+        return HttpResponse(status=problem.answer)
     intake.receive(body, now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
 
@@ -44,9 +44,9 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
 class _Unread(Exception):
     """A body that is not stored: why, for the count, and the status to answer."""
 
-    def __init__(self, reason: str, status: int) -> None:
+    def __init__(self, reason: str, answer: int) -> None:
         super().__init__(reason)
-        self.status = status
+        self.answer = answer
 
 
 def _body(request: HttpRequest) -> bytes:
@@ -61,7 +61,7 @@ def _body(request: HttpRequest) -> bytes:
         raise _Unread("no length", 411)
     try:
         body: bytes = (request.META["wsgi.input"] if has_end else request).read(LARGEST_BODY + 1)
-    except OSError as problem:
+    except Exception as problem:  # each web server has its own kinds of a broken body
         raise _Unread("broken off", 400) from problem
     if len(body) > LARGEST_BODY:
         raise _Unread("larger than 64 KiB", 413)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -37,6 +37,7 @@ from shipping_portal.carrier.watch import Limits
 T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
+LISTS = 8 * 1024 * 1024  # bytes of a reply that lists things: read whole, then cut to what a page can show
 log = logging.getLogger(__name__)
 
 
@@ -75,11 +76,12 @@ class Carrier:
 
     def quote(self, shipment: Shipment) -> tuple[Product, ...]:
         """Products with prices for a shipment (§4). GET; POST across a border, with contents or cover."""
+        read = partial(reading.read_products, today=datetime.now(UTC).date())
         if writing.needs_contents_quote(shipment):
             body = writing.quote_body(shipment, self.contract)
-            return self._ask("quote_contents", reading.read_products, body=body, seconds=QUICK)
+            return self._ask("quote_contents", read, body=body, seconds=QUICK, cap=LISTS)
         query = writing.quote_query(shipment, self.contract, self._partner_id)
-        return self._ask("quote", reading.read_products, query=query, seconds=QUICK)
+        return self._ask("quote", read, query=query, seconds=QUICK, cap=LISTS)
 
     def booking_body(self, shipment: Shipment) -> bytes:
         """The exact bytes `book` will send, to be stored before it is called."""
@@ -123,6 +125,7 @@ class Carrier:
             partial(reading.read_tracked, reference=reference, must_list=operation == "track"),
             reference=reference,
             query={name: value for name, value in query.items() if name and value},
+            cap=LISTS,
         )
 
     def ping(self) -> None:
@@ -177,15 +180,15 @@ class Carrier:
         key: str = "",
         not_after: float | None = None,
         seconds: float | None = None,
+        cap: int = Limits.cap,
     ) -> T:
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
         values = fixed | (query or {})
         url = f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
         request = Request(operation.method, url, self._api_headers(body, key), body)
-        limits = self._limits(
-            time.monotonic() + min(seconds or self._deadline, self._deadline), not_after=not_after
-        )
+        ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
+        limits = self._limits(ends_at, cap, not_after)
         return self._logged(name, path, request, limits, read)
 
     def _operation(self, name: str) -> Operation:

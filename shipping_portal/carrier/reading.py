@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Iterable
+from datetime import date, timedelta
+from itertools import islice
 from typing import Any
 
 from shipping_portal.carrier.connection import Reply
@@ -41,25 +43,30 @@ from shipping_portal.carrier.verdicts import parsed, require_success, unknown
 
 MOST_PRODUCTS = 50
 MOST_SCANS = 1000
+MOST_UNREADABLE = 100
 MOST_LABELS = 10
+ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 
 
-def read_products(reply: Reply, contract: Contract) -> tuple[Product, ...]:
-    """The products of a quote, without the rows that have no readable code or price."""
+def read_products(reply: Reply, contract: Contract, *, today: date) -> tuple[Product, ...]:
+    """The products of a quote, without the rows that have no readable code or price, or an impossible estimate.
+
+    `today` is the day in UTC.
+    """
     require_success(reply, contract)
     said = parsed(reply)
     rows = at(said, contract.products) if contract.products else said
     if not isinstance(rows, list):
         raise unknown(reply, contract, "the quote is not a list of products")
-    products = (_product(row, contract) for row in rows)
-    return tuple(product for product in products if product)[:MOST_PRODUCTS]
+    products = (_product(row, contract, today) for row in rows)
+    return tuple(islice((product for product in products if product), MOST_PRODUCTS))
 
 
-def _product(row: Any, contract: Contract) -> Product | None:
+def _product(row: Any, contract: Contract, today: date) -> Product | None:
     code = matching(ORDER_ID, at(row, contract.quoted_code))
     cost = price(at(row, contract.quoted_price), at(row, contract.quoted_currency))
     sent = day(at(row, contract.eta_send_date))
-    expected = _expected(row, contract, sent)
+    expected = _expected(row, contract, sent, today)
     if not code or cost is None or expected is None:
         return None
     return Product(
@@ -89,7 +96,9 @@ def _first_mile(word: object, code: str) -> FirstMile:
     return "unknown"
 
 
-def _expected(row: Any, contract: Contract, sent: date | None) -> tuple[date | None, date | None] | None:
+def _expected(
+    row: Any, contract: Contract, sent: date | None, today: date
+) -> tuple[date | None, date | None] | None:
     """First and last expected day; (None, None) when not told; None when what is told cannot be true."""
     dates = _list(at(row, contract.eta_dates))
     counts = [number(count) for count in _list(at(row, contract.eta_days))]
@@ -100,7 +109,8 @@ def _expected(row: Any, contract: Contract, sent: date | None) -> tuple[date | N
         days = [weekdays_after(sent, int(count)) for count in counts if count is not None]
     if not days or days[0] is None or days[-1] is None:
         return None, None
-    return (days[0], days[-1]) if days[0] <= days[-1] else None
+    soonest = max(days[0], sent or days[0], today - ANY_ZONE)
+    return (days[0], days[-1]) if soonest <= days[-1] else None
 
 
 def _list(value: object) -> list[Any]:
@@ -218,17 +228,25 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
     rows = _events(reply, contract, said, must_list=must_list)
     scans: list[Scan] = []
     unreadable: list[tuple[object, str]] = []
-    for row in rows[-MOST_SCANS:]:
+    for row in rows:
         try:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrubbed(row, contract), problem.reason))
-    if len(rows) > MOST_SCANS:
-        unreadable.append(
-            ({"left_out": len(rows) - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply")
-        )
+    flags = _flags(len(scans), len(unreadable))
+    if len(scans) > MOST_SCANS:
+        scans = sorted(scans, key=lambda scan: scan.scan_time)[-MOST_SCANS:]
     state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
-    return Tracked(state, tuple(scans), tuple(unreadable), pickup, scrub(reply.body, contract))
+    kept = (*unreadable[:MOST_UNREADABLE], *flags)
+    return Tracked(state, tuple(scans), kept, pickup, scrub(reply.body, contract))
+
+
+def _flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
+    """What was left out of a reply, and why, to be kept beside the scans that could not be read."""
+    if scans > MOST_SCANS:
+        yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"
+    if unreadable > MOST_UNREADABLE:
+        yield {"left_out": unreadable - MOST_UNREADABLE}, "many more scans like this in one reply"
 
 
 def _events(reply: Reply, contract: Contract, said: Any, *, must_list: bool) -> list[Any]:

@@ -71,11 +71,13 @@ def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
 
 
 def _retry_after(reply: Reply) -> float | None:
+    """Seconds to wait, at most an hour; None where nothing is told, or no wait at all: then our own back-off is."""
     told = reply.headers.get("retry-after", "").strip()
     if told.isascii() and told.isdigit():
-        return min(float(told[:9]), LONGEST_WAIT)
-    try:
-        wait = parsedate_to_datetime(told).timestamp() - time.time()
-    except (ValueError, OverflowError):
-        return None
-    return min(max(wait, 0.0), LONGEST_WAIT)
+        wait = float(told[:9])
+    else:
+        try:
+            wait = parsedate_to_datetime(told).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return min(wait, LONGEST_WAIT) if wait > 0 else None

@@ -117,7 +117,19 @@ def test_our_account_is_stopped(client, far_side):
         pdf(PDF + b"x" * (10 * 1024 * 1024)),
         pdf().replace(b"200", b"206", 1),
     ],
-    ids=["html", "html as pdf", "empty", "late", "half a file", "cut", "no length", "gzip", "png", "too long", "partial"],
+    ids=[
+        "html",
+        "html as pdf",
+        "empty",
+        "late",
+        "half a file",
+        "cut",
+        "no length",
+        "gzip",
+        "png",
+        "too long",
+        "partial",
+    ],
 )
 def test_what_is_not_one_whole_pdf_is_fetched_again_later(client, far_side, answer):
     far_side.answers(answer)

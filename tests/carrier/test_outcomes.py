@@ -78,7 +78,8 @@ class TestNotSent:
         ("header", "seconds"),
         [
             ("1000000000", 3600),
-            ("Wed, 01 Jan 2020 00:00:00 GMT", 0),
+            ("Wed, 01 Jan 2020 00:00:00 GMT", None),
+            ("0", None),
             ("soon", None),
             ("", None),
             ("-5", None),

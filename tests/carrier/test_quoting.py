@@ -12,6 +12,11 @@ from shipping_portal.carrier.messages import Money, Party
 from .conftest import SHIRTS, reply, shipment
 
 
+@pytest.fixture(autouse=True)
+def _on_the_day_of_the_quote(time_machine):
+    time_machine.move_to("2026-03-02T01:00:00Z")
+
+
 def product(**changes):
     return {
         "quote": {"gross": {"amount": 12.08, "currency": "AUD"}},
@@ -168,6 +173,8 @@ def test_no_expected_day_is_no_reason_to_drop_a_product(client, far_side):
         named(code=None),
         product(eta={"days_range": [-2, 5]}),
         product(eta={"date_range": ["2026-03-10", "2026-03-05"]}),
+        product(eta={"date_range": ["2026-02-20", "2026-02-28"]}),
+        product(eta={"date_range": ["2026-03-05", "2026-03-10"], "for_send_date": "2026-03-11"}),
         None,
         "STANDARD",
     ],

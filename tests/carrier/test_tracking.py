@@ -54,6 +54,23 @@ def test_the_newest_thousand_scans_are_enough(client, far_side):
     assert tracked.unreadable == (({"left_out": 3}, "more than 1000 scans in one reply"),)
 
 
+def test_the_newest_are_those_scanned_last_wherever_they_stand(client, far_side):
+    late = PICKUP | {"event_type": "Delivered", "scan_time": "2026-03-05T01:04:00Z"}
+    tracked = track(client, far_side, [late] + [PICKUP] * 1003)
+    assert (len(tracked.scans), tracked.scans[-1].event_type) == (1000, "Delivered")
+
+
+def test_a_hundred_unreadable_scans_stand_for_all_of_them(client, far_side):
+    tracked = track(client, far_side, [PICKUP] + [{}] * 205)
+    assert (len(tracked.scans), len(tracked.unreadable)) == (1, 101)
+    assert tracked.unreadable[-1] == ({"left_out": 105}, "many more scans like this in one reply")
+
+
+def test_a_long_list_is_read_whole(client, far_side):
+    wordy = PICKUP | {"description": "x" * 1000}
+    assert len(track(client, far_side, [wordy] * 5_000).scans) == 1000
+
+
 @pytest.mark.parametrize("answer", [{}, {"tracking_events": {}}, [], {"tracking_events": "none"}])
 def test_a_reply_without_a_list_is_unusable(client, far_side, answer):
     far_side.answers(reply(200, answer))

@@ -1,7 +1,7 @@
 """The rows of the catalogue, by number, and how a test says which one it is for.
 
-B is the booking and quote form, A the admin and accounts. The id of a test begins with its row's number, such as
-`B10-fullwidth digits`; test_rows.py fails for a row that no test names.
+B is the booking and quote form, W the webhook, R what a carrier replies, A the admin and accounts. The id of a test
+begins with its row's number, such as `B10-fullwidth digits`; test_rows.py fails for a row that no test names.
 """
 
 from typing import Any
@@ -53,6 +53,46 @@ ROWS = {
     "B42": "dangerous goods not acknowledged",
     "B43": "an account turned off in the middle",
     "B44": "a compressed body",
+    "W1": "no credentials, or wrong ones",
+    "W2": "the secret in the query",
+    "W3": "another method than POST",
+    "W4": "a body that is no object",
+    "W5": "text and numbers no database stores",
+    "W6": "a body nested without end",
+    "W7": "a number of 5,000 digits",
+    "W8": "a key said twice",
+    "W9": "another encoding",
+    "W10": "a body too long, or one that lies about its length",
+    "W11": "another content type",
+    "W12": "an event id in another notation",
+    "W13": "an event id that is none",
+    "W14": "a reference that is none",
+    "W15": "a reference nobody knows",
+    "W16": "a reference of another account",
+    "W17": "one event a hundred times in parallel",
+    "W18": "one event id with two contents",
+    "W19": "a scan time in another notation",
+    "W20": "a leap second",
+    "W21": "a scan time off the calendar",
+    "W22": "a scan from the future",
+    "W23": "an event type nobody knows, or none",
+    "W24": "a place that is missing or odd",
+    "W25": "members nobody knows",
+    "W26": "a description made to be more than text",
+    "W27": "scans out of order",
+    "W28": "a scan after the cancellation",
+    "W29": "5,000 events at once",
+    "W30": "an address that is only claimed",
+    "R1": "a reference that another order has",
+    "R2": "a reference that is none",
+    "R3": "an order that comes back cancelled",
+    "R4": "a price that is none",
+    "R5": "a label's address that is not the carrier's",
+    "R6": "a file that is no label",
+    "R7": "an error with a script in it",
+    "R8": "too many products, none, or estimates that can't be true",
+    "R9": "too many scans, or another parcel's",
+    "R10": "headers without end, a cookie, an odd wait",
     "A1": "read-only fields in a post of the desk",
     "A2": "deleting a fact",
     "A3": "a bulk act on very many orders",

@@ -1,0 +1,112 @@
+"""Somebody on the line to the sandbox carrier: passes every request on and changes the replies a test names.
+
+The sandbox books, keeps its ledger and checks each request as always; only what comes back is not what it said.
+"""
+
+import contextlib
+import http.client
+import json
+import re
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+PATHS = {
+    "book": r"POST /orders",
+    "view": r"GET /orders/[^/]+",
+    "label": r"(HEAD|GET) /orders/[^/]+/labels/.+",
+    "file": r"GET /files/.+",
+    "quote": r"(GET|POST) /products",
+    "track": r"GET /tracking/.+",
+}
+Change = Callable[[int, list[tuple[str, str]], bytes], bytes]
+
+
+class Meddler:
+    """`with Meddler(carrier.url) as line:` listens at `line.url` until the block ends."""
+
+    def __init__(self, carrier_url: str) -> None:
+        self.far_end = urlsplit(carrier_url).netloc
+        self.asked: list[str] = []  # operations, in order
+        self._changes: dict[str, Change] = {}
+
+    def __enter__(self) -> Self:
+        meddler = self
+
+        class Handler(_Handler):
+            line = meddler
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def says(self, operation: str, answer: bytes) -> None:
+        """From now on these very bytes come back, status line and all; the carrier has acted all the same."""
+        self._changes[operation] = lambda status, headers, body: answer
+
+    def edits(self, operation: str, edit: Callable[[Any], Any]) -> None:
+        """From now on the JSON of its replies is edited, in place or by what `edit` returns."""
+
+        def change(status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:
+            document = json.loads(body)
+            edited = edit(document)
+            return reply(status, document if edited is None else edited)
+
+        self._changes[operation] = change
+
+    def behaves(self) -> None:
+        """From now on nothing is changed."""
+        self._changes.clear()
+
+    def answer(self, asked: str, status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:
+        """The bytes to send back for a request such as "GET /orders/1"."""
+        name = next((name for name, path in PATHS.items() if re.fullmatch(path, asked)), "")
+        self.asked.append(name)
+        return self._changes.get(name, _as_it_was)(status, headers, body)
+
+
+def reply(status: int, body: Any = b"", **headers: str) -> bytes:
+    """An HTTP reply; anything but bytes becomes JSON. A header set to "" is left out."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    told = {"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"}
+    told |= {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items() if value)
+    return f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + content
+
+
+def _as_it_was(status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + body
+
+
+class _Handler(BaseHTTPRequestHandler):
+    line: Meddler
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        on = http.client.HTTPConnection(self.line.far_end, timeout=10)
+        on.request(self.command, self.path, body or None, dict(self.headers))
+        got = on.getresponse()
+        answer = self.line.answer(
+            f"{self.command} {self.path.partition('?')[0]}", got.status, got.getheaders(), got.read()
+        )
+        on.close()
+        with contextlib.suppress(ConnectionError):  # whoever asked has read enough
+            self.wfile.write(answer)
+        self.close_connection = True
+
+    do_POST = do_HEAD = do_DELETE = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (named by the base class)
+        """Nothing."""

@@ -1,0 +1,69 @@
+"""The listener behind the real web server, for what only a socket can show: lies about lengths, chunks, a burst."""
+
+import http.client
+import os
+import socket
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from tests.catalogue.pushing import URL, basic
+from tests.processes.portal import Portal, until
+
+SERVER = ("-m", "gunicorn", "shipping_portal.wsgi", "--worker-class=gthread", "--workers=2", "--threads=8")
+HEAD = f"POST {URL} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {basic(settings.WEBHOOK_SECRETS[0])}\r\n"
+
+
+class Listener:
+    """A portal of which only the web server runs, on a database of its own."""
+
+    def __init__(self, port: int, database: Path) -> None:
+        self.port = port
+        self._database = database
+
+    def line(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+
+    def says(self, *pieces: bytes) -> int:
+        """The status answered to these very bytes behind the head's first lines; 0 when the line was only closed."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
+            line.sendall(HEAD.encode())
+            for piece in pieces:
+                line.sendall(piece)
+            line.shutdown(socket.SHUT_WR)
+            answer = line.makefile("rb").readline()
+        return int(answer.split()[1]) if answer else 0
+
+    def stored(self) -> list[tuple[str, bytes]]:
+        """State and bytes of every delivery, oldest first."""
+        with sqlite3.connect(self._database) as rows:
+            return [
+                (state, bytes(body))
+                for state, body in rows.execute(
+                    "SELECT state, body FROM tracking_webhookdelivery ORDER BY id"
+                )
+            ]
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Listener]:
+    """A listener on a free port, until the block ends."""
+    portal = Portal(folder, "http://127.0.0.1:9")
+    portal.run("manage.py", "migrate", "-v0")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")
+    try:
+        until(lambda: _listens(port), seconds=60, what="the web server listens")
+        yield Listener(port, folder / "portal.sqlite3")
+    finally:
+        portal.kill("web")
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as knock:
+        return knock.connect_ex(("127.0.0.1", port)) == os.EX_OK
