@@ -110,7 +110,7 @@ def project(parcel_id: int) -> None:
     with transaction.atomic():
         # The row lock serialises folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees every scan.
         parcel = Parcel.objects.select_for_update().get(pk=parcel_id)
-        order = Order.objects.filter(pk=parcel.order_id).first()
+        order = Order.objects.get(pk=parcel.order_id) if parcel.order_id else None
         events = _usable(parcel, order)
         words = vocabulary.meanings(event.event_type for event in events)
         result = fold((_step(event, words) for event in events), now=now)

@@ -8,10 +8,11 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models import Audit
 from shipping_portal.desk.moves import Move, moves
 from tracking import intake
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
@@ -92,7 +93,7 @@ def preview(chosen: Sequence[int]) -> Preview:
     return Preview(readings, moves(parcels))
 
 
-def replay(chosen: Sequence[int], *, by: User, reason: str, now: dt.datetime) -> Replayed:
+def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> Replayed:
     """Read them again, oldest first. The audit has one row, written before the first is read."""
     before = _stored(chosen)
     first, *_ = before.values()

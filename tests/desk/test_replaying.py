@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.desk import replaying
+from shipping_portal.desk import groups, replaying
 from tests import factories
 from tests.desk.conftest import REASON
 from tracking import intake
@@ -297,7 +297,8 @@ def test_an_operator_who_only_reads_is_offered_nothing_and_refused(
 ) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    reader.user_permissions.set(Permission.objects.filter(codename="view_webhookdelivery"))
+    groups.settle()
+    reader.groups.add(Group.objects.get(name=groups.READ_ONLY))
     delivery = kept(body())
     page = visit(reader)
     assert page.get(URL).status_code == page.post(URL, {"chosen": "1"}).status_code == 403

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.desk import rewording
+from shipping_portal.desk import groups, rewording
 from tests import factories
 from tests.desk.conftest import REASON
 from tracking import scans
@@ -146,7 +146,8 @@ def test_without_a_reason_or_with_an_unknown_meaning_nothing_is_decided(
 def test_an_operator_who_only_reads_decides_nothing(word: EventWord, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    reader.user_permissions.set(Permission.objects.filter(codename="view_eventword"))
+    groups.settle()
+    reader.groups.add(Group.objects.get(name=groups.READ_ONLY))
     page = visit(reader)
     assert page.get(url(word)).status_code == 403
     assert page.post(url(word), {"progress": "lost", "reason": REASON}).status_code == 403

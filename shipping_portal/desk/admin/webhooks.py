@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -12,7 +11,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from orders import gateway
-from shipping_portal.desk import queues
+from shipping_portal.desk import groups, queues
 from shipping_portal.desk.admin import replaying
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, folded, link_to
 from shipping_portal.desk.admin.tracking import found_by_scan
@@ -57,11 +56,10 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         return [path("replay/", view, name="tracking_webhookdelivery_replay"), *super().get_urls()]
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("tracking.change_webhookdelivery")
+        return groups.may(request.user, "replay")
 
     def replay_view(self, request: HttpRequest) -> HttpResponse:
-        if not self.has_replay_permission(request):
-            raise PermissionDenied
+        groups.demand(request.user, "replay")
         return replaying.page(request, self.admin_site.each_context(request))
 
     @admin.action(description="Read again", permissions=["replay"])

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -12,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from orders.models.statuses import Progress
-from shipping_portal.desk import rewording
+from shipping_portal.desk import groups, rewording
 from shipping_portal.desk.admin.acts import ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 from tracking.models import EventWord
@@ -48,14 +47,11 @@ class EventWordAdmin(ReadOnlyAdmin):
         view = self.admin_site.admin_view(self.decide_view)
         return [path("<int:pk>/decide/", view, name="tracking_eventword_decide"), *super().get_urls()]
 
-    def has_decide_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("tracking.change_eventword")
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         acts = []
-        if self.has_decide_permission(request) and object_id.isdecimal():
+        if groups.may(request.user, "reword") and object_id.isdecimal():
             acts.append(
                 ("Decide what it means", reverse("admin:tracking_eventword_decide", args=[object_id]))
             )
@@ -66,8 +62,7 @@ class EventWordAdmin(ReadOnlyAdmin):
         word = EventWord.objects.filter(pk=pk).first()
         if word is None:
             raise Http404
-        if not self.has_decide_permission(request):
-            raise PermissionDenied
+        groups.demand(request.user, "reword")
         if request.method != "POST":
             return self._decide_page(request, word)
         form = DecideForm(request.POST)
