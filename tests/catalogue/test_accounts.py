@@ -199,17 +199,22 @@ def test_a_copied_cookie_opens_nothing(alice: User, end: Any) -> None:
 
 @rows("", ("A13", "same words, same work"))
 def test_asking_for_a_new_password_tells_a_stranger_nothing(alice: User) -> None:
-    """Each address gets one mail: the link, or the news that there is no account. The page waits for the mail."""
-    answers, seconds = [], []
-    for address in (alice.email, "nobody@quill.example"):
-        browser = Browser()
-        token = browser.token(RESET)
-        began_at = time.process_time()
-        form = f"csrfmiddlewaretoken={token}&email={address}".encode()
-        answers.append(browser.send_raw(RESET, form))
-        seconds.append(time.process_time() - began_at)
-        assert [message.to for message in mail.outbox] == [[address]]
-        mail.outbox.clear()
-    known, unknown = ((answer.status_code, answer["Location"]) for answer in answers)
-    assert known == unknown
-    assert abs(seconds[0] - seconds[1]) < 0.020
+    """Each address gets one mail: the link, or the news that there is no account."""
+    ask_for_a_new_password(alice.email)  # the first of each fills Django's caches
+    ask_for_a_new_password("nobody@quill.example")
+    known = [ask_for_a_new_password(alice.email) for _ in range(3)]
+    unknown = [ask_for_a_new_password("nobody@quill.example") for _ in range(3)]
+    assert {answer for answer, _ in known} == {answer for answer, _ in unknown}
+    assert abs(min(took for _, took in known) - min(took for _, took in unknown)) < 0.020
+
+
+def ask_for_a_new_password(address: str) -> tuple[tuple[int, str], float]:
+    """Where the answer leads, and the seconds of computing it took."""
+    browser = Browser()
+    form = f"csrfmiddlewaretoken={browser.token(RESET)}&email={address}".encode()
+    mail.outbox.clear()
+    began_at = time.process_time()
+    answer = browser.send_raw(RESET, form)
+    took = time.process_time() - began_at
+    assert [message.to for message in mail.outbox] == [[address]]
+    return (answer.status_code, answer["Location"]), took
