@@ -126,15 +126,20 @@ def _settle_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
 def _watch_the_rest(report: Report, servers: Servers, done: Done) -> None:
     """Scans and labels: the carrier tells its last news, then one interval of polling passes."""
     time.sleep(max(0.0, JOURNEY_SECONDS - (time.time() - max((at for at, _ in servers.kills), default=0))))
+    began_at = time.monotonic()
+    unopened = Order.objects.filter(status__in=[Status.BOOKED, Status.CANCELLED], due_at__isnull=False)
+    _until(lambda: not unopened.exists(), seconds=LONGEST_WATCH)
     now = timezone.now()
     Parcel.objects.filter(order__isnull=False).update(poll_due_at=now)
     Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=now)
-    polled = Parcel.objects.filter(order__isnull=False).exclude(polled_at__gt=now)
-    labels = Label.objects.filter(state="pending", order__status=Status.BOOKED)
-    folds = Parcel.objects.filter(fold_due_at__isnull=False)
-    unread = WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW)
-    busy = {"polls": polled, "labels": labels, "folds": folds, "deliveries": unread, "orders": _under_way()}
-    began_at = time.monotonic()
+    busy = {
+        "orders": _under_way(),
+        "parcels unopened": unopened,
+        "polls": Parcel.objects.filter(order__isnull=False).exclude(polled_at__gt=now),
+        "labels": Label.objects.filter(state="pending", order__status=Status.BOOKED),
+        "folds": Parcel.objects.filter(fold_due_at__isnull=False),
+        "deliveries unread": WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW),
+    }
     _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=LONGEST_WATCH)
     report.note("every scan and label there after, in seconds", f"{time.monotonic() - began_at:.1f}")
     report.faults["nothing is owed any more"] = [
