@@ -50,6 +50,8 @@ def test_a_hundred_webhooks_are_read_again_in_three_clicks_and_a_reason(log_in: 
     expect(desk.get_by_text("Nothing has changed yet.")).to_be_visible()
     assert scans_stored(stack) == 0
     assert violations(desk, but=DJANGOS_OWN) == []
+    desk.set_viewport_size({"width": 360, "height": 900})
+    assert not has_sideways_scroll(desk)
     desk.get_by_label("Why").fill(REASON)
     click(r"Read 100 again", "button")
     expect(desk.get_by_text("100 webhooks read again: 100 changed, 0 did not.")).to_be_visible()
