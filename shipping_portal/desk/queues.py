@@ -132,7 +132,7 @@ def waiting(now: dt.datetime) -> list[Queue]:
         _queue(
             "Webhooks that gave no scan",
             WebhookDelivery.objects.filter(unread(now)).aggregate(n=Count("pk"), oldest=Min("received_at")),
-            "Read the reason. Once the contract file knows the form, press Read again.",
+            "Read the reason. Once the contract file knows the form, open the list and press Read these again.",
             "tracking_webhookdelivery",
             "?needs=reading",
         ),
