@@ -16,7 +16,10 @@ def _utc_now() -> datetime:
 
 @dataclass
 class Config:
-    """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes."""
+    """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes.
+
+    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. A certificate nobody vouches for is a trouble of its own.
+    """
 
     state: Path
     host: str = "127.0.0.1"
@@ -33,6 +36,8 @@ class Config:
     strict: bool = False
     error_shape: str = "mixed"
     clock: Callable[[], datetime] = _utc_now
+    certificate: Path | None = None
+    key_file: Path | None = None
 
 
 @dataclass

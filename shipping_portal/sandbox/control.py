@@ -60,6 +60,8 @@ class Control:
     def trouble(self, operation: str, verb: str, count: int = 1, probability: float = 0.0, match: str = "",
                 arg: Any = None, commit: bool | None = None) -> None:  # fmt: skip
         """Make the next ``count`` matching requests go wrong, or with ``probability`` a share of all."""
+        if verb == "slow-tls" and not self.sandbox.config.certificate:
+            raise ValueError("slow-tls needs a carrier that speaks TLS.")
         rule = Rule(operation, str(verb), count, probability, match, arg, commit)
         self.sandbox.troubles.add(rule)
 

@@ -60,7 +60,8 @@ class Request:
 
     @property
     def base_url(self) -> str:
-        return f"http://{self.environ.get('HTTP_HOST') or self.environ['SERVER_NAME']}"
+        host = self.environ.get("HTTP_HOST") or self.environ["SERVER_NAME"]
+        return f"{self.environ['wsgi.url_scheme']}://{host}"
 
     @property
     def is_local(self) -> bool:

@@ -2,10 +2,12 @@
 
 import socket
 import socketserver
+import ssl
 import struct
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 from wsgiref.handlers import SimpleHandler
 from wsgiref.headers import Headers
@@ -51,6 +53,7 @@ class _RequestHandler(WSGIRequestHandler):
             **super().get_environ(),
             "sandbox.socket": self.connection,
             "sandbox.stopping": self.server.stopping,
+            "HTTPS": "on" if isinstance(self.connection, ssl.SSLSocket) else "off",
         }
 
     def handle(self) -> None:
@@ -90,6 +93,20 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
         self.setup_environ()
 
+    def speak_tls(self, certificate: Path, key_file: Path | None) -> None:
+        """Every connection from now on. The handshake is left to its thread: a slow client must stop no other."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key_file)
+        self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """The trouble "connection: slow-tls" takes a connection and never answers its handshake."""
+        fault = self.sandbox.troubles.pick("connection", only=("slow-tls",))
+        if fault:
+            self.stopping.wait(fault.number(60))
+        else:
+            super().finish_request(request, client_address)
+
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """The trouble "connection: refuse" drops a connection before a byte of it is read."""
         return self.sandbox.troubles.pick("connection", only=("refuse",)) is None
@@ -104,7 +121,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no news; anything else is printed."""
-        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError | ssl.SSLError):
             super().handle_error(request, client_address)
 
 
@@ -130,7 +147,10 @@ def start(config: Config) -> Running:
     """Serve in a thread; port 0 picks a free one."""
     app = make_app(config)
     server = Server(app, config.host, config.port)
+    if config.certificate:
+        server.speak_tls(config.certificate, config.key_file)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="sandbox-server", daemon=True)
     thread.start()
     host = f"[{config.host}]" if ":" in config.host else config.host
-    return Running(f"http://{host}:{server.server_port}", app, server, thread)
+    scheme = "https" if config.certificate else "http"
+    return Running(f"{scheme}://{host}:{server.server_port}", app, server, thread)

@@ -26,6 +26,7 @@ WEBHOOK_VERBS = (
     "storm",
     "old-secret",
 )
+CONNECTION_VERBS = ("refuse", "slow-tls")
 # Troubles that happen inside an operation, not to its reply: the desk itself looks for them.
 DESK_VERBS = (*LABEL_VERBS, "before-response", "after-cancel", "pending", "replay-other", "return-cancelled")
 HTTP_VERBS = (*SOCKET_VERBS, *REPLY_VERBS, *STATUS_VERBS)
@@ -84,7 +85,7 @@ class Troubles:
         with_labels = (*HTTP_VERBS, *LABEL_VERBS)
         verbs = {
             "webhook": WEBHOOK_VERBS,
-            "connection": ("refuse",),
+            "connection": CONNECTION_VERBS,
             "label": with_labels,
             "file": with_labels,
         }

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import ssl
 import threading
 import time
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
+from tests import certificates
 
 from .conftest import ORDER_KEY, order, reply, reset, shipment
 
@@ -256,7 +251,7 @@ class TestOneAttempt:
         seen = []
         with tls_server(own_certificate, seen) as port:
             booked = book(
-                client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=own_certificate["bundle"])
+                client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(own_certificate.bundle))
             )
         assert booked.reference == "SQ7K2M"
         assert b"POST /api/orders" in seen[0]
@@ -276,27 +271,7 @@ def drip(data, *, whole):
 
 @pytest.fixture(scope="session")
 def own_certificate(tmp_path_factory):
-    """A self-signed certificate for 127.0.0.1."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier.test")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(names, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    folder = tmp_path_factory.mktemp("tls")
-    bundle, secret = folder / "cert.pem", folder / "key.pem"
-    bundle.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return {"bundle": str(bundle), "key": str(secret)}
+    return certificates.own_certificate(tmp_path_factory.mktemp("tls"))
 
 
 class tls_server:  # noqa: N801 - reads as a verb in a with statement
@@ -304,7 +279,7 @@ class tls_server:  # noqa: N801 - reads as a verb in a with statement
 
     def __init__(self, certificate, seen):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate["bundle"], certificate["key"])
+        self.context.load_cert_chain(certificate.bundle, certificate.key)
         self.seen = seen
 
     def __enter__(self):

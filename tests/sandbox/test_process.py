@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.certificates import own_certificate
 from tests.sandbox.client import Client
 
 PACKAGE = Path("shipping_portal/sandbox")
@@ -76,6 +77,22 @@ def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path, started):
     process, line = started("--state", str(tmp_path), "--contract", str(contract))
     assert (process.wait(5), line) == (2, "")
     assert "unknown key: colour" in process.stderr.read()
+
+
+def test_with_a_certificate_it_listens_over_tls(tmp_path, started):
+    certificate = own_certificate(tmp_path)
+    files = ["--certificate", str(certificate.bundle), "--key-file", str(certificate.key)]
+    process, line = started("--state", str(tmp_path), *files)
+    process.terminate()
+    assert line.startswith("sandbox ready https://127.0.0.1:")
+    assert process.wait(5) == 0
+
+
+def test_it_refuses_to_start_without_the_certificates_key(tmp_path, started):
+    certificate = own_certificate(tmp_path)
+    process, line = started("--state", str(tmp_path), "--certificate", str(certificate.bundle))
+    assert (process.wait(5), line) == (2, "")
+    assert "cannot start" in process.stderr.read()
 
 
 def test_a_demo_parcel_moves_within_seconds(tmp_path, started):

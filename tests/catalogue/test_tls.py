@@ -1,0 +1,92 @@
+"""A carrier behind TLS that goes wrong before the first byte of a booking: nothing was sent, so it is sent again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.sandbox.trouble import Rule
+from tests import factories
+from tests.certificates import Certificate, own_certificate
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+
+class Trusting(Carrier):
+    """A client that vouches for the test's own certificate."""
+
+    bundle = ""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, ca_bundle=self.bundle)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return own_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def behind_tls(tmp_path: Path, settings: Any, certificate: Certificate) -> Iterator[SandboxCarrier]:
+    """A sandbox carrier over https, which the portal is pointed at and does not trust yet."""
+    keys = {"certificate": certificate.bundle, "key_file": certificate.key, "key": settings.CARRIER_KEY}
+    with SandboxCarrier(tmp_path / "carrier", **keys) as it:
+        settings.CARRIER_BASE_URL = it.url
+        settings.CARRIER_DEADLINE = 0.6
+        yield it
+
+
+@pytest.fixture
+def trusted(behind_tls: SandboxCarrier, settings: Any, certificate: Certificate) -> SandboxCarrier:
+    Trusting.bundle = str(certificate.bundle)
+    settings.CARRIER_CLIENT = "tests.catalogue.test_tls.Trusting"
+    return behind_tls
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User, behind_tls: SandboxCarrier) -> Order:
+    """Pressed Book, and not sent yet."""
+    made = factories.order(quill, alice)
+    made.move_to("booking", reason="-", at=timezone.now(), due_at=timezone.now())
+    return made
+
+
+def work(order: Order) -> Order:
+    Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    booking.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def booked_at(carrier: SandboxCarrier) -> int:
+    """How many bookings stand in its ledger."""
+    return sum(line["effect"] == "booked" for line in carrier.running.app.depot.ledger.lines())
+
+
+def not_sent(order: Order, carrier: SandboxCarrier, error: str) -> None:
+    assert (order.status, order.due_at > timezone.now()) == ("booking", True)
+    attempt = order.attempts.latest("pk")
+    assert (attempt.state, attempt.error) == ("not_sent", error)
+    assert booked_at(carrier) == 0
+    assert not carrier.running.app.depot.requests
+
+
+def test_a_certificate_nobody_vouches_for_is_told_no_order(order: Order, behind_tls: SandboxCarrier) -> None:
+    not_sent(work(order), behind_tls, "the carrier's certificate was not accepted")
+
+
+def test_a_handshake_that_never_ends_is_told_no_order_and_tried_again(
+    order: Order, trusted: SandboxCarrier, settings: Any
+) -> None:
+    trusted.running.app.troubles.add(Rule("connection", "slow-tls", count=1))
+    not_sent(work(order), trusted, "the time to send had passed")
+    settings.CARRIER_DEADLINE = 10
+    assert work(order).status == "booked"
+    assert booked_at(trusted) == 1
