@@ -5,11 +5,13 @@ import uuid
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from orders.models import Label, LabelBytes
 from orders.models.statuses import Status
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.models import Audit
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +31,10 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)
-    return _pdf(
-        content, f"label-{found.order.carrier_reference}-{size}.pdf", download="download" in request.GET
-    )
+    is_download = "download" in request.GET
+    action = "label downloaded" if is_download else "label opened"
+    Audit.write(action, found.order, by=request.user, sender=request.sender, reason=size, at=timezone.now())
+    return _pdf(content, f"label-{found.order.carrier_reference}-{size}.pdf", download=is_download)
 
 
 def _pdf(content: bytes, name: str, *, download: bool) -> HttpResponse:

@@ -35,7 +35,7 @@ class Imported:
     is_same: bool = False
 
 
-def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[Imported]:
+def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = "") -> list[Imported]:
     """Replace the active list of every country the file names. Raises UnreadableList and then changes nothing.
 
     The same pairs again are left as they are, so importing twice does no harm.
@@ -43,11 +43,14 @@ def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime) -> lis
     countries = _read(content)
     with transaction.atomic():
         return [
-            _switch(country, countries[country], source=source, by=by, at=at) for country in sorted(countries)
+            _switch(country, countries[country], source=source, by=by, at=at, reason=reason)
+            for country in sorted(countries)
         ]
 
 
-def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime) -> Imported:
+def _switch(
+    country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str
+) -> Imported:
     digest = hashlib.sha256(repr(sorted(places)).encode()).hexdigest()
     before = LocalityList.objects.filter(country=country, is_active=True).first()
     if before and before.sha256 == digest:
@@ -61,7 +64,8 @@ def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.d
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
     counts = Imported(country, len(places), len(new - old), len(old - new))
-    reason = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
+    told = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
+    reason = f"{told}: {reason}" if reason else told
     Audit.write("locality list imported", made, by=by, at=at, reason=reason)
     return counts
 

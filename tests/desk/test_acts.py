@@ -137,10 +137,12 @@ def test_a_stored_label_is_never_fetched_again(desk: Client, quill: Sender, alic
 
 
 def test_an_alias_is_kept_as_the_lists_write_words(desk: Client, sam: User) -> None:
-    desk.post(reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount"})
+    desk.post(
+        reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount", "reason": REASON}
+    )
     alias = LocalityAlias.objects.latest("pk")
     assert (alias.word, alias.stands_for) == ("XY", "MOUNT")
-    assert _last().action == "alias saved"
+    assert (_last().action, _last().reason) == ("alias saved", f"XY for MOUNT: {REASON}")
 
 
 def test_an_unknown_act_is_not_found(desk: Client, quill: Sender) -> None:

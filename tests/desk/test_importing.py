@@ -19,6 +19,12 @@ def _upload(content: bytes) -> dict[str, Any]:
     return {"file": SimpleUploadedFile("au.csv", content, content_type="text/csv")}
 
 
+def _checked(desk: Client, content: bytes) -> dict[str, Any]:
+    """What the page carries on from the check to the import."""
+    carried: dict[str, Any] = desk.post(URL, _upload(content)).context["checked"].initial
+    return carried
+
+
 def test_checking_a_file_tells_what_would_change_and_changes_nothing(
     desk: Client, alice: User, localities: None
 ) -> None:
@@ -31,17 +37,29 @@ def test_checking_a_file_tells_what_would_change_and_changes_nothing(
 
 
 def test_a_checked_file_is_used_after_a_yes(desk: Client, localities: None) -> None:
-    checked = desk.post(URL, _upload(HOBART_ONLY)).context["checked"].initial
-    answer = desk.post(URL, checked)
+    answer = desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": REASON})
     assert answer["Location"] == reverse("admin:accounts_localitylist_changelist")
     assert places.check_pair("AU", "Fitzroy", "3065").place is None
     assert places.check_pair("AU", "Hobart", "7000").place
     assert places.check_pair("US", "Portland", "97205").place
 
 
+def test_without_a_reason_the_same_check_is_shown_again(desk: Client, localities: None) -> None:
+    page = desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": "because"})
+    assert page.context["previews"][0].change.rows == 1
+    assert page.context["checked"].errors["reason"]
+    assert places.check_pair("AU", "Fitzroy", "3065").place
+
+
+def test_a_file_that_is_not_the_checked_one_is_chosen_anew(desk: Client, localities: None) -> None:
+    page = desk.post(URL, {"content": "nonsense", "source": "x", "reason": REASON})
+    assert "previews" not in page.context
+    assert LocalityList.objects.count() == 3
+
+
 def test_the_list_before_is_used_again(desk: Client, localities: None) -> None:
     before = LocalityList.objects.get(country="AU")
-    desk.post(URL, desk.post(URL, _upload(HOBART_ONLY)).context["checked"].initial)
+    desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": REASON})
     act = reverse("admin:accounts_localitylist_act", args=[before.pk, "use-again"])
     desk.post(act, {"reason": REASON})
     assert places.check_pair("AU", "Fitzroy", "3065").place

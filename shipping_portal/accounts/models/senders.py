@@ -90,7 +90,8 @@ class Sender(models.Model):
             )
             if not changed:
                 raise self.NotAllowed("This sender is already suspended.")
-            Audit.write("sender suspended", self, by=by, sender=self, reason=f"{category}: {text}", at=at)
+            reason = f"{category}: {text}" + (f" Note: {note}" if note else "")
+            Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=at)
         self.refresh_from_db()
 
     def reinstate(self, *, by: User, reason: str, at: dt.datetime) -> None:

@@ -35,6 +35,13 @@ class ReasonForm(forms.Form):
         help_text="At least ten characters. It goes to the audit with your name.",
     )
 
+    def clean_reason(self) -> str:
+        """The audit is for good, and a pasted link may be a signed one."""
+        reason: str = self.cleaned_data["reason"]
+        if "://" in reason:
+            raise forms.ValidationError("Leave the link out: the audit keeps none. Name the parcel instead.")
+        return reason
+
 
 @dataclass(frozen=True)
 class Act:

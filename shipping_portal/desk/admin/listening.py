@@ -8,23 +8,26 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from shipping_portal.desk import listener
+from orders import gateway
+from shipping_portal.accounts.models import Audit
+from shipping_portal.desk import groups, listener
 from tracking.models import WebhookDelivery, WebhookTally
 
 
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
     """GET shows; POST sends one test event. The address with its secret is printed by the command only."""
-    right = "change" if request.method == "POST" else "view"
-    if not request.user.has_perm(f"tracking.{right}_webhookdelivery"):
+    if not request.user.has_perm("tracking.view_webhookdelivery"):
         raise PermissionDenied
     if request.method == "POST":
+        groups.demand(request.user, "replay")
         _send(request)
         return redirect("admin:listener")
     context = {
         **admin.site.each_context(request),
         "title": "Webhook listener",
         "addresses": _addresses(),
+        "may_test": groups.may(request.user, "replay"),
         "last": WebhookDelivery.objects.order_by("-received_at").defer("body").first(),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
     }
@@ -40,8 +43,9 @@ def _addresses() -> list[str]:
 
 def _send(request: HttpRequest) -> None:
     try:
-        said = listener.send_test_event()
+        said = f"The listener took the test event: {listener.send_test_event()}."
+        messages.success(request, said)
     except (listener.NoSecret, listener.TestFailed) as error:
-        messages.error(request, str(error))
-        return
-    messages.success(request, f"The listener took the test event: {said}.")
+        said = str(error)
+        messages.error(request, said)
+    Audit.write("listener tested", gateway.account(), by=request.user, reason=said, at=timezone.now())

@@ -5,16 +5,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
 from shipping_portal.desk import groups, importing
-from shipping_portal.desk.admin.acts import Act, ActsAdmin
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 LARGEST_FILE = 2_000_000
@@ -33,8 +34,8 @@ class UploadForm(forms.Form):
         return self.cleaned_data["file"]
 
 
-class CheckedForm(forms.Form):
-    """The file as it was checked, brought back by the browser for the import itself."""
+class CheckedForm(ReasonForm):
+    """The file as it was checked, brought back by the browser for the import itself, and why it is used."""
 
     content = forms.CharField(widget=forms.HiddenInput, strip=False)
     source = forms.CharField(widget=forms.HiddenInput)
@@ -59,7 +60,12 @@ class LocalityListAdmin(ActsAdmin):
     )
     list_display = ["country", "source", "rows", "loaded_at", "is_active"]
     list_filter = ["country", "is_active"]
-    change_list_template = "admin/locality_lists.html"
+    change_list_template = "admin/list_with_acts.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        may_import = groups.may(request.user, "localities")
+        acts = [("Import a list", reverse("admin:accounts_localitylist_import"))] if may_import else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.import_view)
@@ -69,30 +75,39 @@ class LocalityListAdmin(ActsAdmin):
         """Upload, read what would change, then confirm. Nothing changes before the confirmation."""
         groups.demand(request.user, "localities")
         if "content" in request.POST:
-            return self._import(request)
+            return self._import(request, CheckedForm(request.POST))
         form = UploadForm(request.POST or None, request.FILES or None)
-        context: dict[str, Any] = {"form": form}
-        if form.is_valid():
-            context |= self._checked(request, form)
-        return self._page(request, context)
-
-    def _checked(self, request: HttpRequest, form: forms.Form) -> dict[str, Any]:
+        if not form.is_valid():
+            return self._page(request, {"form": form})
         file = form.cleaned_data["file"]
         content = file.read()
         try:
-            previews = importing.preview(content, source=file.name, by=request.user, at=timezone.now())
+            previews = self._previews(request, content, file.name)
         except UnreadableList as problem:
             form.add_error("file", str(problem))
-            return {}
+            return self._page(request, {"form": form})
         carried = CheckedForm(initial={"content": content.decode("utf-8-sig"), "source": file.name})
-        return {"previews": previews, "checked": carried}
+        return self._page(request, {"previews": previews, "checked": carried})
 
-    def _import(self, request: HttpRequest) -> HttpResponse:
-        form = CheckedForm(request.POST)
-        if not form.is_valid():
+    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[importing.Preview]:
+        return importing.preview(content, source=source, by=request.user, at=timezone.now())
+
+    def _import(self, request: HttpRequest, form: CheckedForm) -> HttpResponse:
+        content, source = request.POST["content"].encode(), request.POST.get("source", "")
+        try:
+            if not form.is_valid():
+                previews = self._previews(request, content, source)
+                return self._page(request, {"previews": previews, "checked": form})
+            done = import_list(
+                content,
+                source=source,
+                by=request.user,
+                at=timezone.now(),
+                reason=form.cleaned_data["reason"],
+            )
+        except UnreadableList:  # not the file that was checked
             return self._page(request, {"form": UploadForm()})
-        content, source = form.cleaned_data["content"].encode(), form.cleaned_data["source"]
-        for change in import_list(content, source=source, by=request.user, at=timezone.now()):
+        for change in done:
             text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
             messages.success(request, text)
         return redirect("admin:accounts_localitylist_changelist")
@@ -114,7 +129,9 @@ class LocalityAdmin(ReadOnlyAdmin):
     search_fields = ["suburb__istartswith", "=postcode"]
 
 
-class AliasForm(forms.ModelForm):
+class AliasForm(ReasonForm, forms.ModelForm):
+    field_order = ["word", "stands_for", "reason"]
+
     class Meta:
         model = LocalityAlias
         fields = ["word", "stands_for"]
@@ -133,20 +150,41 @@ def _as_listed(word: str) -> str:
     return word.strip().upper()
 
 
-@admin.register(LocalityAlias)
-class LocalityAliasAdmin(admin.ModelAdmin):
-    """Aliases are ours, not the carrier's, so they are edited here; every change is audited."""
+def _remove(alias: LocalityAlias, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    with transaction.atomic():
+        Audit.write("alias removed", alias, by=by, reason=f"{alias}: {cleaned['reason']}", at=now)
+        alias.delete()
 
+
+@admin.register(LocalityAlias)
+class LocalityAliasAdmin(ActsAdmin):
+    """Aliases are ours, not the carrier's, so they are edited here; every change has a reason and is audited."""
+
+    acts = (
+        Act(
+            "remove",
+            "Remove",
+            "What senders type is no longer read this way.",
+            _remove,
+            needs="localities",
+        ),
+    )
     form = AliasForm
     list_display = ["word", "stands_for"]
     search_fields = ["word", "stands_for"]
     ordering = ["word"]
-    actions = None  # deleting goes one by one, so that each is audited
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return groups.may(request.user, "localities")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return groups.may(request.user, "localities")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        reads_only = obj is not None and not self.has_change_permission(request, obj)
+        return ["word", "stands_for", *([] if reads_only else ["reason"])]
 
     def save_model(self, request: HttpRequest, obj: LocalityAlias, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        Audit.write("alias saved", obj, by=request.user, reason=str(obj), at=timezone.now())
-
-    def delete_model(self, request: HttpRequest, obj: LocalityAlias) -> None:
-        Audit.write("alias deleted", obj, by=request.user, reason=str(obj), at=timezone.now())
-        super().delete_model(request, obj)
+        reason = f"{obj}: {form.cleaned_data['reason']}"
+        Audit.write("alias saved", obj, by=request.user, reason=reason, at=timezone.now())

@@ -1,51 +1,49 @@
-"""People who log in: turning an account off and on, and a lost second factor."""
+"""People who log in: their account off and on, their sessions, a lost second factor, and who is an operator."""
 
 import datetime as dt
 from typing import Any
 
 from allauth.mfa.models import Authenticator
+from django import forms
 from django.contrib import admin
-from django.core.mail import send_mail
-from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
-from shipping_portal.accounts.models import Audit, User
-from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
+from shipping_portal.accounts.models import User
+from shipping_portal.desk import groups, people
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 
-MFA_RESET_MAIL = """An operator of Shipping Portal removed the second factor of your account.
+REFUSALS = (people.NotThem,)
 
-You can log in with your password and set up a new one in your settings.
-If you did not ask for this, reply to this message at once.
-"""
+
+class GroupsForm(ReasonForm):
+    groups = forms.MultipleChoiceField(
+        choices=[(name, name) for name in groups.GROUPS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None ticked: no operator any more.",
+    )
+    field_order = ["groups", "reason"]
 
 
 def _turn_off(user: User, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    if user.pk == by.pk:
-        raise Refused("You cannot turn off your own account.")
-    _set_active(user, cleaned, by, now, is_active=False)
+    people.set_active(user, is_active=False, by=by, reason=cleaned["reason"], now=now)
 
 
 def _turn_on(user: User, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    _set_active(user, cleaned, by, now, is_active=True)
+    people.set_active(user, is_active=True, by=by, reason=cleaned["reason"], now=now)
 
 
-def _set_active(user: User, cleaned: dict[str, Any], by: User, now: dt.datetime, *, is_active: bool) -> None:
-    """Sessions of an inactive user end with their next request: the log-in backend no longer finds the user."""
-    with transaction.atomic():
-        if not User.objects.filter(pk=user.pk, is_active=not is_active).update(is_active=is_active):
-            raise Refused("Somebody else was faster; nothing was changed.")
-        action = "account turned on" if is_active else "account turned off"
-        Audit.write(action, user, by=by, reason=cleaned["reason"], at=now)
+def _log_out(user: User, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    people.log_out(user, by=by, reason=cleaned["reason"], now=now)
 
 
 def _reset_second_factor(user: User, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    with transaction.atomic():
-        removed, _ = Authenticator.objects.filter(user=user).delete()
-        if not removed:
-            raise Refused("There is no second factor to remove.")
-        Audit.write("second factor reset", user, by=by, reason=cleaned["reason"], at=now)
-    send_mail("Your second factor was removed", MFA_RESET_MAIL, None, [user.email])
+    people.reset_second_factor(user, by=by, reason=cleaned["reason"], now=now)
+
+
+def _set_groups(user: User, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    people.set_groups(user, cleaned["groups"], by=by, reason=cleaned["reason"], now=now)
 
 
 class TwoFactorFilter(admin.SimpleListFilter):
@@ -79,6 +77,7 @@ class UserAdmin(ActsAdmin):
             _turn_off,
             needs="people",
             applies=lambda user: user.is_active,
+            refusals=REFUSALS,
         ),
         Act(
             "turn-on",
@@ -87,6 +86,16 @@ class UserAdmin(ActsAdmin):
             _turn_on,
             needs="people",
             applies=lambda user: not user.is_active,
+            refusals=REFUSALS,
+        ),
+        Act(
+            "log-out",
+            "Log out everywhere",
+            "Every session of this person ends now. They may log in again with their password.",
+            _log_out,
+            needs="people",
+            applies=lambda user: user.is_active,
+            refusals=REFUSALS,
         ),
         Act(
             "reset-second-factor",
@@ -96,6 +105,18 @@ class UserAdmin(ActsAdmin):
             _reset_second_factor,
             needs="people",
             applies=lambda user: user.has_second_factor,
+            refusals=REFUSALS,
+        ),
+        Act(
+            "groups",
+            "Set groups",
+            "What this person may see and do at the desk. Who ships for a sender cannot work here as well.",
+            _set_groups,
+            needs="operators",
+            applies=lambda user: not user.is_superuser and not hasattr(user, "membership"),
+            form=GroupsForm,
+            initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
+            refusals=REFUSALS,
         ),
     )
     list_display = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login"]
@@ -107,12 +128,13 @@ class UserAdmin(ActsAdmin):
         "sender",
         "role",
         "is_staff",
+        "in_groups",
         "is_active",
         "second_factor",
         "last_login",
         "date_joined",
     ]
-    readonly_fields = ["sender", "role", "second_factor"]
+    readonly_fields = ["sender", "role", "in_groups", "second_factor"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         enrolled = Exists(_totp().filter(user=OuterRef("pk")))
@@ -130,6 +152,10 @@ class UserAdmin(ActsAdmin):
     @admin.display(description="role")
     def role(self, user: User) -> str:
         return user.membership.get_role_display() if hasattr(user, "membership") else "–"
+
+    @admin.display(description="groups")
+    def in_groups(self, user: User) -> str:
+        return ", ".join(group.name for group in user.groups.all()) or "–"
 
     @admin.display(description="second factor", boolean=True)
     def second_factor(self, user: Any) -> bool:

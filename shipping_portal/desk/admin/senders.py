@@ -8,8 +8,14 @@ from django.contrib import admin
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from orders import gateway
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
+from shipping_portal.carrier.scrubbing import signed
+from shipping_portal.desk import groups
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyInline
 
@@ -31,6 +37,13 @@ class SuspendForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
         help_text="Never shown to the sender.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Both texts go to the audit, which keeps no signed link."""
+        for name in ("text", "note"):
+            if signed(self.cleaned_data.get(name, ""), gateway.contract()):
+                self.add_error(name, "Leave this link out: it opens the parcel's tools for whoever has it.")
+        return self.cleaned_data
 
 
 class LimitsForm(ReasonForm):
@@ -139,6 +152,16 @@ class SenderAdmin(ActsAdmin):
     search_fields = ["name"]
     search_help_text = "Name, A-number or a member's e-mail"
     inlines = [MembershipInline, PickupAddressInline]
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """With the act that most visits are for beside each sender, for those who may."""
+        return [*self.list_display, *(["act"] if groups.may(request.user, "suspend") else [])]
+
+    @admin.display(description="act")
+    def act(self, sender: Sender) -> SafeString:
+        name, label = ("reinstate", "Reinstate") if sender.is_suspended else ("suspend", "Suspend")
+        url = reverse("admin:accounts_sender_act", args=[sender.pk, name])
+        return format_html('<a href="{}">{}</a>', url, label)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Sender], search_term: str

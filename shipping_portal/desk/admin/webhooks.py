@@ -41,7 +41,7 @@ class NeedsFilter(admin.SimpleListFilter):
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
     """What came. The one act is reading again, on a page that tells first what it would change (replaying.py)."""
 
-    change_list_template = "admin/webhooks.html"
+    change_list_template = "admin/list_with_acts.html"
     change_form_template = "admin/with_acts.html"
     actions = ["read_ticked_again"]
     list_display = ["received_at", "state", "reason", "parcel", "kind"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
@@ -41,6 +42,7 @@ class Command(BaseCommand):
         except (OSError, UnreadableList) as problem:
             raise CommandError(str(problem)) from None
         demo.settle(now)
+        call_command("operator_groups", verbosity=0)
         if options["json"]:
             self.stdout.write(json.dumps(PEOPLE))
             return
