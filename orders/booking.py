@@ -110,8 +110,7 @@ def work(order_id: int) -> None:
 
 def _may_go(order: Order, now: dt.datetime) -> bool:
     """Nothing was sent yet: suspended, stale, hopeless or held orders step aside here."""
-    if order.sender.is_suspended:
-        settling.back_to_draft(order, {"kind": "suspended", "text": order.sender.suspension_text}, at=now)
+    if _is_stopped(order):
         return False
     if _booked_by_nobody(order):
         text = "The log-in of the person who booked this was turned off before it was sent."
@@ -125,7 +124,18 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
     if held or not order.account.take_probe(now):
         settling.postpone(order, held or now + dt.timedelta(seconds=60))
         return False
-    return requoting.still_agreed(order, now)
+    return requoting.still_agreed(order, now) and not _is_stopped(order)
+
+
+def _is_stopped(order: Order) -> bool:
+    """Is its sender suspended? Read anew, and again after a price was asked for, which may have taken long."""
+    sender = order.sender
+    sender.refresh_from_db(fields=["suspended_at", "suspension_text"])
+    if not sender.is_suspended:
+        return False
+    problem = {"kind": "suspended", "text": sender.suspension_text}
+    settling.back_to_draft(order, problem, at=timezone.now())
+    return True
 
 
 def _booked_by_nobody(order: Order) -> bool:

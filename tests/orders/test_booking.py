@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, labels, resolving, settling
+from orders import booking, gateway, labels, requoting, resolving, settling
 from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Money
@@ -284,6 +284,21 @@ def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
     assert carrier.ledger("booked") == []
     with pytest.raises(booking.Suspended):
         booking.refuse_unless_booking_is_on(quill, timezone.now())
+
+
+def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_before_its_first_byte(
+    submitted: Submit, carrier: SandboxCarrier, quill: Sender, sam: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = submitted()
+
+    def meanwhile(order: Order, now: dt.datetime) -> bool:
+        Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=now)
+        return True
+
+    monkeypatch.setattr(requoting, "still_agreed", meanwhile)
+    work(order)
+    assert (order.status, order.problem["kind"]) == ("draft", "suspended")
+    assert order.attempts.count() == 0
 
 
 def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier) -> None:

@@ -130,6 +130,21 @@ def test_a_yes_that_nobody_asked_for_is_refused(
     assert Order.objects.get().status == status
 
 
+def test_a_booking_stopped_by_a_suspension_says_why_and_then_that_it_is_over(
+    page: Client, order: Callable[..., Order], quill: Sender, sam: User
+) -> None:
+    made = order(status="draft", problem={"kind": "suspended", "text": "Unpaid bill."})
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=timezone.now())
+    during = text(page.get(f"/parcels/{made.uuid}/booking/"))
+    assert "Unpaid bill. Nothing was sent to the carrier" in during
+    assert "Choose again" not in during
+    quill.reinstate(by=sam, reason="the bill is paid", at=timezone.now())
+    after = text(page.get(f"/parcels/{made.uuid}/booking/"))
+    assert "Booking is on again for this account. Nothing was sent to the carrier" in after
+    assert "Choose again" in after
+    assert "Unpaid" not in after
+
+
 def test_a_suspended_senders_yes_books_nothing(
     page: Client, order: Callable[..., Order], quill: Sender, sam: User
 ) -> None:
