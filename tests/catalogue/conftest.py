@@ -1,13 +1,23 @@
 """Whom the catalogue is tried on: Alice, an owner in the United States, the operator; and a carrier that listens."""
 
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
-from orders import gateway
-from shipping_portal.accounts.models import User
+from orders import booking, gateway
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.catalogue.acting import Book, Read, work
 from tests.catalogue.browsing import Browser, ListeningCarrier
+from tests.catalogue.meddling import Meddler
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
 
 
 @pytest.fixture
@@ -43,3 +53,36 @@ def sams(sam: User, listener: Any) -> Browser:
 def quick_hash(settings: Any) -> None:
     """A password's hash that takes no time, where logging in is not what is tried."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
+    """The line to the sandbox carrier, on which a test changes what comes back."""
+    with Meddler(carrier.url) as it:
+        settings.CARRIER_BASE_URL = it.url
+        yield it
+
+
+@pytest.fixture
+def book(line: Meddler, quill: Sender, alice: User) -> Book:
+    """`book()` is an order Alice pressed Book for, sent to the carrier, and settled by what came back."""
+
+    def one() -> Order:
+        now = timezone.now()
+        order = booking.submit(
+            quote=factories.quote(quill, alice),
+            code="STANDARD-PICKUP",
+            by=alice,
+            form_token=uuid.uuid4(),
+            pickup_date=None,
+            now=now,
+        )
+        return work(order)
+
+    return one
+
+
+@pytest.fixture
+def reads(alice: User, visit: Callable[[User], Client]) -> Read:
+    """What Alice reads on the parcel's page."""
+    return lambda order: text(visit(alice).get(reverse("parcel", args=[order.uuid])))

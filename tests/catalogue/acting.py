@@ -1,0 +1,35 @@
+"""What a test does in the portal's place, and what it finds waiting at the desk."""
+
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from orders import booking, labels, resolving
+from orders.models import Label, Order
+from shipping_portal.desk import queues
+
+Book = Callable[[], Order]
+Read = Callable[[Order], str]
+
+
+def work(order: Order) -> Order:
+    """Whatever is owed on this order, as if its time had come."""
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
+    booking.work(order.pk)
+    resolving.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+def fetch(order: Order) -> Label:
+    """The full-page label after one try, as if its time had come."""
+    label = order.labels.get(size="full")
+    Label.objects.filter(pk=label.pk, due_at__isnull=False).update(due_at=timezone.now())
+    labels.work(label.pk)
+    label.refresh_from_db()
+    return label
+
+
+def waiting(title: str) -> int:
+    """The desk's count in the queue of this name."""
+    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.title == title)
