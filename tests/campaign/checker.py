@@ -156,12 +156,22 @@ def _cancels(books: Books, orders: list[Order]) -> Iterator[str]:
     yield from (f"{reference} was cancelled {n} times" for reference, n in often.items() if n > 1)
     ours = {line["reference"] for line in books.cancelled if line["by"] != "carrier"}
     portal = {order.carrier_reference for order in orders if order.status == Status.CANCELLED}
-    yield from (f"{reference} is cancelled on one side only" for reference in ours ^ portal)
+    by_reference = {order.carrier_reference: order for order in orders}
+    for reference in ours ^ portal:
+        yield f"{reference} is cancelled on one side only; here {_story(by_reference.get(reference))}"
     for order in orders:
         if sum(cancel.state == "done" for cancel in order.cancels.all()) != (
             order.status == Status.CANCELLED
         ):
             yield f"{order.uuid} is {order.status} with cancels {[c.state for c in order.cancels.all()]}"
+
+
+def _story(order: Order | None) -> str:
+    if order is None:
+        return "nobody has it"
+    moves = [f"{change.new} ({change.reason})" for change in order.changes.all()]
+    tries = [f"{cancel.state}: {cancel.http_status} {cancel.answer}" for cancel in order.cancels.all()]
+    return f"{order.uuid} {order.customer_reference} is {order.status}, after {moves[-3:]}, {tries}"
 
 
 def _webhooks(books: Books) -> Iterator[str]:
