@@ -4,12 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 
-from orders.models import Order
-from shipping_portal.accounts.models import Sender, User
+from orders.models import CarrierCall, Label, Order
+from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from shipping_portal.desk import groups
+from tests import factories
 from tests.desk import cases
 from tests.orders.conftest import submitted
+from tracking.models import EventWord, WebhookDelivery, WebhookTally
 
 __all__ = ["submitted"]  # pytest finds it here
 
@@ -30,3 +35,52 @@ def unclear(quill: Sender, alice: User) -> Callable[..., Order]:
         return cases.unclear(of, alice, **choices)
 
     return make
+
+
+@pytest.fixture
+def operator(visit: Callable[[User], Client], db: None) -> Callable[[str], Client]:
+    """`operator("Support")` is the browser of somebody in that group; `operator("")` is in none."""
+
+    def made(group: str) -> Client:
+        groups.settle()
+        person = factories.user(f"op{User.objects.count()}@portal.example", is_staff=True)
+        factories.second_factor(person)
+        person.groups.set(Group.objects.filter(name=group))
+        return visit(person)
+
+    return made
+
+
+@pytest.fixture
+def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: None) -> Callable[[], None]:
+    """`row()` adds one more of everything the desk lists."""
+
+    def add() -> None:
+        number = Order.objects.count()
+        order = unclear()
+        booked = factories.order(quill, alice, status="booked")
+        booked.changes.create(old="booking", new="booked", at=timezone.now(), reason="booked", by=alice)
+        Label.objects.create(order=booked, size="full", state="failed", problem="gone")
+        CarrierCall.objects.create(
+            at=timezone.now(),
+            operation="book",
+            method="POST",
+            path="/orders",
+            milliseconds=9,
+            outcome="ok",
+            order=order,
+        )
+        parcel = factories.parcel(booked)
+        event = factories.event(parcel)
+        WebhookDelivery.objects.create(
+            received_at=timezone.now(), body=b"{}", sha256="0" * 64, state="stored", event=event
+        )
+        WebhookTally.objects.create(day=timezone.now().date(), reason=f"wrong {number}", count=1)
+        EventWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
+        LocalityAlias.objects.create(word=f"MT{number}", stands_for="MOUNT")
+        Audit.write("looked", order, by=alice, at=timezone.now(), sender=quill)
+        factories.member(
+            factories.sender(name=f"Business {number}"), factories.user(f"u{number}@example.org")
+        )
+
+    return add

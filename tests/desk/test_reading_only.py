@@ -11,10 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import CarrierCall, Label, Order
-from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from orders.models import Order
+from shipping_portal.accounts.models import LocalityAlias, Sender, User
 from tests import factories
-from tracking.models import EventWord, WebhookDelivery, WebhookTally
 
 EDITABLE = {LocalityAlias}
 FACTS = sorted(
@@ -22,41 +21,6 @@ FACTS = sorted(
 )
 MOST_QUERIES = 12
 MOST_ON_THE_FIRST_PAGE = 18  # every queue, the carrier's health and the gap meter
-
-
-@pytest.fixture
-def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: None) -> Callable[[], None]:
-    """`row()` adds one more of everything the desk lists."""
-
-    def add() -> None:
-        number = Order.objects.count()
-        order = unclear()
-        booked = factories.order(quill, alice, status="booked")
-        booked.changes.create(old="booking", new="booked", at=timezone.now(), reason="booked", by=alice)
-        Label.objects.create(order=booked, size="full", state="failed", problem="gone")
-        CarrierCall.objects.create(
-            at=timezone.now(),
-            operation="book",
-            method="POST",
-            path="/orders",
-            milliseconds=9,
-            outcome="ok",
-            order=order,
-        )
-        parcel = factories.parcel(booked)
-        event = factories.event(parcel)
-        WebhookDelivery.objects.create(
-            received_at=timezone.now(), body=b"{}", sha256="0" * 64, state="stored", event=event
-        )
-        WebhookTally.objects.create(day=timezone.now().date(), reason=f"wrong {number}", count=1)
-        EventWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
-        LocalityAlias.objects.create(word=f"MT{number}", stands_for="MOUNT")
-        Audit.write("looked", order, by=alice, at=timezone.now(), sender=quill)
-        factories.member(
-            factories.sender(name=f"Business {number}"), factories.user(f"u{number}@example.org")
-        )
-
-    return add
 
 
 def _url(model: Any, page: str, *args: Any) -> str:

@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -14,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.desk import queues
+from shipping_portal.desk import groups, queues
 from shipping_portal.desk.admin import resolving
 from shipping_portal.desk.admin.order_page import (
     FIELDSETS,
@@ -99,21 +98,18 @@ class OrderAdmin(ReadOnlyAdmin):
         return [resolve, *super().get_urls()]
 
     def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        if not self.may_resolve(request):
-            raise PermissionDenied
+        groups.demand(request.user, "resolve")
         order = self.get_queryset(request).filter(pk=pk).first()
         if order is None:
             raise Http404
         return resolving.page(request, order, {**self.admin_site.each_context(request), "opts": self.opts})
 
-    def may_resolve(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("orders.change_order")
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         open_cases = Order.objects.filter(status__in=resolving.RESOLVABLE)
-        resolvable = object_id.isdecimal() and open_cases.filter(pk=object_id).exists()
+        may_resolve = groups.may(request.user, "resolve")
+        resolvable = may_resolve and object_id.isdecimal() and open_cases.filter(pk=object_id).exists()
         acts = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if resolvable else []
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
