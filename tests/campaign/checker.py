@@ -41,17 +41,20 @@ class Books:
     cancelled: list[dict[str, Any]]
     scans: dict[str, list[dict[str, Any]]]
     acknowledged: Counter[str]
+    uncancelled: set[str]  # cancelled, then its label was used: the carrier holds it again (interface §2.5)
 
     @classmethod
     def read(cls, ledger: Iterable[dict[str, Any]]) -> "Books":
         by_effect: dict[str, list[dict[str, Any]]] = defaultdict(list)
         scans: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        uncancelled: set[str] = set()
         for line in ledger:
             by_effect[line["effect"]].append(line)
             if line["effect"] == "scan":
                 scans[line["reference"]].append(line["scan"])
+                uncancelled |= {line["reference"]} if line["after_cancel"] else set()
         told = (line["event_id"] for line in by_effect["delivery"] if 200 <= (line["status"] or 0) < 300)
-        return cls(by_effect["booked"], by_effect["cancelled"], scans, Counter(told))
+        return cls(by_effect["booked"], by_effect["cancelled"], scans, Counter(told), uncancelled)
 
     @property
     def dead(self) -> set[str]:
@@ -157,7 +160,7 @@ def _cancels(books: Books, orders: list[Order]) -> Iterator[str]:
     ours = {line["reference"] for line in books.cancelled if line["by"] != "carrier"}
     portal = {order.carrier_reference for order in orders if order.status == Status.CANCELLED}
     by_reference = {order.carrier_reference: order for order in orders}
-    for reference in ours ^ portal:
+    for reference in (ours ^ portal) - books.uncancelled:
         yield f"{reference} is cancelled on one side only; here {_story(by_reference.get(reference))}"
     for order in orders:
         if sum(cancel.state == "done" for cancel in order.cancels.all()) != (
