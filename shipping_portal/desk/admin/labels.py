@@ -4,6 +4,7 @@ import datetime as dt
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 
 from orders.models import Label
 from shipping_portal.accounts.models import Audit, User
@@ -13,11 +14,11 @@ from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
 
 def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
     owed = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
-    if not owed.update(due_at=now, tries=0, state=Label.State.PENDING):
-        raise Refused("This label is stored already; a stored file is never replaced.")
-    Audit.write(
-        "label fetched again", label, by=by, sender=label.order.sender, reason=cleaned["reason"], at=now
-    )
+    sender, reason = label.order.sender, cleaned["reason"]
+    with transaction.atomic():
+        if not owed.update(due_at=now, tries=0, state=Label.State.PENDING):
+            raise Refused("This label is stored already; a stored file is never replaced.")
+        Audit.write("label fetched again", label, by=by, sender=sender, reason=reason, at=now)
     nudge("orders.tasks.fetch_label", label.pk)
 
 
