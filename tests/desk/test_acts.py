@@ -1,5 +1,6 @@
 """Acts: every change an operator makes asks why, is done once, and is in the audit."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -103,6 +104,21 @@ def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User) -> None:
     desk.post(_act(alice, "turn-on"), {"reason": REASON})
     alice.refresh_from_db()
     assert alice.is_active
+
+
+def test_a_person_is_logged_out_everywhere_and_nobody_else_is(
+    desk: Client, visit: Callable[[User], Client], alice: User, bob: User
+) -> None:
+    at_work, at_home, elsewhere = visit(alice), visit(alice), visit(bob)
+    desk.post(_act(alice, "log-out"), {"reason": REASON})
+    assert [browser.get("/parcels/").status_code for browser in (at_work, at_home, elsewhere)] == [
+        302,
+        302,
+        200,
+    ]
+    assert desk.get("/admin/").status_code == 200
+    assert _last().reason == f"2 sessions: {REASON}"
+    assert visit(alice).get("/parcels/").status_code == 200
 
 
 def test_nobody_turns_off_their_own_account(desk: Client, sam: User) -> None:
