@@ -1,7 +1,7 @@
-"""The operator's desk in a real browser: under the strict policy, in both themes, three clicks to any act."""
+"""The operator's desk in a real browser: under the strict policy, in both themes."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser.conftest import Open, Stack, violations
 
@@ -49,19 +49,3 @@ def test_every_kind_of_page_is_clean_in_both_themes(desk: Page, stack: Stack, th
         desk.goto(address)
         found[address] = violations(desk, but=DJANGOS_OWN)
     assert {address: list_ for address, list_ in found.items() if list_} == {}
-
-
-def test_a_sender_is_suspended_in_three_clicks_and_a_reason(desk: Page) -> None:
-    desk.get_by_role("link", name="Senders").first.click()
-    desk.locator("#result_list a", has_text="A-").first.click()
-    desk.get_by_role("link", name="Suspend", exact=True).click()
-    desk.get_by_label("Category").select_option("terms")
-    desk.get_by_label("What the sender reads").fill("We wrote to you about the terms.")
-    desk.get_by_role("button", name="Suspend").click()
-    expect(desk.get_by_text("Suspend: done for")).to_be_visible()
-    desk.goto("/admin/accounts/sender/?bookings=off")
-    desk.locator("#result_list a", has_text="A-").first.click()
-    desk.get_by_role("link", name="Reinstate").click()
-    desk.get_by_label("Why").fill("they answered and agreed")
-    desk.get_by_role("button", name="Reinstate").click()
-    expect(desk.get_by_text("Reinstate: done for")).to_be_visible()

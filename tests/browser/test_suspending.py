@@ -1,0 +1,100 @@
+"""The operator stops a sender's bookings: three clicks and a reason, read by the sender at once, in the audit."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack, violations
+from tests.browser.test_desk import DJANGOS_OWN
+
+TEXT = "We wrote to you about the terms."
+REASON = "they answered and agreed to the terms"
+OFF = "Booking is off for this account since"
+
+
+@pytest.fixture
+def clicks() -> list[str]:
+    """What was pressed with a pointer, in the order in which it was."""
+    return []
+
+
+@pytest.fixture
+def desk(log_in: Open, clicks: list[str], stack: Stack) -> Iterator[Page]:
+    """The desk's first page; every press of a pointer on it is written to `clicks`. Bookings are on afterwards."""
+    page = log_in("operator")
+    page.expose_function("pressed", lambda what: clicks.append(what))
+    script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
+    page.add_init_script(script)
+    page.goto("/admin/")
+    yield page
+    code = "from shipping_portal.accounts.models import Sender; Sender.objects.update(suspended_at=None, suspension='')"
+    stack.manage("shell", "--no-imports", "-c", code)
+
+
+def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_three(
+    desk: Page, clicks: list[str], log_in: Open
+) -> None:
+    sender = log_in("sender")
+    desk.get_by_role("link", name="Senders").first.click()
+    desk.locator("#searchbar").press_sequentially("Marlow")
+    desk.keyboard.press("Enter")
+    desk.locator("#result_list").get_by_role("link", name="Suspend", exact=True).click()
+    desk.get_by_label("Category").press("T")
+    desk.get_by_label("What the sender reads").fill(TEXT)
+    desk.get_by_label("Internal note").fill("second time this year")
+    desk.get_by_role("button", name="Suspend").click()
+    expect(desk.get_by_text("Suspend: done for Marlow Candles.")).to_be_visible()
+    assert len(clicks) == 3, clicks
+
+    sender.goto("/parcels/")
+    expect(sender.get_by_text(OFF)).to_be_visible()
+    expect(sender.get_by_text(f"Reason: terms. {TEXT}")).to_be_visible()
+    expect(sender.get_by_text("second time")).to_have_count(0)
+    sender.goto("/parcels/new/")
+    expect(sender.get_by_role("heading", level=1)).to_have_text("Booking is off for this account")
+
+    clicks.clear()
+    desk.goto("/admin/")
+    desk.get_by_role("link", name="Senders").first.click()
+    desk.locator("#result_list").get_by_role("link", name="Reinstate").click()
+    desk.get_by_label("Why").fill(REASON)
+    desk.get_by_role("button", name="Reinstate").click()
+    expect(desk.get_by_text("Reinstate: done for Marlow Candles.")).to_be_visible()
+    assert len(clicks) == 3, clicks
+    sender.goto("/parcels/new/")
+    expect(sender.get_by_role("button", name="See prices").last).to_be_visible()
+    expect(sender.get_by_text(OFF)).to_have_count(0)
+
+
+def test_both_are_in_the_audit_which_is_found_and_taken_away(desk: Page) -> None:
+    for act, label, text in (("suspend", "What the sender reads", TEXT), ("reinstate", "Why", REASON)):
+        desk.goto(f"/admin/accounts/sender/1/acts/{act}/")
+        desk.get_by_label(label).fill(text)
+        desk.get_by_role("button", name=act.title()).click()
+        expect(desk.get_by_text(f"{act.title()}: done for")).to_be_visible()
+    desk.goto("/admin/accounts/audit/?q=sender+1")
+    for action, reason in (("sender suspended", TEXT), ("sender reinstated", REASON)):
+        row = desk.get_by_role("row").filter(has_text=action).first
+        expect(row).to_contain_text("operator@demo.example")
+        expect(row).to_contain_text(reason)
+    assert violations(desk, but=DJANGOS_OWN) == []
+    with desk.expect_download() as download:
+        desk.get_by_role("link", name="Export as CSV").click()
+    text = download.value.path().read_text("utf-8-sig")
+    assert '"sender reinstated","sender 1"' in text
+    assert REASON in text
+
+
+def test_the_pages_an_act_starts_from_are_clean(desk: Page, stack: Stack) -> None:
+    code = "from tests import factories; print(factories.user('new@portal.example').pk)"
+    person = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
+    for address in (
+        "/admin/accounts/sender/",
+        f"/admin/accounts/user/{person}/change/",
+        f"/admin/accounts/user/{person}/acts/groups/",
+        "/admin/accounts/localityalias/add/",
+        "/admin/accounts/localitylist/",
+    ):
+        desk.goto(address)
+        assert violations(desk, but=DJANGOS_OWN) == [], address
