@@ -174,13 +174,13 @@ class LocalityAliasAdmin(ActsAdmin):
     search_fields = ["word", "stands_for"]
     ordering = ["word"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return groups.may(request.user, "localities")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return groups.may(request.user, "localities")
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         reads_only = obj is not None and not self.has_change_permission(request, obj)
         return ["word", "stands_for", *([] if reads_only else ["reason"])]
 
