@@ -73,14 +73,17 @@ class Nemesis(threading.Thread):
         self._kill(name)
 
     def _stop_in_call(self, name: str, seconds: float) -> None:
-        """The worker sleeps past its lease with calls in the air, and wakes to finish them."""
-        self.servers.tell_carrier("trouble", operation="book", verb="slow", count=4, arg=1.0)
+        """Both workers sleep past their lease with calls in the air, and wake to finish them."""
+        self.servers.tell_carrier("trouble", operation="book", verb="slow", count=6, arg=1.0)
         self._wait_for(lambda: _in_flight() >= 1)
-        self.servers.stop_for(name, seconds)
+        self._stop_both(name, seconds)
 
     def _stop_in_cancel(self, name: str, seconds: float) -> None:
         self.servers.tell_carrier("trouble", operation="cancel", verb="slow", count=2, arg=1.0)
         self._wait_for(lambda: CancelAttempt.objects.filter(state=CancelAttempt.State.IN_FLIGHT).exists())
+        self._stop_both(name, seconds)
+
+    def _stop_both(self, name: str, seconds: float) -> None:
         for worker in (name, "worker-b"):
             self.servers.stop_for(worker, seconds)
 

@@ -41,11 +41,11 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     _note_faults(report, servers, nemesis)
     servers.tell_carrier("clear")
     servers.everything_runs()
-    report.note("drained within, in seconds", f"{_drain(report):.1f} (bound {DRAIN_BOUND:.0f})")
+    report.note("drained within, in seconds", f"{_drain():.1f} (bound {DRAIN_BOUND:.0f})")
     if not replays:
         _nothing_was_resent(report, servers)
     _settle_cases(report, servers, noticed)
-    _watch_the_rest(report, servers, done)
+    _watch_the_rest(report, servers)
     _strangers(report, servers, cast, noticed)
     report.faults |= checker.faults(servers, done, noticed)
     booked_keys = {line["order_key"] for line in servers.ledger() if line["effect"] == "booked"}
@@ -81,7 +81,7 @@ def _under_way() -> QuerySet[Order]:
     return Order.objects.filter(UNDER_WAY)
 
 
-def _drain(report: Report) -> float:
+def _drain() -> float:
     """Seconds until no order is under way by itself, from the moment in which everything works again."""
     began_at = time.monotonic()
     _until(lambda: not _under_way().exists(), seconds=DRAIN_BOUND)
@@ -123,12 +123,13 @@ def _settle_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
     ]
 
 
-def _watch_the_rest(report: Report, servers: Servers, done: Done) -> None:
+def _watch_the_rest(report: Report, servers: Servers) -> None:
     """Scans and labels: the carrier tells its last news, then one interval of polling passes."""
     time.sleep(max(0.0, JOURNEY_SECONDS - (time.time() - max((at for at, _ in servers.kills), default=0))))
     began_at = time.monotonic()
+    patience = 15.0 if _under_way().exists() else LONGEST_WATCH  # red already: no need to wait for the rest
     unopened = Order.objects.filter(status__in=[Status.BOOKED, Status.CANCELLED], due_at__isnull=False)
-    _until(lambda: not unopened.exists(), seconds=LONGEST_WATCH)
+    _until(lambda: not unopened.exists(), seconds=patience)
     now = timezone.now()
     Parcel.objects.filter(order__isnull=False).update(poll_due_at=now)
     Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=now)
@@ -140,7 +141,7 @@ def _watch_the_rest(report: Report, servers: Servers, done: Done) -> None:
         "folds": Parcel.objects.filter(fold_due_at__isnull=False),
         "deliveries unread": WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW),
     }
-    _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=LONGEST_WATCH)
+    _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=patience)
     report.note("every scan and label there after, in seconds", f"{time.monotonic() - began_at:.1f}")
     report.faults["nothing is owed any more"] = [
         f"{n} {what}" for what, rows in busy.items() if (n := rows.count())
