@@ -18,7 +18,7 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import intake
+from tracking import intake, polling
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
 pytestmark = [
@@ -102,6 +102,26 @@ def scan(word: str, when: str) -> bytes:
         "description": word,
     }
     return json.dumps(event).encode()
+
+
+def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: Sender, alice: User) -> None:
+    """Locks are taken Order, Parcel, then the rest; a deadlock would lose one of the two for a while."""
+    for number in range(10):
+        order = factories.order(
+            quill, alice, status="booked", carrier_reference=f"SLOCK{number:02}", due_at=timezone.now()
+        )
+        bodies = [
+            scan(word, f"2026-11-18T{hour:02}:00:00Z").replace(b"SRACE01", f"SLOCK{number:02}".encode())
+            for hour, word in enumerate(["Pickup", "In Transit", "Out for Delivery", "Delivered"])
+        ]
+        found = at_once(
+            *[lambda body=body: intake.receive(body, now=timezone.now()) for body in bodies],
+            *[lambda order=order: polling.open_parcel(order.pk)] * 2,
+        )
+        assert not [error for error in found if isinstance(error, Exception)]
+        assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored"}
+        order.refresh_from_db()
+        assert order.progress == Progress.DELIVERED
 
 
 def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:

@@ -44,13 +44,15 @@ def read(delivery_id: int) -> None:
         return _set_aside(delivery, State.QUARANTINED, str(error))
     try:
         with transaction.atomic():
-            parcel = scans.parcel_for(reference, at=delivery.received_at)
+            parcel = scans.locked(scans.parcel_for(reference, at=delivery.received_at).pk)
             event, is_new = scans.store(
                 parcel, scan, source=source, raw=bytes(delivery.body), at=delivery.received_at
             )
             is_its_own = is_new or (delivery.event_id == event.pk and delivery.state != State.DUPLICATE)
             state = State.STORED if is_its_own else State.DUPLICATE
-            WebhookDelivery.objects.filter(pk=delivery.pk).update(state=state, reason=scan.remark, event=event)
+            WebhookDelivery.objects.filter(pk=delivery.pk).update(
+                state=state, reason=scan.remark, event=event
+            )
             Parcel.objects.filter(pk=parcel.pk).update(fold_due_at=timezone.now())
     except scans.Differs as error:
         return _set_aside(delivery, State.DIFFERS, str(error))

@@ -37,7 +37,8 @@ def open_parcel(order_id: int) -> None:
         if not order.carrier_reference:
             return
         parcel = scans.parcel_for(order.carrier_reference, at=now)
-        Parcel.objects.filter(pk=parcel.pk).update(order=order, poll_due_at=now + _first_poll())
+        if parcel.order_id is None or parcel.poll_due_at is None:  # else its polls have their own time
+            Parcel.objects.filter(pk=parcel.pk).update(order=order, poll_due_at=now + _first_poll())
         Order.objects.filter(pk=order.pk, status__in=TRACKED, due_at=order.due_at).update(due_at=None)
     scans.project(parcel.pk)
 

@@ -27,6 +27,13 @@ def parcel_for(reference: str, *, at: dt.datetime) -> Parcel:
     return parcel
 
 
+def locked(parcel_id: int) -> Parcel:
+    """The parcel, ours until the transaction ends. Its scans may be written only after that: an insert shares a
+    lock on the parcel, and two who share it and then want more lock each other out.
+    """
+    return Parcel.objects.select_for_update().get(pk=parcel_id)
+
+
 def fingerprint(reference: str, scan: Scan) -> str:
     """Names a scan that came without an event id: same parcel, same kind, same instant."""
     parts = f"{reference}|{vocabulary.fold_word(scan.event_type)}|{scan.scan_time.isoformat()}"
@@ -108,9 +115,10 @@ def project(parcel_id: int) -> None:
     """Fold all of a parcel's scans and write what they say, on the parcel and on its order. Safe to repeat."""
     now = timezone.now()
     with transaction.atomic():
-        # The row lock serialises folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees every scan.
-        parcel = Parcel.objects.select_for_update().get(pk=parcel_id)
-        order = Order.objects.get(pk=parcel.order_id) if parcel.order_id else None
+        # The row locks, order first, serialise folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees
+        # every scan. An order that gets this parcel in between folds it itself.
+        order = Order.objects.select_for_update().filter(parcel=parcel_id).first()
+        parcel = locked(parcel_id)
         events = _usable(parcel, order)
         words = vocabulary.meanings(event.event_type for event in events)
         result = fold((_step(event, words) for event in events), now=now)
