@@ -117,7 +117,7 @@ def project(parcel_id: int) -> None:
     with transaction.atomic():
         # The row locks, order first, serialise folds on PostgreSQL, BEGIN IMMEDIATE on SQLite: the later one sees
         # every scan. An order that gets this parcel in between folds it itself.
-        order = Order.objects.select_for_update().filter(parcel=parcel_id).first()
+        order = Order.objects.select_for_update(of=("self",)).filter(parcel=parcel_id).first()
         parcel = locked(parcel_id)
         events = _usable(parcel, order)
         words = vocabulary.meanings(event.event_type for event in events)
