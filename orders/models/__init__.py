@@ -6,6 +6,7 @@ from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
 from orders.models.statuses import MOVES
+from orders.models.stuck import StuckWork
 
 __all__ = [
     "MOVES",
@@ -18,4 +19,5 @@ __all__ = [
     "Order",
     "OrderChange",
     "Quote",
+    "StuckWork",
 ]

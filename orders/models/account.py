@@ -27,6 +27,10 @@ class CarrierAccount(models.Model):
     resting_until = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
+    pause_ends_at = models.DateTimeField(null=True, blank=True)  # by itself; empty: when somebody resumes
+    quotes_paused_at = models.DateTimeField(null=True, blank=True)
+    quotes_pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
+    quotes_pause_ends_at = models.DateTimeField(null=True, blank=True)
     replays_off_at = models.DateTimeField(null=True, blank=True)
     next_call_at = models.DateTimeField(null=True, blank=True)
     next_poll_at = models.DateTimeField(null=True, blank=True)
