@@ -83,12 +83,14 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     """The sender's yes: to a higher price, or to booking again what was settled as not booked."""
     refuse_unless_booking_is_on(order.sender, now)
     with transaction.atomic():
-        changes: dict[str, Any] = {"problem": {}, "tries": 0, "created_at": now}
+        changes: dict[str, Any] = {"problem": {}, "tries": 0, "created_at": now, "account": gateway.account()}
         if order.status == Status.NOT_BOOKED:
             order.move_to(Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
         elif order.status == Status.DRAFT and "offer" in order.problem:
-            changes |= requoting.offer_fields(order.problem["offer"]) | {"quoted_at": now}
+            # As old as it is: a yes given hours later is priced once more before it is sent (interface §8).
+            changes |= requoting.offer_fields(order.problem["offer"])
+            changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
         order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
     nudge("orders.tasks.book", order.pk)
 
@@ -102,7 +104,10 @@ def work(order_id: int) -> None:
     in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).first()
     if in_flight:  # its worker is gone: sent or not, we do not know, so it is never sent again
         settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=now)
-    elif order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)) and _may_go(order, now):
+        return
+    gateway.wait_for_turn(order.account, "call")  # before the claim, so that no lease runs meanwhile
+    now = timezone.now()
+    if order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)) and _may_go(order, now):
         attempt = _write_down(order, timezone.now())
         if attempt:
             _send(attempt)
@@ -116,9 +121,14 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         text = "The log-in of the person who booked this was turned off before it was sent."
         settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
         return False
-    if _hopeless(order, now):
-        text = "We never reached the carrier. Nothing was booked and you weren't charged."
-        order.move_to(Status.REJECTED, reason=text, at=now, due_at=None, problem={"text": text, "fields": {}})
+    if not gateway.is_ours(order):
+        text = "Bookings go to another carrier account now, so the price has to be looked at again."
+        settling.back_to_draft(order, {"kind": "carrier_changed", "text": text}, at=now)
+        return False
+    why = _hopeless(order, now)
+    if why:
+        text = f"{why} Nothing was booked and you weren't charged."
+        settling.step_aside(order, Status.REJECTED, text, {"text": text, "fields": {}}, at=now)
         return False
     held = order.account.holds_until(now)
     if held or not order.account.take_probe(now):
@@ -144,11 +154,13 @@ def _booked_by_nobody(order: Order) -> bool:
     return presses.values_list("by__is_active", flat=True).first() is False
 
 
-def _hopeless(order: Order, now: dt.datetime) -> bool:
-    day = now.astimezone(order.sender.tzinfo).date()
-    return now - order.created_at > GIVE_UP_AFTER or (
-        order.pickup_date is not None and order.pickup_date < day
-    )
+def _hopeless(order: Order, now: dt.datetime) -> str:
+    """Why it is no use to go on trying, or ""."""
+    if order.pickup_date and order.pickup_date < now.astimezone(order.sender.tzinfo).date():
+        return "The pickup day passed before the booking could be sent."
+    if now - order.created_at > GIVE_UP_AFTER:
+        return "The booking could not be sent for 24 hours."
+    return ""
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
@@ -160,7 +172,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
     lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
     try:
         with transaction.atomic(durable=True):
-            if not order.claim(until=lease):
+            if order.status != Status.BOOKING or not order.claim(until=lease):
                 return None
             return BookingAttempt.objects.create(
                 order=order,
@@ -179,7 +191,7 @@ def _send(attempt: BookingAttempt) -> None:
     order = attempt.order
     try:
         booked = gateway.carrier(order).book(
-            bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt)
+            bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt.lease_until)
         )
     except CarrierError as error:
         settling.settle(attempt, error)

@@ -30,7 +30,7 @@ def _load(path: str) -> Contract:
 
 def account() -> CarrierAccount:
     """The partner's account at the configured address; another address or account id is another row."""
-    name = f"{settings.CARRIER_ACCOUNT} at {settings.CARRIER_BASE_URL}"
+    name = f"{settings.CARRIER_ACCOUNT} at {settings.CARRIER_BASE_URL.rstrip('/')}"
     fingerprint = hashlib.sha256(name.encode()).hexdigest()
     row, _ = CarrierAccount.objects.get_or_create(fingerprint=fingerprint, defaults={"name": name[:120]})
     return row
@@ -62,6 +62,11 @@ def carrier(order: Order | None = None) -> Carrier:
         link_key=settings.CARRIER_LINK_KEY,
         deadline=settings.CARRIER_DEADLINE,
     )
+
+
+def is_ours(order: Order) -> bool:
+    """Does this order belong to the account we talk to now? At another carrier its key and its id mean nothing."""
+    return order.account_id == account().pk
 
 
 def replays_allowed(row: CarrierAccount) -> bool:

@@ -1,7 +1,7 @@
 """Before a booking is sent: is the accepted price still the carrier's? (interface §1, §8)"""
 
 import datetime as dt
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.conf import settings
@@ -9,6 +9,8 @@ from django.conf import settings
 from orders import gateway, quoting, settling
 from orders.models import Order
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
+
+CENT = Decimal("0.01")
 
 
 def still_agreed(order: Order, now: dt.datetime) -> bool:
@@ -41,19 +43,19 @@ def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> boo
         text = f"{order.product_name} is not offered for this parcel any more. Nothing was booked."
         settling.back_to_draft(order, {"kind": "gone", "text": text}, at=now)
         return False
-    if offer["currency"] != order.currency or Decimal(offer["amount"]) > order.price:
+    agreed = offer_fields(offer)
+    if offer["currency"] != order.currency or agreed["price"] > order.price:
         problem = {
             "kind": "price_rose",
             "text": "The carrier's price went up before the booking was sent. Nothing was booked.",
             "old": str(order.price),
-            "new": offer["amount"],
+            "new": str(agreed["price"]),
             "offer": offer,
+            "quoted_at": now.isoformat(),
         }
         settling.back_to_draft(order, problem, at=now)
         return False
-    Order.objects.filter(pk=order.pk).update(quoted_at=now, **offer_fields(offer))
-    order.refresh_from_db()
-    return True
+    return order.change_claimed(quoted_at=now, **agreed)
 
 
 def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
         "product_name": offer["name"],
         "first_mile": offer["first_mile"],
         "duties_paid": offer["duties_paid"],
-        "price": Decimal(offer["amount"]),
+        "price": Decimal(offer["amount"]).quantize(CENT, ROUND_HALF_UP),
         "currency": offer["currency"],
         "breakdown": offer["breakdown"],
         "plan": offer["plan"],

@@ -26,7 +26,10 @@ class CannotResolve(Exception):
 
 
 def work(order_id: int) -> None:
-    """Resend the same bytes under the same key, if it is due and this carrier is known to keep keys."""
+    """Resend the same bytes under the same key, if it is due and this carrier is known to keep keys.
+
+    Never later than its lease allows, nor once somebody else settled the attempt.
+    """
     now = timezone.now()
     order = Order.objects.select_related("account").get(pk=order_id)
     if order.status != Status.UNCONFIRMED or order.due_at is None or order.due_at > now:
@@ -40,15 +43,20 @@ def work(order_id: int) -> None:
 
 def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool:
     window = dt.timedelta(hours=gateway.contract().replay_hours)
-    return gateway.replays_allowed(order.account) and now - attempt.sent_at < window
+    is_safe = gateway.replays_allowed(order.account) and gateway.is_ours(order)
+    return is_safe and now - attempt.sent_at < window
 
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:
     """Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
-    BookingAttempt.objects.filter(pk=attempt.pk).update(replays=attempt.replays + 1)
+    client, lease = gateway.carrier(order), order.due_at or timezone.now()
+    mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
+    if not mine.update(replays=min(attempt.replays + 1, 30_000)):
+        return
     outcome: Booked | Rejected
     try:
-        outcome = gateway.carrier(order).book(bytes(attempt.body), key=str(attempt.key), not_after=None)
+        not_after = settling.send_until(lease)
+        outcome = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
     except Rejected as error:
         if "idempot" in f"{error.code} {error.text}".lower():  # the key, not the parcel, was refused
             return _wait(order, attempt)
@@ -60,8 +68,7 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
 
 def _wait(order: Order, attempt: BookingAttempt) -> None:
     seconds = REPLAY_WAITS[min(attempt.replays + 1, len(REPLAY_WAITS) - 1)] * settings.TIME_SCALE
-    due_at = timezone.now() + dt.timedelta(seconds=seconds)
-    Order.objects.filter(pk=order.pk, status=Status.UNCONFIRMED).update(due_at=due_at)
+    order.claim(until=timezone.now() + dt.timedelta(seconds=seconds))
 
 
 def adopt(

@@ -28,6 +28,8 @@ State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
 PERSIST_SECONDS = 60.0
 OWED_LABELS = ("full", "cropped")
+# An order that was told to be not booked, and where its sender may have taken it since.
+SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
 
 
@@ -109,8 +111,9 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
         return
     BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
     reason = f"the carrier answered late with {booked.reference}"
-    if order.status == Status.NOT_BOOKED:
-        order.move_to(Status.CONFLICT, reason=reason, at=at)
+    unsent = order.status == Status.BOOKING and not order.attempts.filter(state__in=attempt.LIVE).exists()
+    if unsent or order.status in SETTLED_OTHERWISE:
+        order.move_to(Status.CONFLICT, reason=reason, at=at, due_at=None)
     elif order.is_held:  # one key, two references: this carrier's replays cannot be trusted
         CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
@@ -200,19 +203,24 @@ def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
 
 def try_later(order: Order, now: dt.datetime, *, retry_after: float | None = None) -> None:
     wait = dt.timedelta(seconds=retry_after) if retry_after is not None else gateway.backoff(order.tries)
-    Order.objects.filter(pk=order.pk).update(tries=min(order.tries + 1, 30_000))
-    postpone(order, now + wait)
+    order.change_claimed(tries=min(order.tries + 1, 30_000), due_at=now + wait)
 
 
 def postpone(order: Order, until: dt.datetime) -> None:
-    Order.objects.filter(pk=order.pk, status=Status.BOOKING).update(due_at=until)
+    """Due again then, unless somebody else has the order by now."""
+    order.claim(until=until)
 
 
 def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
     """Nothing was sent; the sender is asked. See booking.confirm."""
-    order.move_to(
-        Status.DRAFT, reason=problem["text"] or problem["kind"], at=at, due_at=None, problem=problem
-    )
+    step_aside(order, Status.DRAFT, problem["text"] or problem["kind"], problem, at=at)
+
+
+def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], *, at: dt.datetime) -> None:
+    """End an owed booking of which nothing was sent; not if another worker has it by now."""
+    with transaction.atomic():
+        if order.claim(until=at):
+            order.move_to(status, reason=reason, at=at, due_at=None, problem=problem)
 
 
 def words(error: Rejected) -> dict[str, Any]:
@@ -220,11 +228,9 @@ def words(error: Rejected) -> dict[str, Any]:
     return {"text": error.text or "The carrier refused this booking.", "fields": error.messages}
 
 
-def send_until(attempt: BookingAttempt) -> float:
-    """The monotonic instant after which not one byte of this attempt may leave."""
-    return (
-        time.monotonic() + (attempt.lease_until - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
-    )
+def send_until(lease: dt.datetime) -> float:
+    """The monotonic instant after which not one byte may leave under a lease that ends then."""
+    return time.monotonic() + (lease - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
 
 
 def nudge_after_booking(order_id: int) -> None:

@@ -199,10 +199,15 @@ class Order(models.Model):
 
     def claim(self, *, until: dt.datetime) -> bool:
         """Take this due row: true for exactly one of any number of workers that saw the same `due_at`."""
-        taken = Order.objects.filter(pk=self.pk, status=self.status, due_at=self.due_at).update(due_at=until)
-        if taken:
-            self.due_at = until
-        return bool(taken)
+        return self.change_claimed(due_at=until)
+
+    def change_claimed(self, **changes: Any) -> bool:
+        """Change the row if it is as we last saw it: false for a worker that slept while others went on."""
+        if not Order.objects.filter(pk=self.pk, status=self.status, due_at=self.due_at).update(**changes):
+            return False
+        for name, value in changes.items():
+            setattr(self, name, value)
+        return True
 
     # -- Rules of interface §3 -------------------------------------------------------------------
 

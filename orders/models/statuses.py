@@ -39,10 +39,11 @@ class Progress(models.TextChoices):
 
 
 MOVES: dict[str, set[str]] = {
-    Status.DRAFT: {Status.BOOKING},
-    Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT},
-    Status.REJECTED: {Status.DRAFT},
-    # Not booked, then a late acceptance: the operator was told wrong, so it is a conflict, not a booking.
+    # To conflict: an order settled as not booked, then a late yes. The operator was told wrong, wherever the sender
+    # took it since (docs/decisions/0009).
+    Status.DRAFT: {Status.BOOKING, Status.CONFLICT},
+    Status.BOOKING: {Status.BOOKED, Status.REJECTED, Status.UNCONFIRMED, Status.DRAFT, Status.CONFLICT},
+    Status.REJECTED: {Status.DRAFT, Status.CONFLICT},
     Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
     Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
     Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},

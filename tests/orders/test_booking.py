@@ -163,10 +163,12 @@ def test_a_refused_account_stops_all_bookings_and_loses_no_order(
 
 
 def test_a_carrier_that_is_not_there_is_tried_again_later(
-    submitted: Submit, carrier: SandboxCarrier, settings: Any
+    submitted: Submit, carrier: SandboxCarrier, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
+    account = gateway.account()
     settings.CARRIER_BASE_URL = "http://127.0.0.1:9"
+    monkeypatch.setattr(gateway, "account", lambda: account)  # the same carrier, away
     work(order)
     assert order.status == "booking"
     assert order.due_at > timezone.now()
@@ -182,14 +184,22 @@ def test_429_waits_as_long_as_the_carrier_says(submitted: Submit, carrier: Sandb
     assert dt.timedelta(seconds=100) < order.due_at - timezone.now() <= dt.timedelta(seconds=120)
 
 
-def test_a_booking_never_reached_within_a_day_is_refused_in_our_words(submitted: Submit) -> None:
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"created_at": timezone.now() - dt.timedelta(hours=25)}, "could not be sent for 24 hours"),
+        ({"pickup_date": dt.date(2026, 1, 5)}, "The pickup day passed"),
+    ],
+)
+def test_a_booking_that_could_not_be_sent_in_time_is_refused_in_our_words(
+    submitted: Submit, changes: dict[str, Any], why: str
+) -> None:
     order = submitted()
-    Order.objects.filter(pk=order.pk).update(created_at=timezone.now() - dt.timedelta(hours=25))
+    Order.objects.filter(pk=order.pk).update(**changes)
     work(order)
     assert order.status == "rejected"
-    assert (
-        order.problem["text"] == "We never reached the carrier. Nothing was booked and you weren't charged."
-    )
+    assert why in order.problem["text"]
+    assert order.problem["text"].endswith("Nothing was booked and you weren't charged.")
 
 
 def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(

@@ -1,0 +1,242 @@
+"""A worker that stalls finds the order as others left it, and then changes and sends nothing.
+
+Each test lets one worker sleep at the worst moment, lets others finish, and wakes it.
+"""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, gateway, requoting, resolving, settling
+from orders.models import BookingAttempt, Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import User
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Submit = Callable[..., Order]
+OLD = dt.timedelta(minutes=4)
+
+
+def let_lease_end(order: Order) -> None:
+    Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
+
+
+def with_an_old_quote(order: Order) -> Order:
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - OLD)
+    return order
+
+
+@pytest.fixture
+def asleep_with_its_new_price(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """`asleep_with_its_new_price(meanwhile)`: the next worker stalls between the new price and the sending."""
+    accept = requoting._accept
+
+    def sleep(meanwhile: Callable[[], None]) -> None:
+        def stalled(order: Order, *rest: Any) -> bool:
+            monkeypatch.setattr(requoting, "_accept", accept)
+            let_lease_end(order)
+            meanwhile()
+            return accept(order, *rest)
+
+        monkeypatch.setattr(requoting, "_accept", stalled)
+
+    return sleep
+
+
+def test_an_order_refused_meanwhile_is_not_sent(
+    submitted: Submit, carrier: SandboxCarrier, asleep_with_its_new_price: Any
+) -> None:
+    order = with_an_old_quote(submitted())
+
+    def another_is_refused() -> None:
+        carrier.trouble("book", "422")
+        booking.work(order.pk)
+
+    asleep_with_its_new_price(another_is_refused)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("rejected", 1, [])
+
+
+def test_an_order_whose_price_rose_meanwhile_is_not_sent(
+    submitted: Submit, carrier: SandboxCarrier, asleep_with_its_new_price: Any
+) -> None:
+    order = with_an_old_quote(submitted())
+
+    def another_finds_it_dearer() -> None:
+        carrier.prices(10)
+        booking.work(order.pk)
+
+    asleep_with_its_new_price(another_finds_it_dearer)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("draft", 0, [])
+
+
+def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
+    submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = with_an_old_quote(submitted())
+    carrier.prices(10)
+    accept, settle = requoting._accept, settling.settle
+
+    def stalled(stale: Order, *rest: Any) -> bool:
+        def and_wakes_before_the_answer_is_stored(attempt: BookingAttempt, outcome: Any) -> None:
+            monkeypatch.setattr(settling, "settle", settle)
+            accept(stale, *rest)
+            settle(attempt, outcome)
+
+        monkeypatch.setattr(requoting, "_accept", accept)
+        monkeypatch.setattr(settling, "settle", and_wakes_before_the_answer_is_stored)
+        carrier.prices(0)
+        let_lease_end(order)
+        booking.work(order.pk)
+        return False
+
+    monkeypatch.setattr(requoting, "_accept", stalled)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booked"
+
+
+def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    stale = Order.objects.get(pk=order.pk)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    settling.postpone(stale, timezone.now() + dt.timedelta(days=1))
+    booking.settling.back_to_draft(stale, {"kind": "gone", "text": "-"}, at=timezone.now())
+    assert Order.objects.get(pk=order.pk).due_at == order.due_at
+    assert Order.objects.get(pk=order.pk).status == "booked"
+
+
+def test_a_replay_that_slept_past_its_lease_sends_nothing(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any, alice: User, sam: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    contract("replays = true")
+    carrier.settings(replays=True)
+    carrier.trouble("book", "accept-close")
+    order = submitted()
+    booking.work(order.pk)
+    let_lease_end(order)
+    connect = gateway.carrier
+
+    def stalled(of: Order | None = None) -> Any:
+        monkeypatch.setattr(gateway, "carrier", connect)
+        case, now = Order.objects.get(pk=order.pk), timezone.now()
+        resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
+        booking.confirm(case, by=alice, now=now)
+        booking.work(order.pk)
+        return connect(of)
+
+    monkeypatch.setattr(gateway, "carrier", stalled)
+    resolving.work(order.pk)
+    assert len(carrier.ledger("booked")) == 1
+
+
+def test_a_replay_leaves_in_good_time_or_not_at_all(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract("replays = true")
+    carrier.settings(replays=True)
+    carrier.trouble("book", "accept-close")
+    order = submitted()
+    booking.work(order.pk)
+    let_lease_end(order)
+    monkeypatch.setattr(settling, "send_until", lambda until: 0.0)  # long ago
+    resolving.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, carrier.ledger("booked")) == ("unconfirmed", [])
+
+
+@pytest.mark.parametrize("status", ["booking", "draft", "rejected", "not_booked"])
+def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
+    submitted: Submit, carrier: SandboxCarrier, sam: User, status: str
+) -> None:
+    order = submitted()
+    attempt = booking._write_down(order, timezone.now())
+    assert attempt
+    late = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    settling.unknown(attempt, "no reply in time", at=timezone.now())
+    case = Order.objects.get(pk=order.pk)
+    resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
+    Order.objects.filter(pk=order.pk).update(status=status, generation=2, due_at=timezone.now())
+    settling.settle(attempt, late)
+    order.refresh_from_db()
+    assert (order.status, order.due_at, order.carrier_reference) == (Status.CONFLICT, None, None)
+    booking.work(order.pk)
+    assert len(carrier.ledger("booked")) == 1
+
+
+def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any, settings: Any
+) -> None:
+    contract("replays = true")
+    carrier.settings(replays=True)
+    carrier.trouble("book", "accept-close")
+    owed, unclear = submitted(), submitted(description="Another one")
+    booking.work(unclear.pk)
+    let_lease_end(unclear)
+    settings.CARRIER_ACCOUNT = "another-account"
+    booking.work(owed.pk)
+    resolving.work(unclear.pk)
+    owed.refresh_from_db()
+    unclear.refresh_from_db()
+    assert (owed.status, owed.problem["kind"]) == ("draft", "carrier_changed")
+    assert (unclear.status, unclear.due_at, carrier.ledger("booked")) == ("unconfirmed", None, [])
+
+
+def test_a_yes_to_owing_it_at_another_account_books_there(
+    submitted: Submit, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = submitted()
+    other = gateway.account()
+    other.pk, other.fingerprint = None, "0" * 64
+    other.save()
+    Order.objects.filter(pk=order.pk).update(account=other)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    booking.confirm(order, by=alice, now=timezone.now())
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.account) == ("booked", gateway.account())
+
+
+def test_a_slash_behind_the_address_is_the_same_account(db: None, settings: Any) -> None:
+    settings.CARRIER_BASE_URL = "https://carrier.example"
+    one = gateway.account()
+    settings.CARRIER_BASE_URL = "https://carrier.example/"
+    assert gateway.account() == one
+
+
+def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
+    order = with_an_old_quote(submitted())
+    carrier.prices(10)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    agreed = order.problem["new"]
+    problem = order.problem | {"quoted_at": (timezone.now() - dt.timedelta(hours=5)).isoformat()}
+    Order.objects.filter(pk=order.pk).update(problem=problem)
+    order.refresh_from_db()
+    carrier.prices(50)
+    booking.confirm(order, by=alice, now=timezone.now())
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.problem["old"], carrier.ledger("booked")) == ("draft", agreed, [])
+
+
+def test_part_of_a_cent_is_no_higher_price(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    offer = order.quote.offer(order.product_code)
+    assert offer
+    tiny = {**offer, "amount": f"{order.price}4"}
+    assert requoting._accept(order, tiny, timezone.now())
+    assert requoting.offer_fields(tiny)["price"] == order.price
