@@ -74,8 +74,8 @@ class Nemesis(threading.Thread):
 
     def _stop_in_call(self, name: str, seconds: float) -> None:
         """Both workers sleep past their lease with calls in the air, and wake to finish them."""
-        self.servers.tell_carrier("trouble", operation="book", verb="slow", count=6, arg=1.0)
-        self._wait_for(lambda: _in_flight() >= 2)
+        self.servers.tell_carrier("trouble", operation="book", verb="slow", count=8, arg=1.5)
+        self._wait_for(lambda: _in_flight() >= 4)
         self._stop_both(name, seconds)
 
     def _stop_in_cancel(self, name: str, seconds: float) -> None:
