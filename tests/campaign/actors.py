@@ -49,10 +49,13 @@ class Done:
     cancels: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     asked: int = 0
+    pace: int = 0  # so many may be asked for now: nobody runs ahead of the one who breaks things
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next(self) -> int | None:
-        """The number of the next parcel, or None when there are enough."""
+        """The number of the next parcel, once it may be asked for; or None when there are enough."""
+        while self.pace <= self.asked < self.wanted:
+            time.sleep(0.02)
         with self._lock:
             if self.asked >= self.wanted:
                 return None

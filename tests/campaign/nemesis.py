@@ -14,6 +14,7 @@ from tests.campaign.actors import Done
 from tests.campaign.plan import Plan, Strike
 from tests.campaign.servers import LEASE_SECONDS, Servers
 
+AHEAD = 12  # bookings that may be under way beyond the next strike, so that it finds work
 SOON = 3.0  # seconds in which a call is awaited in which to strike
 TROUBLES = {"book:commit-hang": 30.0, "book:sleep-commit": 6.0, "book:drip-body": 0.5, "book:307": "other"}
 
@@ -41,6 +42,7 @@ class Nemesis(threading.Thread):
 
     def run(self) -> None:
         for strike in self.plan.strikes:
+            self.work.pace = strike.after + AHEAD
             while len(self.work.orders) < strike.after and self.work.asked < self.work.wanted:
                 time.sleep(0.02)
             try:
@@ -48,6 +50,7 @@ class Nemesis(threading.Thread):
             except Exception as problem:  # noqa: BLE001  (a strike that failed voids the run; the others go on)
                 self.problems.append(f"{strike}: {type(problem).__name__}: {problem}")
             self.done.append(strike)
+        self.work.pace = self.work.wanted
         connection.close()
 
     def counts(self) -> Counter[str]:
