@@ -80,6 +80,7 @@ class Nemesis(threading.Thread):
         self.servers.tell_carrier("trouble", operation="book", verb="slow", count=8, arg=1.5)
         self._wait_for(lambda: _in_flight() >= 4)
         self._stop_both(name, seconds)
+        time.sleep(seconds + 1.0)  # nothing else strikes meanwhile: a killed worker never wakes
 
     def _stop_in_cancel(self, name: str, seconds: float) -> None:
         self.servers.tell_carrier("trouble", operation="cancel", verb="slow", count=2, arg=1.0)

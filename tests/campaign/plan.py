@@ -37,7 +37,7 @@ STRIKES = (
     ("kill child", "web", 10, 0.0),
     ("kill", "sweeper", 12, 0.0),
     ("kill web in publish", "web", 4, 0.0),
-    ("stop in call", "worker-a", 6, 3.0),
+    ("stop in call", "worker-a", 6, 2.2),
     ("stop in cancel", "worker-a", 4, 2.0),
     ("stop", "web", 4, 0.3),
     ("stop", "sweeper", 4, 1.0),
