@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZE = ("--seed=7", "--orders=120")
+SEEDS = (7, 8, 9, 10)  # the first that turns red ends the trial; a sabotage none of them notices has won
+SIZE = ("--orders=120",)
 PATIENCE_SECONDS = 600
 
 
@@ -42,8 +43,8 @@ SABOTAGES = (
         (
             (
                 "orders/resolving.py",
-                "book(bytes(attempt.body), key=str(attempt.key), not_after=None)",
-                "book(bytes(attempt.body), key=str(__import__('uuid').uuid4()), not_after=None)",
+                "book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)",
+                "book(bytes(attempt.body), key=str(__import__('uuid').uuid4()), not_after=not_after)",
             ),
         ),
     ),
@@ -146,9 +147,10 @@ SABOTAGES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the campaign said about a sabotaged copy."""
+    """What the campaign said about a sabotaged copy, and the seed it took."""
 
     name: str
+    seed: int
     broken: tuple[str, ...]
     text: str
 
@@ -164,13 +166,21 @@ def run(sabotage: Sabotage) -> Verdict:
         _copy_tree(copy)
         for file, old, new in sabotage.changes:
             _replace(copy / file, old, new)
-        command = [sys.executable, "-m", "tests.campaign", *sabotage.options, "--forget"]
-        done = subprocess.run(
-            command, cwd=copy, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
-            env={**os.environ, "PYTHONPATH": ""},
-        )  # fmt: skip
+        for seed in SEEDS:
+            verdict = _try(sabotage, copy, seed)
+            if verdict.is_caught:
+                break
+    return verdict
+
+
+def _try(sabotage: Sabotage, copy: Path, seed: int) -> Verdict:
+    command = [sys.executable, "-m", "tests.campaign", f"--seed={seed}", *sabotage.options, "--forget"]
+    env = {**os.environ, "PYTHONPATH": ""}
+    done = subprocess.run(
+        command, cwd=copy, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False, env=env
+    )
     broken = re.findall(r"^  (.+?)\s+BROKEN", done.stdout, re.MULTILINE)
-    return Verdict(sabotage.name, tuple(broken), done.stdout + done.stderr[-2000:])
+    return Verdict(sabotage.name, seed, tuple(broken), done.stdout + done.stderr[-2000:])
 
 
 def _copy_tree(copy: Path) -> None:
@@ -192,10 +202,10 @@ def _replace(file: Path, old: str, new: str) -> None:
 
 def table(verdicts: Sequence[Verdict]) -> Iterable[str]:
     """The results as Markdown."""
-    yield "| Sabotage | What the campaign said |"
-    yield "|---|---|"
+    yield "| Sabotage | Seed | What turned red |"
+    yield "|---|---|---|"
     for verdict in verdicts:
-        yield f"| {verdict.name} | {'red: ' + '; '.join(verdict.broken) if verdict.broken else '**not noticed**'} |"
+        yield f"| {verdict.name} | {verdict.seed} | {'; '.join(verdict.broken) or '**nothing**'} |"
 
 
 def main() -> int:
