@@ -38,7 +38,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev campaign", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--orders", type=int, default=3000)
+    parser.add_argument("--orders", type=int, default=1000)
     parser.add_argument(
         "--replays", choices=("on", "off"), default="on", help="does the carrier keep idempotency keys"
     )

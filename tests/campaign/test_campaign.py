@@ -39,8 +39,11 @@ def test_no_fault_of_a_small_campaign_costs_a_parcel() -> None:
 
 @pytest.mark.full
 @pytest.mark.campaign
-def test_no_fault_of_a_standard_campaign_costs_a_parcel(capfd: pytest.CaptureFixture[str]) -> None:
-    done = campaign("--seed=1", "--orders=3000")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_fault_of_the_standard_campaign_costs_a_parcel(
+    seed: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = campaign(f"--seed={seed}")
     with capfd.disabled():
         print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
