@@ -21,7 +21,12 @@ from tests.campaign.report import Report, phases
 from tests.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tracking.models import Parcel, WebhookDelivery
 
-DRAIN_BOUND = LEASE_SECONDS + 3 * 300 * TIME_SCALE  # a lease and three of the longest waits of a busy hour
+BACKOFFS = (
+    60,
+    300,
+    900,
+)  # seconds, before scaling: the waits of a booking whose first two replays failed as well
+DRAIN_BOUND = LEASE_SECONDS + sum(BACKOFFS) * TIME_SCALE
 JOURNEY_SECONDS = 13.0  # until the carrier has told the last scan of the last parcel
 UNDER_WAY = Q(status__in=[Status.BOOKING, Status.CANCELLING]) | Q(
     status__in=[Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED], due_at__isnull=False
