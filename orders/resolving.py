@@ -1,14 +1,13 @@
 """Orders whose booking is unclear: asked again with the same key where that is safe, else decided by an operator."""
 
 import datetime as dt
-import re
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import gateway, settling
+from orders import confirming, gateway, settling
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -16,7 +15,6 @@ from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Booked
 
 REPLAY_WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between replays; the last one repeats
-REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 SHORTEST_REASON = 10
 State = BookingAttempt.State
 
@@ -74,17 +72,17 @@ def _wait(order: Order, attempt: BookingAttempt) -> None:
 def adopt(
     order: Order, reference: str, *, by: Any, reason: str, now: dt.datetime, carrier_order_id: str = ""
 ) -> None:
-    """An operator found the carrier's reference: it must be free and answer on tracking. Raises CannotResolve."""
-    reference = reference.strip().upper()
+    """An operator found the carrier's reference; see confirming.confirm. Raises CannotResolve."""
     _need_a_reason(reason)
-    if not REFERENCE.fullmatch(reference):
-        raise CannotResolve("A reference is S and at least five more letters or digits.")
-    if Order.objects.filter(carrier_reference=reference).exclude(pk=order.pk).exists():
-        raise CannotResolve("Another order already has this reference.")
-    _must_answer(order, reference, carrier_order_id.strip())
+    _need_an_open_case(order)
+    order_id = carrier_order_id.strip()
+    try:
+        reference = confirming.confirm(order, reference, order_id)
+    except confirming.NotConfirmed as refusal:
+        raise CannotResolve(str(refusal)) from refusal
     fields = {
         "carrier_reference": reference,
-        "carrier_order_id": carrier_order_id.strip(),
+        "carrier_order_id": order_id,
         "booked_at": now,
         "due_at": now,
         "problem": {},
@@ -92,8 +90,8 @@ def adopt(
     }
     try:
         with transaction.atomic():
-            _settle_attempt(order, State.ACCEPTED, now, seen_reference=reference)
             order.move_to(Status.BOOKED, by=by, reason=f"adopted {reference}: {reason}", at=now, **fields)
+            _accept_attempt(order, reference, now)
             for size in settling.OWED_LABELS:
                 Label.objects.get_or_create(order=order, size=size, defaults={"due_at": now})
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=reason, at=now)
@@ -108,15 +106,9 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     text = "It wasn't booked and you weren't charged."
     try:
         with transaction.atomic():
-            _settle_attempt(order, State.NOT_CREATED, now)
-            order.move_to(
-                Status.NOT_BOOKED,
-                by=by,
-                reason=reason,
-                at=now,
-                due_at=None,
-                problem={"text": text, "fields": {}},
-            )
+            problem = {"text": text, "fields": {}}
+            order.move_to(Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem)
+            _give_up_unknown(order, now)
             Audit.write("settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now)
     except Order.WrongStatus as error:
         raise CannotResolve("This order is already resolved.") from error
@@ -126,24 +118,31 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
     """Nothing is known yet; the case stays open and the reason is kept. Raises CannotResolve."""
     _need_a_reason(reason)
     order.refresh_from_db()
-    if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
-        raise CannotResolve("This order is already resolved.")
+    _need_an_open_case(order)
     Audit.write("kept waiting", order, by=by, sender=order.sender, reason=reason, at=now)
 
 
-def _must_answer(order: Order, reference: str, carrier_order_id: str) -> None:
-    client = gateway.carrier(order)
-    try:
-        client.track(reference)
-        viewed = client.view(carrier_order_id) if carrier_order_id else None
-    except CarrierError as error:
-        raise CannotResolve(f"The carrier does not confirm this reference: {error}") from error
-    if viewed and viewed.reference != reference:
-        raise CannotResolve("That order id belongs to another reference.")
+def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
+    """The attempt whose answer named this reference was it, else the last one: the order's one live attempt."""
+    attempts = order.attempts.order_by("pk")
+    it = attempts.filter(seen_reference__iexact=reference).last() or attempts.last()
+    if it is None:
+        return
+    seen = it.seen_reference or reference
+    _give_up_unknown(order, now, but=it)
+    attempts.filter(pk=it.pk).update(state=State.ACCEPTED, done_at=now, seen_reference=seen)
 
 
-def _settle_attempt(order: Order, state: str, now: dt.datetime, **changes: Any) -> None:
-    order.attempts.filter(state=State.UNKNOWN).update(state=state, done_at=now, **changes)
+def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
+    """Written after the order's own row, as everywhere: the order is locked before its attempts."""
+    others = order.attempts.filter(state=State.UNKNOWN).exclude(pk=but.pk if but else None)
+    others.update(state=State.NOT_CREATED, done_at=now)
+
+
+def _need_an_open_case(order: Order) -> None:
+    """As it was read; move_to sees to it that it still is."""
+    if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
+        raise CannotResolve("This order is already resolved.")
 
 
 def _need_a_reason(reason: str) -> None:
