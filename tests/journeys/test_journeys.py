@@ -1,0 +1,55 @@
+"""Booking, losing, asking again, cancelling, deciding: whatever the order of it all, nothing is booked twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from orders import gateway
+from shipping_portal import celery
+from shipping_portal.accounts.models import Sender, User
+from tests.journeys.ledger import LedgerCarrier
+from tests.journeys.machine import Cast, Journeys
+
+Tell = Callable[[int, int], None]
+
+
+@pytest.fixture
+def tell(
+    quill: Sender, alice: User, sam: User, contract: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> Tell:
+    """`tell(40, 30)` lives through forty stories of up to thirty steps."""
+    settings.CARRIER_CLIENT = "tests.journeys.ledger.LedgerCarrier"
+    Sender.objects.update(bookings_a_day=1000)
+    monkeypatch.setattr(
+        celery, "_broken_until", float("inf")
+    )  # nudges are lost; the machine nudges by itself
+    monkeypatch.setattr(timezone, "now", lambda: LedgerCarrier.ledger.clock.now())
+    monkeypatch.setattr(gateway, "wait_for_turn", lambda account, lane: LedgerCarrier.ledger.wait())
+    Journeys.cast = Cast(quill, alice, sam, contract)
+    return _tell
+
+
+def _tell(stories: int, steps: int) -> None:
+    how = settings(
+        max_examples=stories,
+        stateful_step_count=steps,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Journeys, settings=how)
+
+
+def test_forty_stories_keep_every_promise(tell: Tell) -> None:
+    tell(40, 30)
+
+
+@pytest.mark.full
+def test_four_hundred_long_stories_keep_every_promise(tell: Tell) -> None:
+    tell(400, 50)
