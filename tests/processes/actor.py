@@ -11,18 +11,24 @@ import django
 os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
 django.setup()
 
+from django.db import close_old_connections  # noqa: E402
+from django.middleware.csrf import CSRF_SESSION_KEY  # noqa: E402
+from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
+from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
-from orders.models import Order  # noqa: E402
+from orders.models import Order, OrderChange  # noqa: E402
 from shipping_portal.accounts.models import Membership, Sender, User  # noqa: E402
 from tests import factories  # noqa: E402
+
+NEVER_DEARER = "999.00"  # than what was agreed
 
 
 def cast() -> tuple[Sender, User]:
     membership = Membership.objects.select_related("sender", "user").first()
     if membership is None:
-        sender = factories.sender(name="Campaign")
+        sender = factories.sender(name="Campaign", bookings_a_day=10_000)
         user = factories.user("campaign@quill.example", name="Campaign")
         factories.pickup_address(sender, email=user.email)
         membership = factories.member(sender, user)
@@ -32,7 +38,7 @@ def cast() -> tuple[Sender, User]:
 def submit(count: int) -> list[str]:
     sender, user = cast()
     now = timezone.now()
-    quote = factories.quote(sender, user, amount="999.00")  # never dearer than accepted
+    quote = factories.quote(sender, user, amount=NEVER_DEARER)
     orders = [
         booking.submit(
             quote=quote, code="STANDARD-PICKUP", by=user, form_token=uuid.uuid4(), pickup_date=None, now=now
@@ -42,14 +48,44 @@ def submit(count: int) -> list[str]:
     return [str(order.uuid) for order in orders]
 
 
+def quotes(count: int) -> list[str]:
+    """Offers to press Book on, as the carrier never made them."""
+    sender, user = cast()
+    return [str(factories.quote(sender, user, amount=NEVER_DEARER).uuid) for _ in range(count)]
+
+
+def log_in() -> dict[str, str]:
+    """A session's cookie and its form token, as a browser holds them after the log-in page."""
+    _, user = cast()
+    client = Client()
+    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+    session = client.session
+    session[CSRF_SESSION_KEY] = secret = get_random_string(32)
+    session.save()
+    return {"cookie": session.session_key, "csrf": secret}
+
+
 def states() -> dict[str, str]:
     return {str(key): status for key, status in Order.objects.values_list("uuid", "status")}
 
 
-COMMANDS: dict[str, Any] = {"submit": submit, "orders": states}
+def ever_unclear(keys: list[str]) -> list[str]:
+    """Those that somebody had to wonder about, be it for a second."""
+    unclear = OrderChange.objects.filter(new=Order.Status.UNCONFIRMED, order__uuid__in=keys)
+    return [str(key) for key in unclear.values_list("order__uuid", flat=True)]
+
+
+COMMANDS: dict[str, Any] = {
+    "submit": submit,
+    "quotes": quotes,
+    "log in": log_in,
+    "orders": states,
+    "ever unclear": ever_unclear,
+}
 
 if __name__ == "__main__":
     for line in sys.stdin:
         name, *arguments = json.loads(line)
+        close_old_connections()  # the database may have been away
         sys.stdout.write(json.dumps(COMMANDS[name](*arguments)) + "\n")
         sys.stdout.flush()

@@ -8,10 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import psycopg
+from psycopg import sql
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
@@ -26,7 +30,7 @@ class Portal:
         contract_file.write_text(contract)
         self.folder = folder
         self.env = os.environ | {
-            "DATABASE_URL": database or f"sqlite:///{folder / 'portal.sqlite3'}",
+            "DATABASE_URL": database or _database(folder),
             "REDIS_URL": _broker(),
             "CARRIER_BASE_URL": carrier_url,
             "CARRIER_CONTRACT": str(contract_file),
@@ -67,6 +71,10 @@ class Portal:
         self.start("worker", *command, "--without-gossip", "--without-mingle", "-l", "warning")
         self.start("sweep", "manage.py", "sweep")
 
+    def start_web(self, port: int, *choices: str) -> None:
+        words = ["gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--worker-class=gthread"]
+        self.start("web", "-m", *words, "--threads=8", "--no-control-socket", *choices)
+
     def kill_workers(self) -> None:
         for name in ("worker", "sweep"):
             self.kill(name)
@@ -89,6 +97,12 @@ class Portal:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
+    def end(self, name: str, *, seconds: float) -> None:
+        """SIGTERM, and time to finish what is in hand, as a deployment gives it."""
+        process = self.running.pop(name)
+        process.terminate()
+        process.wait(seconds)
+
     def run(self, *arguments: str) -> None:
         done = subprocess.run(
             [sys.executable, *arguments],
@@ -106,9 +120,24 @@ class Portal:
         keys: list[str] = self._act("submit", count)
         return keys
 
+    def quotes(self, count: int) -> list[str]:
+        """Addresses of stored offers, one for each Book button."""
+        made: list[str] = self._act("quotes", count)
+        return made
+
+    def log_in(self) -> dict[str, str]:
+        """A browser's cookie and form token."""
+        held: dict[str, str] = self._act("log in")
+        return held
+
     def orders(self) -> dict[str, str]:
         """Key → status, for every order."""
         found: dict[str, str] = self._act("orders")
+        return found
+
+    def ever_unclear(self, keys: list[str]) -> list[str]:
+        """Those of these orders whose outcome was not known for a while."""
+        found: list[str] = self._act("ever unclear", keys)
         return found
 
     def _act(self, *command: Any) -> Any:
@@ -116,6 +145,17 @@ class Portal:
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")
         self.actor.stdin.flush()
         return json.loads(self.actor.stdout.readline())
+
+
+def _database(folder: Path) -> str:
+    """A database of its own, on the server that the tests were given, or a file."""
+    given = os.environ["DATABASE_URL"]
+    if not given.startswith("postgres"):
+        return f"sqlite:///{folder / 'portal.sqlite3'}"
+    name = f"portal_{uuid.uuid4().hex}"
+    with psycopg.connect(given, autocommit=True) as server:
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    return given.rpartition("/")[0] + f"/{name}"
 
 
 def _broker() -> str:

@@ -1,0 +1,54 @@
+"""A broker and a database of one's own, which may be stopped or frozen without harm to other tests."""
+
+import os
+import signal
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.campaign.servers import dev
+
+
+class Servers:
+    """`with Servers(folder) as servers:` ends what was started in the block. A server goes by its name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.crew = dev.Crew(folder / "servers")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in self.crew.members:
+            self.thaw(name)
+        self.crew.__exit__()
+
+    def valkey(self) -> str:
+        """Starts it; its address."""
+        url: str = dev.start_valkey(self.crew, dev.free_port())
+        return url
+
+    def postgres(self) -> str:
+        url: str = dev.start_postgres(self.crew, durable=True)
+        return url
+
+    def freeze(self, name: str) -> None:
+        """SIGSTOP: connections are taken, and nothing is ever answered."""
+        os.killpg(self.crew.members[name].pid, signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        os.killpg(self.crew.members[name].pid, signal.SIGCONT)
+
+    def stop(self, name: str) -> None:
+        """At once, as when the machine below it goes."""
+        process = self.crew.members.pop(name)
+        process.send_signal(signal.SIGQUIT)
+        process.wait(20)
+        self.crew.tell_guard(f"-{process.pid}")
+
+    def start(self, name: str) -> None:
+        """Again, as it was."""
+        argv, how = self.crew.recipes[name]
+        self.crew.start(name, argv, **how)
