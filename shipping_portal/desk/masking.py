@@ -4,8 +4,10 @@ import json
 import re
 from typing import Any
 
+from django.conf import settings
+
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.scrubbing import scrub
+from shipping_portal.carrier.scrubbing import CUT, scrub
 
 PERSONAL = ("name", "company", "email", "phone", "line1", "line2", "instructions")
 EMAIL = re.compile(r"[^\s@\"'<>]+@([^\s@\"'<>]+)")
@@ -21,10 +23,34 @@ def masked(body: bytes | memoryview, contract: Contract) -> str:
     try:
         read = json.loads(safe)
     except ValueError:
-        return _mask_emails(safe.decode(errors="replace"))[:LONGEST_SHOWN]
+        return without_emails(safe.decode(errors="replace"))[:LONGEST_SHOWN]
     return json.dumps(_without_people(read, _personal(contract)), indent=2, ensure_ascii=False)[
         :LONGEST_SHOWN
     ]
+
+
+def revealed(body: bytes | memoryview, contract: Contract) -> str:
+    """The body as it is, people and all; only if it held a signed link or a secret it is shown with that cut."""
+    exact = bytes(body)
+    safe = scrub(exact, contract)
+    text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
+    for secret in _secrets():
+        text = text.replace(secret, CUT)
+    return text
+
+
+def _says_the_same(exact: bytes, safe: bytes) -> bool:
+    try:
+        return bool(json.loads(exact) == json.loads(safe))
+    except ValueError:
+        return exact == safe
+
+
+def _secrets() -> list[str]:
+    """What must be on no page, longest first so that none is left half cut."""
+    own = [settings.SECRET_KEY, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
+    heard = [pair.partition(":")[2] for pair in settings.WEBHOOK_SECRETS]
+    return sorted(filter(None, [*own, *heard]), key=len, reverse=True)
 
 
 def _personal(contract: Contract) -> frozenset[str]:
@@ -41,7 +67,7 @@ def _without_people(value: Any, personal: frozenset[str]) -> Any:
         }
     if isinstance(value, list):
         return [_without_people(member, personal) for member in value]
-    return _mask_emails(value) if isinstance(value, str) else value
+    return without_emails(value) if isinstance(value, str) else value
 
 
 def _mask(value: Any) -> Any:
@@ -52,8 +78,9 @@ def _mask(value: Any) -> Any:
         return [_mask(member) for member in value]
     if not isinstance(value, str) or not value:
         return value
-    return _mask_emails(value) if "@" in value else f"{value[0]}•••"
+    return without_emails(value) if "@" in value else f"{value[0]}•••"
 
 
-def _mask_emails(text: str) -> str:
+def without_emails(text: str) -> str:
+    """The text with each e-mail address down to its first letter and its host."""
     return EMAIL.sub(lambda found: f"{found[0][0]}•••@{found[1]}", text)

@@ -1,114 +1,126 @@
 """What is known about a booking whose outcome is not: everything an operator needs to settle it on one page."""
 
 import datetime as dt
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Min
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.timesince import timesince
 
 from orders import gateway
+from orders.meaning import standing
 from orders.models import BookingAttempt, Order
-from shipping_portal.desk import queues
-from shipping_portal.desk.masking import masked
-from tracking.models import Parcel, TrackingEvent
+from orders.models.statuses import Status
+from shipping_portal.carrier.reading import order_key_of
+from shipping_portal.desk import story
+from shipping_portal.desk.candidates import Candidate, candidates, likeliest
+from shipping_portal.desk.masking import masked, without_emails
 
-EARLIER = dt.timedelta(minutes=30)
-LATER = dt.timedelta(days=5)
-MOST_CANDIDATES = 20
+UNCLEAR = {Status.UNCONFIRMED, Status.CONFLICT}
+LATE_AFTER = dt.timedelta(minutes=15)
+OVERDUE_AFTER = dt.timedelta(hours=2)
 
 
 @dataclass(frozen=True)
-class Step:
-    """One line of the attempt's story."""
+class Age:
+    """How long the sender has been waiting: in words, and as the colour's name."""
 
-    at: dt.datetime
     words: str
-    detail: str = ""
+    level: str
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A reference that may be this booking's."""
+class Reading:
+    """What the sender reads on the parcel's page."""
 
-    reference: str
-    why: str
-    first_scan_at: dt.datetime | None = None
-    places: str = ""
-    same_postcode: bool = False
+    chip: str
+    sentence: str
 
 
 @dataclass(frozen=True)
 class Evidence:
-    steps: list[Step]
+    last_attempt: str  # names the attempt a decision is about
+    age: Age
+    steps: list[story.Step]
     candidates: list[Candidate]
+    likeliest: str
     request: str
     response: str
+    support_text: str
+    reads_now: Reading
+    reads_if_adopted: Reading
+    reads_if_not_booked: Reading
 
 
 def evidence(order: Order) -> Evidence:
-    """The last attempt's story, its masked request and answer, and the references it may have got."""
+    """The attempts' story, the last one's masked request and answer, and the references it may have got."""
+    now = timezone.now()
     attempts = list(order.attempts.order_by("pk"))
     last = attempts[-1] if attempts else None
     contract = gateway.contract()
+    found = candidates(order, attempts)
     return Evidence(
-        steps=_steps(order, attempts),
-        candidates=_candidates(order, attempts),
+        last_attempt=last_attempt(order),
+        age=age(_open_since(order, last), now),
+        steps=story.steps(order, attempts),
+        candidates=found,
+        likeliest=likeliest(order, found),
         request=masked(last.body, contract) if last else "",
         response=masked(last.response, contract) if last and last.response else "",
+        support_text="\n".join(_support_lines(order, attempts)),
+        reads_now=_reading(order, now),
+        reads_if_adopted=_reading(_as_if(order, Status.BOOKED), now),
+        reads_if_not_booked=_reading(_as_if(order, Status.NOT_BOOKED), now),
     )
 
 
-def _steps(order: Order, attempts: list[BookingAttempt]) -> list[Step]:
-    steps = [Step(change.at, f"{change.old} → {change.new}", change.reason) for change in order.changes.all()]
-    for attempt in attempts:
-        steps.append(Step(attempt.sent_at, f"Attempt {attempt.generation} sent", f"key {attempt.key}"))
-        if attempt.done_at:
-            status = f"HTTP {attempt.http_status}. " if attempt.http_status else ""
-            steps.append(Step(attempt.done_at, attempt.get_state_display(), f"{status}{attempt.error}"))
-    steps += [
-        Step(
-            call.at,
-            f"{call.operation}: {call.outcome}",
-            f"{call.status or 'no status'}, {call.milliseconds} ms",
-        )
-        for call in order.calls.order_by("pk")
-    ]
-    return sorted(steps, key=lambda step: step.at)
+def last_attempt(order: Order) -> str:
+    """The key of the newest attempt, so that nobody decides about one they have not read of."""
+    key = order.attempts.order_by("pk").values_list("key", flat=True).last()
+    return str(key or "")
 
 
-def _candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
-    """What a reply named comes first, then unknown references by postcode and by how soon they were first seen."""
-    told = [
-        Candidate(attempt.seen_reference, "The carrier's answer named it", same_postcode=True)
-        for attempt in attempts
-        if attempt.seen_reference
-    ]
-    if not attempts:
-        return told
-    return [*told, *_unknown_references(order, attempts[-1].sent_at)][:MOST_CANDIDATES]
+def age(since: dt.datetime, now: dt.datetime) -> Age:
+    """Late after 15 minutes, overdue after two hours."""
+    waited = now - since
+    open_for = f"open for {timesince(since, now)}"
+    if waited >= OVERDUE_AFTER:
+        return Age(f"Overdue: {open_for}", "overdue")
+    return Age(f"Late: {open_for}", "late") if waited >= LATE_AFTER else Age(f"New: {open_for}", "new")
 
 
-def _unknown_references(order: Order, sent_at: dt.datetime) -> list[Candidate]:
-    parcels = (
-        Parcel.objects.filter(queues.unmatched())
-        .annotate(first_scan_at=Min("events__scan_time"), heard_at=Min("events__received_at"))
-        .filter(first_scan_at__gte=sent_at - EARLIER, heard_at__lte=sent_at + LATER)
-        .order_by("heard_at")[:200]
-    )
-    found = {parcel.pk: parcel for parcel in parcels}
-    postcodes = {order.receiver_postcode, order.pickup["postcode"]} - {""}
-    places: dict[int, list[str]] = {}
-    for event in TrackingEvent.objects.filter(parcel__in=found).order_by("scan_time"):
-        places.setdefault(event.parcel_id, []).append(f"{event.suburb} {event.postcode}".strip())
-    candidates = [_candidate(parcel, places.get(pk, []), postcodes) for pk, parcel in found.items()]
-    return sorted(candidates, key=lambda candidate: not candidate.same_postcode)
+def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
+    """When the order became unclear; one that went from unclear to unclear has been open since the first."""
+    since = None
+    for change in reversed(order.changes.all()):
+        if change.new not in UNCLEAR:
+            break
+        since = change.at
+    return since or (last.sent_at if last else order.created_at)
 
 
-def _candidate(parcel: Parcel, places: list[str], postcodes: set[str]) -> Candidate:
-    same = any(place.endswith(postcode) for place in places for postcode in postcodes)
-    return Candidate(
-        reference=parcel.reference,
-        why="Scanned where this parcel starts or ends" if same else "Scanned after this attempt",
-        first_scan_at=parcel.first_scan_at,  # type: ignore[attr-defined]
-        places=", ".join(dict.fromkeys(place for place in places if place)),
-        same_postcode=same,
-    )
+def _reading(order: Order, now: dt.datetime) -> Reading:
+    context = {"order": order, "sender": order.sender, "progress": "", "sees_contact": True}
+    return Reading(standing(order, now)[1], render_to_string("orders/_meaning.html", context).strip())
+
+
+def _as_if(order: Order, status: str) -> Order:
+    """A copy that is never saved, as the sender's page would read it."""
+    fields = {field.attname: getattr(order, field.attname) for field in Order._meta.concrete_fields}
+    copy = Order(**{**fields, "status": status, "booked_at": timezone.now(), "problem": {}})
+    copy.sender = order.sender
+    return copy
+
+
+def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str]:
+    """For the carrier's support: our name for the order, times, what broke. Nobody's name, address or phone."""
+    yield "A booking whose outcome we don't know."
+    for attempt in attempts or [None]:
+        name = order_key_of(bytes(attempt.body), gateway.contract()) if attempt else ""
+        yield f"Our name for the order: {name or order.order_key()}"
+        if attempt:
+            yield f"Sent: {attempt.sent_at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+            yield f"Idempotency key: {attempt.key}"
+            yield f"What happened: {without_emails(', '.join(story.broke(attempt)))}"
+    yield "Do you hold an order under this name? If so: which reference and order id, and is it cancelled?"

@@ -61,6 +61,20 @@ def failed_label() -> Label:
     )
 
 
+def adopted() -> Order:
+    """Adopted by its reference alone."""
+    sender, owner = factories.sender(), person()
+    factories.member(sender, owner)
+    factories.pickup_address(sender, email=owner.email)
+    return factories.order(sender, owner, status="booked", carrier_order_id="")
+
+
+@pytest.fixture(autouse=True)
+def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it confirms, and what it does not: tests/orders/test_adopting.py."""
+    monkeypatch.setattr("orders.confirming._viewed", lambda *order_and_its_names: None)
+
+
 def old_list() -> LocalityList:
     return LocalityList.objects.create(
         country="AU", source="old.csv", sha256="0" * 64, rows=0, loaded_at=timezone.now()
@@ -86,6 +100,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.carrieraccount", "resume"): (lambda: account(paused_at=timezone.now()), {}),
     ("orders.carrieraccount", "try-now"): (lambda: account(stopped_at=timezone.now()), {}),
     ("orders.label", "fetch-again"): (failed_label, {}),
+    ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
 }
 
 

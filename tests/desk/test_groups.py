@@ -27,6 +27,7 @@ DJANGOS = {"changelist", "add", "history", "delete", "change"}  # the pages ever
 # Pages of the desk that are no act of a model, and what each needs: (method, name, what stands in its address).
 PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "orders_order_resolve", Order, "resolve"),
+    ("POST", "orders_order_reveal", Order, "reveal"),
     ("GET", "tracking_webhookdelivery_replay", None, "replay"),
     ("POST", "listener", None, "replay"),
     ("GET", "tracking_eventword_decide", EventWord, "reword"),

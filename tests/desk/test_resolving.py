@@ -1,17 +1,21 @@
 """An unclear booking is settled on one page, once, with a reason, from what is known about it."""
 
 import datetime as dt
+import html
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from orders import resolving
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.desk import reconcile
 from tests import factories
 from tests.desk.conftest import REASON
 from tests.sandbox_carrier import SandboxCarrier
@@ -181,3 +185,267 @@ def test_the_orders_page_leads_to_the_decision(desk: Client, unclear: Unclear) -
     order = unclear()
     page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     assert _url(order) in page
+
+
+def call(order: Order, at: dt.datetime, milliseconds: int, **fields: Any) -> None:
+    values = {"operation": "book", "method": "POST", "path": "/orders", "outcome": "unknown", **fields}
+    order.calls.create(at=at, milliseconds=milliseconds, **values)
+
+
+def test_the_story_is_one_list_from_the_writing_down_to_the_last_decision(
+    desk: Client, unclear: Unclear, sam: User
+) -> None:
+    began = timezone.now() - dt.timedelta(hours=1)
+
+    def after(seconds: float) -> dt.datetime:
+        return began + dt.timedelta(seconds=seconds)
+
+    order = unclear(sent_at=began, done_at=after(1), http_status=502, replays=1)
+    call(order, after(0.9), 800, status=502)
+    order.changes.create(old="booking", new="unconfirmed", at=after(1.1), reason="HTTP 502")
+    call(order, after(6), 500)
+    call(order, after(9), 100, operation="track", outcome="ok", status=200)
+    Audit.write("kept waiting", order, by=sam, at=after(60), reason=REASON)
+    story = [(step.words, step.detail) for step in reconcile.evidence(order).steps]
+    assert [words for words, _ in story] == [
+        "Attempt 1 written down",
+        "Attempt 1 sent",
+        "No answer we can trust",
+        "Attempt 1: outcome unknown",
+        "Booking → Checking with the carrier",
+        "Attempt 1 sent again under the same key, replay 1",
+        "No answer we can trust",
+        "Track: the carrier answered",
+        "Kept waiting",
+    ]
+    details = [detail for _, detail in story]
+    assert str(order.attempts.get().key) in details[0]
+    assert details[2] == "HTTP 502, after 0.8 s"
+    assert "the connection closed before the answer, HTTP 502, after 1.0 s" in details[3]
+    assert details[6] == "no HTTP status, after 0.5 s"
+    assert details[8] == f"{REASON} – sam@portal.example"
+
+
+def test_the_page_costs_the_same_however_much_is_known(desk: Client, unclear: Unclear) -> None:
+    order, found = unclear(), []
+    for more in (1, 12):
+        for number in range(more):
+            parcel = factories.parcel(last_scan_at=timezone.now(), reference=f"SMANY{more:02}{number:03}")
+            factories.event(parcel)
+            call(order, timezone.now(), 100)
+            Audit.write("kept waiting", order, by=order.made_by, at=timezone.now(), reason=REASON)
+            order.changes.create(
+                old="booking", new="unconfirmed", at=timezone.now(), reason="-", by=order.made_by
+            )
+        desk.get(_url(order))
+        with CaptureQueriesContext(connection) as seen:
+            assert len(desk.get(_url(order)).context["evidence"].candidates) >= more
+        found.append(len(seen))
+    assert found[0] == found[1]
+
+
+# -- Which reference it may be -------------------------------------------------------------------
+
+
+def scanned(reference: str, postcode: str = "3065", **fields: Any) -> None:
+    """A reference nobody knows, scanned just now."""
+    parcel = factories.parcel(reference=reference, last_scan_at=timezone.now())
+    factories.event(parcel, postcode=postcode, **fields)
+
+
+def test_every_candidate_says_why(unclear: Unclear) -> None:
+    order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5), seen_reference="STOLD00001")
+    scanned("SSTART0001", "3065")
+    scanned("SENDS00001", "7000")
+    scanned("SELSE00001", "2000")
+    whys = {candidate.reference: candidate.why for candidate in reconcile.evidence(order).candidates}
+    assert whys["STOLD00001"].startswith("The carrier's answer to attempt 1 named it, and was not trusted: ")
+    assert whys["SSTART0001"] == "Scanned where this parcel starts"
+    assert whys["SENDS00001"] == "Scanned where this parcel ends"
+    assert whys["SELSE00001"] == "Scanned after this attempt, elsewhere"
+
+
+def test_of_two_at_the_same_place_the_one_scanned_sooner_comes_first(unclear: Unclear) -> None:
+    now = timezone.now()
+    order = unclear(sent_at=now - dt.timedelta(hours=3))
+    scanned("SLATER0001", scan_time=now - dt.timedelta(hours=1))
+    scanned("SSOON00001", scan_time=now - dt.timedelta(hours=2))
+    found = [candidate.reference for candidate in reconcile.evidence(order).candidates]
+    assert found == ["SSOON00001", "SLATER0001"]
+
+
+def test_a_reference_that_was_named_and_scanned_is_one_candidate(unclear: Unclear) -> None:
+    order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5), seen_reference="STOLD00001")
+    scanned("STOLD00001")
+    [candidate] = reconcile.evidence(order).candidates
+    assert (candidate.was_named, candidate.places) == (True, "Fitzroy 3065")
+    assert candidate.first_scan_at
+
+
+def test_references_of_another_account_say_so(unclear: Unclear, settings: Any) -> None:
+    order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5))
+    settings.CARRIER_ACCOUNT = "another-account"
+    scanned("SNEAR00001")
+    [candidate] = reconcile.evidence(order).candidates
+    assert candidate.why.endswith("on another carrier account than this order's")
+
+
+def test_the_one_likely_reference_is_filled_in(desk: Client, unclear: Unclear) -> None:
+    order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5))
+    scanned("SELSE00001", "2000")
+    assert desk.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
+    scanned("SNEAR00001")
+    assert desk.get(_url(order)).context["forms"]["adopt"]["reference"].value() == "SNEAR00001"
+    scanned("SNEAR00002")
+    assert desk.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
+
+
+def test_answers_that_disagree_lie_side_by_side_and_none_is_filled_in(desk: Client, unclear: Unclear) -> None:
+    order = unclear(status="conflict", state="not_created", seen_reference="SLATE00001")
+    first = order.attempts.get()
+    order.attempts.create(
+        generation=2,
+        seen_reference="SOTHER0001",
+        **{name: getattr(first, name) for name in ("body", "body_sha256", "state", "lease_until", "sent_at")},
+    )
+    page = desk.get(_url(order))
+    text = page.content.decode()
+    assert "The references, side by side" in text
+    assert ("?reference=SLATE00001" in text, "?reference=SOTHER0001" in text) == (True, True)
+    assert page.context["forms"]["adopt"]["reference"].value() == ""
+
+
+def test_a_named_reference_that_another_order_has_is_shown_with_that_order_and_not_offered(
+    desk: Client, unclear: Unclear, quill: Sender, alice: User
+) -> None:
+    other = factories.order(quill, alice, status="booked", carrier_reference="STAKEN0001")
+    order = unclear(status="conflict", seen_reference="STAKEN0001")
+    text = desk.get(_url(order)).content.decode()
+    assert f"order {other.pk}" in text
+    assert "?reference=STAKEN0001" not in text
+
+
+def test_a_typed_reference_is_adopted_as_its_scans_spell_it(
+    desk: Client, unclear: Unclear, carrier: SandboxCarrier
+) -> None:
+    carrier.foreign("Smixed12345")
+    scanned("Smixed12345")
+    order = unclear()
+    desk.post(_url(order), _decision("adopt", reference="smixed12345"))
+    order.refresh_from_db()
+    assert order.carrier_reference == "Smixed12345"
+
+
+# -- What the sender reads, and how long they have been reading it -------------------------------
+
+
+@pytest.mark.parametrize(
+    ("minutes", "level", "word"),
+    [
+        (0, "new", "New"),
+        (14, "new", "New"),
+        (15, "late", "Late"),
+        (119, "late", "Late"),
+        (120, "overdue", "Overdue"),
+    ],
+)
+def test_the_age_is_a_word_and_a_colour(minutes: int, level: str, word: str) -> None:
+    now = timezone.now()
+    age = reconcile.age(now - dt.timedelta(minutes=minutes), now)
+    assert (age.level, age.words.split(":")[0]) == (level, word)
+
+
+def test_a_case_is_as_old_as_the_doubt_not_as_the_booking(unclear: Unclear) -> None:
+    now = timezone.now()
+    order = unclear(status="conflict", sent_at=now - dt.timedelta(days=1))
+    assert reconcile.evidence(order).age.level == "overdue"
+    for old, new, hours in (("booking", "unconfirmed", 24), ("unconfirmed", "not_booked", 23)):
+        order.changes.create(old=old, new=new, at=now - dt.timedelta(hours=hours), reason="-")
+    order.changes.create(old="not_booked", new="conflict", at=now - dt.timedelta(minutes=1), reason="-")
+    assert reconcile.evidence(Order.objects.get(pk=order.pk)).age.level == "new"
+
+
+def reads(browser: Client, order: Order) -> str:
+    """The sender's page of a parcel, its text only."""
+    page = browser.get(reverse("parcel", args=[order.uuid])).content.decode()
+    return " ".join(html.unescape(page).split())
+
+
+@pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
+@pytest.mark.parametrize("decision", ["adopt", "not_booked"])
+def test_the_sender_reads_what_the_desk_says_they_read_and_will_read(
+    desk: Client,
+    unclear: Unclear,
+    known: str,
+    visit: Callable[[User], Client],
+    alice: User,
+    status: str,
+    decision: str,
+) -> None:
+    order, sender = unclear(status=status), visit(alice)
+    evidence = desk.get(_url(order)).context["evidence"]
+    assert html.unescape(evidence.reads_now.sentence) in reads(sender, order)
+    desk.post(_url(order), _decision(decision, reference=known))
+    promised = {"adopt": evidence.reads_if_adopted, "not_booked": evidence.reads_if_not_booked}[decision]
+    assert html.unescape(promised.sentence) in reads(sender, order)
+    assert promised.chip in reads(sender, order)
+
+
+def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(
+    unclear: Unclear,
+) -> None:
+    body = b'{"metadata": {"portal_order_key": "the-key"}, "receiver": {"contact": {"name": "Noor Tamsin"}}}'
+    error = "reset by peer, ask noor.tamsin@example.net"
+    order = unclear(body=body, error=error, http_status=502, seen_reference="STOLD00001")
+    text = reconcile.evidence(order).support_text
+    attempt = order.attempts.get()
+    for wanted in (
+        "HTTP 502",
+        "reset by peer",
+        "STOLD00001",
+        str(attempt.key),
+        f"{attempt.sent_at:%Y-%m-%d %H:%M:%S} UTC",
+    ):
+        assert wanted in text, wanted
+    receiver = (order.receiver_name, order.receiver_email, order.receiver_line1, order.receiver_phone)
+    assert not [personal for personal in (*receiver, *order.pickup.values()) if personal and personal in text]
+
+
+def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
+    desk: Client, unclear: Unclear
+) -> None:
+    """The page was open while another operator settled it and the sender booked again, unclearly too."""
+    order = unclear(state="not_created")
+    shown = desk.get(_url(order)).context["evidence"].last_attempt
+    first = order.attempts.get()
+    order.attempts.create(
+        generation=2,
+        state="unknown",
+        **{name: getattr(first, name) for name in ("body", "body_sha256", "lease_until", "sent_at")},
+    )
+    answer = desk.post(_url(order), {**_decision("not_booked"), "attempt": shown})
+    assert answer.status_code == 409
+    assert "newer attempt than the one your page showed" in answer.content.decode()
+    order.refresh_from_db()
+    assert order.status == "unconfirmed"
+    assert not Audit.objects.exists()
+
+
+def test_the_list_leads_straight_to_the_decision(desk: Client, unclear: Unclear, operator: Any) -> None:
+    order = unclear()
+    url = reverse("admin:orders_order_changelist") + "?needs=unconfirmed"
+    assert _url(order) in desk.get(url).content.decode()
+    assert _url(order) not in operator("Read-only").get(url).content.decode()
+
+
+def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
+    desk: Client, unclear: Unclear, known: str
+) -> None:
+    order = unclear()
+    act = reverse("admin:orders_order_act", args=[order.pk, "add-order-id"])
+    page = reverse("admin:orders_order_change", args=[order.pk])
+    assert act not in desk.get(page).content.decode()
+    desk.post(_url(order), _decision("adopt", reference=known))
+    assert act in desk.get(page).content.decode()
+    answer = desk.post(act, {"carrier_order_id": "no-such-id", "reason": REASON})
+    assert "does not confirm this order id" in answer.content.decode()

@@ -14,7 +14,8 @@ from django.utils.safestring import SafeString
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import groups, queues
-from shipping_portal.desk.admin import resolving
+from shipping_portal.desk.admin import resolving, revealing
+from shipping_portal.desk.admin.acts import ActsAdmin
 from shipping_portal.desk.admin.order_page import (
     FIELDSETS,
     AttemptInline,
@@ -22,7 +23,7 @@ from shipping_portal.desk.admin.order_page import (
     ChangeInline,
     LabelInline,
 )
-from shipping_portal.desk.admin.reading import ReadOnlyAdmin, link_to
+from shipping_portal.desk.admin.reading import link_to
 
 COUNTRIES = [("AU", "Australia"), ("CA", "Canada"), ("US", "United States")]
 
@@ -57,7 +58,8 @@ class CountryFilter(admin.SimpleListFilter):
 
 
 @admin.register(Order)
-class OrderAdmin(ReadOnlyAdmin):
+class OrderAdmin(ActsAdmin):
+    acts = (resolving.ADD_ORDER_ID,)
     list_display = [
         "name",
         "sender",
@@ -76,7 +78,6 @@ class OrderAdmin(ReadOnlyAdmin):
     fieldsets = FIELDSETS
     readonly_fields = ["uuid", "scans", "calls_made"]
     inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline]
-    change_form_template = "admin/with_acts.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         return (
@@ -91,27 +92,48 @@ class OrderAdmin(ReadOnlyAdmin):
             queryset = queryset.filter(_names(word))
         return queryset, False
 
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """With the way to settle it in the row, for those who may."""
+        return [*self.list_display, *(["resolve"] if groups.may(request.user, "resolve") else [])]
+
     def get_urls(self) -> list[URLPattern]:
-        resolve = path(
-            "<int:pk>/resolve/", self.admin_site.admin_view(self.resolve_view), name="orders_order_resolve"
-        )
-        return [resolve, *super().get_urls()]
+        pages = {"resolve": self.resolve_view, "reveal": self.reveal_view}
+        own = [
+            path(f"<int:pk>/{name}/", self.admin_site.admin_view(view), name=f"orders_order_{name}")
+            for name, view in pages.items()
+        ]
+        return [*own, *super().get_urls()]
 
     def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         groups.demand(request.user, "resolve")
+        return resolving.page(request, self._order(request, pk), self._context(request))
+
+    def reveal_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        groups.demand(request.user, "reveal")
+        return revealing.page(request, self._order(request, pk), self._context(request))
+
+    def _order(self, request: HttpRequest, pk: int) -> Order:
         order = self.get_queryset(request).filter(pk=pk).first()
         if order is None:
             raise Http404
-        return resolving.page(request, order, {**self.admin_site.each_context(request), "opts": self.opts})
+        return order
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        open_cases = Order.objects.filter(status__in=resolving.RESOLVABLE)
-        may_resolve = groups.may(request.user, "resolve")
-        resolvable = may_resolve and object_id.isdecimal() and open_cases.filter(pk=object_id).exists()
-        acts = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if resolvable else []
-        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+    def _context(self, request: HttpRequest) -> dict[str, Any]:
+        return {**self.admin_site.each_context(request), "opts": self.opts}
+
+    def open_acts(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
+        order = self.get_object(request, object_id)
+        is_open = order is not None and order.status in resolving.RESOLVABLE
+        may_resolve = is_open and groups.may(request.user, "resolve")
+        first = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if may_resolve else []
+        return [*first, *super().open_acts(request, object_id)]
+
+    @admin.display(description="next step")
+    def resolve(self, order: Order) -> SafeString | str:
+        if order.status not in resolving.RESOLVABLE:
+            return "–"
+        url = reverse("admin:orders_order_resolve", args=[order.pk])
+        return format_html('<a href="{}">Resolve<span class="visually-hidden"> {}</span></a>', url, order)
 
     @admin.display(description="order", ordering="pk")
     def name(self, order: Order) -> str:

@@ -1,5 +1,6 @@
 """The page that settles one unclear booking: what is known on it, and three decisions which each ask why."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,12 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders import resolving
+from orders import confirming, resolving
 from orders.models import Order
-from orders.models.statuses import Status
-from shipping_portal.desk import reconcile
-from shipping_portal.desk.admin.acts import ReasonForm
+from shipping_portal.desk import candidates, reconcile
+from shipping_portal.desk.admin.acts import Act, ReasonForm
 
-RESOLVABLE = {Status.UNCONFIRMED, Status.CONFLICT}
+RESOLVABLE = reconcile.UNCLEAR
 
 
 class AdoptForm(ReasonForm):
@@ -27,7 +27,8 @@ class AdoptForm(ReasonForm):
         label="Carrier's order id",
         max_length=80,
         required=False,
-        help_text="From the carrier. Without it the label cannot be fetched nor the order cancelled here.",
+        help_text="From the carrier. Without it the label cannot be fetched nor the order cancelled here; "
+        "it can be added later.",
     )
     field_order = ["reference", "carrier_order_id", "reason"]
 
@@ -35,7 +36,7 @@ class AdoptForm(ReasonForm):
 def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
     resolving.adopt(
         order,
-        cleaned["reference"],
+        candidates.as_seen(cleaned["reference"]),
         by=by,
         reason=cleaned["reason"],
         now=timezone.now(),
@@ -63,16 +64,24 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     """Show the evidence, or take one decision. 409 when somebody else was faster."""
     if order.status not in RESOLVABLE:
         return _page(request, order, context | {"is_resolved": True}, status=409)
-    picked = {"reference": request.GET.get("reference", "")}
-    forms_by_name = {name: form(prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
+    if request.method == "POST" and request.POST.get("attempt", "") not in {
+        "",
+        reconcile.last_attempt(order),
+    }:
+        return _page(request, order, context | {"moved_on": True, "forms": _forms({})}, status=409)
     chosen = request.POST.get("decision", "") if request.method == "POST" else ""
-    if chosen in DECISIONS:
-        form_class, decide, done = DECISIONS[chosen]
-        form = forms_by_name[chosen] = form_class(request.POST, prefix=chosen)
-        if form.is_valid() and _taken(decide, order, form, request.user):
-            messages.success(request, f"{order}: {done}")
-            return redirect("admin:orders_order_change", order.pk)
-    return _page(request, order, context | {"forms": forms_by_name, "chosen": chosen})
+    if chosen not in DECISIONS:
+        return _page(request, order, context)
+    form_class, decide, done = DECISIONS[chosen]
+    form = form_class(request.POST, prefix=chosen)
+    if form.is_valid() and _taken(decide, order, form, request.user):
+        messages.success(request, f"{order}: {done}")
+        return redirect("admin:orders_order_change", order.pk)
+    return _page(request, order, context | {"forms": _forms({}) | {chosen: form}, "chosen": chosen})
+
+
+def _forms(picked: dict[str, str]) -> dict[str, forms.Form]:
+    return {name: form(prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
 
 
 def _taken(
@@ -87,5 +96,34 @@ def _taken(
 
 
 def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
-    shown = {**context, "title": f"Resolve {order}", "order": order, "evidence": reconcile.evidence(order)}
+    found = reconcile.evidence(order)
+    picked = {"reference": request.GET.get("reference", found.likeliest)}
+    shown = {"forms": _forms(picked), "reveal_form": ReasonForm(prefix="reveal"), **context}
+    shown |= {"title": f"Resolve {order}", "order": order, "evidence": found}
     return TemplateResponse(request, "admin/resolve.html", shown, status=status)
+
+
+# -- An order that was adopted by its reference alone ----------------------------------------------
+
+
+class OrderIdForm(ReasonForm):
+    """What the carrier calls the order beside its reference; it is asked whether the two belong together."""
+
+    carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80)
+    field_order = ["carrier_order_id", "reason"]
+
+
+def _add_order_id(order: Order, cleaned: dict[str, Any], by: Any, now: dt.datetime) -> None:
+    confirming.add_order_id(order, cleaned["carrier_order_id"], by=by, reason=cleaned["reason"], now=now)
+
+
+ADD_ORDER_ID = Act(
+    name="add-order-id",
+    label="Add the carrier's order id",
+    explains="The carrier is asked for the order with this id: it must be this reference's. Then its label is fetched.",
+    do=_add_order_id,
+    needs="resolve",
+    applies=confirming.lacks_order_id,
+    form=OrderIdForm,
+    refusals=(confirming.NotConfirmed,),
+)
