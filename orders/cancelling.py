@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import gateway
+from orders import gateway, settling
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
@@ -19,6 +19,7 @@ from shipping_portal.celery import nudge
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
+NOT_THERE = 404
 UNDER_WAY = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 
 
@@ -63,9 +64,11 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         words = _refused_by_fresh_scans(order, client)
         if words:
             return refused(order, attempt, Rejected(0, "", words))
-        if not _swap(attempt, state=State.IN_FLIGHT, sent_at=timezone.now()):
+        now = timezone.now()
+        lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)  # a new one: the look may have taken long
+        if not order.claim(until=lease) or not _swap(attempt, state=State.IN_FLIGHT, sent_at=now):
             return
-        answer = client.cancel(order.carrier_order_id)
+        answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(lease))
     except Rejected as error:
         refused(order, attempt, error)
     except (NotSent, AccountStopped) as error:
@@ -77,19 +80,30 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
 
 
 def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
-    """Why the newest scans forbid cancelling, or "". Asked of the carrier right before, as scans may be under way."""
+    """Why the newest scans forbid cancelling, or "". What we know ourselves counts as much as what the carrier says
+    right before, as scans may be under way.
+    """
+    known = Order.objects.select_related("sender").get(pk=order.pk)
+    words = _forbidden(known.progress_before_cancelling(timezone.now()))
+    if words:
+        return words
     try:
         tracked = client.track(order.carrier_reference or "")
-    except Rejected:  # no tracking yet right after booking
-        return ""
+    except Rejected as error:
+        if error.status == NOT_THERE:  # no tracking yet right after booking
+            return ""
+        raise NotSent(error.text or str(error)) from error
     except OutcomeUnknown as error:  # only the look failed; no cancellation was sent
         raise NotSent(str(error)) from error
-    words = gateway.contract()
-    now = timezone.now()
+    contract, now = gateway.contract(), timezone.now()
     steps = [
-        Step(scan.scan_time, scan.event_id, words.progress(scan.event_type) or "") for scan in tracked.scans
+        Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")
+        for scan in tracked.scans
     ]
-    progress = fold(steps, now=now).progress
+    return _forbidden(fold(steps, now=now).progress)
+
+
+def _forbidden(progress: str) -> str:
     if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
         return "The driver's visit is on record. Don't cancel: choose another day in parcel tools."
     if progress not in STILL_AT_SENDER:

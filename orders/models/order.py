@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any, Self
 
@@ -222,8 +223,12 @@ class Order(models.Model):
         """A second business day went by without a driver: a refund may be due (interface §3 rule 2)."""
         return self._misses(now) > 1
 
-    def _misses(self, now: dt.datetime) -> int:
-        waits = self.status == Status.BOOKED and self.progress == Progress.NONE
+    def progress_before_cancelling(self, now: dt.datetime) -> str:
+        """The progress of an order that is being cancelled, with a pickup missed meanwhile (interface §3)."""
+        return Progress.PICKUP_MISSED if self._misses(now, while_in=HELD) else self.progress
+
+    def _misses(self, now: dt.datetime, *, while_in: Collection[str] = (Status.BOOKED,)) -> int:
+        waits = self.status in while_in and self.progress == Progress.NONE
         if not waits or self.first_mile != "pickup" or self.booked_at is None:
             return 0
         zone = self.sender.tzinfo
@@ -239,6 +244,10 @@ class Order(models.Model):
         """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
         if self.status != Status.BOOKED:
             raise self.WrongStatus(f"{self} is {self.get_status_display().lower()}")
+        if not self.carrier_order_id:
+            raise self.WrongStatus(
+                f"the carrier's number of {self} is not known, so it is cancelled by the operator"
+            )
         progress = self.shown_progress(now)
         if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
             raise self.PickupProblem(progress)

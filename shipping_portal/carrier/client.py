@@ -106,10 +106,13 @@ class Carrier:
         read = partial(reading.read_viewed, order_id=order_id)
         return self._ask("view", read, order_id=order_id)
 
-    def cancel(self, order_id: str) -> Cancelled:
-        """Cancel an order (§4). Rejected carries the carrier's own words when it will not."""
+    def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
+        """Cancel an order (§4). Rejected carries the carrier's own words when it will not.
+
+        Past `not_after` (monotonic seconds) no byte is sent: NotSent.
+        """
         read = partial(reading.read_cancelled, order_id=order_id)
-        return self._ask("cancel", read, order_id=order_id)
+        return self._ask("cancel", read, order_id=order_id, not_after=not_after)
 
     def track(self, reference: str) -> Tracked:
         """The scans so far (§4)."""

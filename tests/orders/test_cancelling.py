@@ -211,3 +211,65 @@ def test_a_driver_who_came_in_vain_meanwhile_stops_a_second_try(
     carrier.scan(order.carrier_reference, "Futile Pickup", push=False)
     assert work(order).status == "booked"
     assert carrier.ledger("cancelled") == []
+
+
+def test_a_missed_pickup_that_only_we_were_told_of_is_not_cancelled(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    Order.objects.filter(pk=order.pk).update(progress="pickup_missed")
+    assert work(order).status == "booked"
+    assert carrier.ledger("cancelled") == []
+
+
+def test_a_pickup_day_that_passed_in_vain_meanwhile_is_not_cancelled(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    Order.objects.filter(pk=order.pk).update(carrier_pickup_date=timezone.now().date() - dt.timedelta(days=5))
+    assert work(order).status == "booked"
+    assert carrier.ledger("cancelled") == []
+
+
+def test_no_cancellation_leaves_later_than_its_lease_allows(
+    booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = booked()
+    monkeypatch.setattr(cancelling.settling, "send_until", lambda lease: 0.0)  # long ago
+    cancel(order, alice)
+    assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
+    assert carrier.ledger("cancelled") == []
+
+
+def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time(
+    booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = booked()
+    leases = []
+    monkeypatch.setattr(
+        cancelling.settling,
+        "send_until",
+        lambda lease, real=cancelling.settling.send_until: leases.append(lease) or real(lease),
+    )
+    look = cancelling._refused_by_fresh_scans
+
+    def long_look(*arguments: object) -> str:
+        Order.objects.filter(pk=order.pk).update(due_at=timezone.now() + dt.timedelta(seconds=5))
+        arguments[0].due_at = Order.objects.get(pk=order.pk).due_at
+        return look(*arguments)
+
+    monkeypatch.setattr(cancelling, "_refused_by_fresh_scans", long_look)
+    cancel(order, alice)
+    assert order.status == "cancelled"
+    assert leases[0] > timezone.now() + dt.timedelta(seconds=20)
+
+
+def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_here(
+    quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_order_id="")
+    assert not order.can_cancel(timezone.now())
+    with pytest.raises(Order.WrongStatus):
+        cancelling.ask(order, by=alice, why="-", now=timezone.now())
