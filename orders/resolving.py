@@ -106,6 +106,7 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     text = "It wasn't booked and you weren't charged."
     try:
         with transaction.atomic():
+            _refuse_while_it_is_asked_again(order, now)
             problem = {"text": text, "fields": {}}
             order.move_to(Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem)
             _give_up_unknown(order, now)
@@ -137,6 +138,16 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
     """Written after the order's own row, as everywhere: the order is locked before its attempts."""
     others = order.attempts.filter(state=State.UNKNOWN).exclude(pk=but.pk if but else None)
     others.update(state=State.NOT_CREATED, done_at=now)
+
+
+def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
+    """A replay in the air may book it yet, and its answer may be lost. See `work` for the lease; it locks the order."""
+    lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
+    asked = Order.objects.select_for_update().filter(
+        status=Status.UNCONFIRMED, due_at__gt=now, due_at__lte=lease
+    )
+    if asked.filter(pk=order.pk).first():
+        raise CannotResolve("The carrier is being asked again right now. Decide in half a minute.")
 
 
 def _need_an_open_case(order: Order) -> None:

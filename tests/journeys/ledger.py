@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from orders import gateway
 from orders.models import Order
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked, Cancelled, Money, Product, Scan, Shipment, Tracked
 from shipping_portal.carrier.reading import order_key_of
@@ -77,8 +78,9 @@ class Held:
 class Ledger:
     """What the carrier knows. `breaches` are requests that should never have come."""
 
-    def __init__(self, clock: Clock, wait: Callable[[], None], *, keeps_keys: bool) -> None:
-        self.clock, self.wait, self.keeps_keys = clock, wait, keeps_keys
+    def __init__(self, clock: Clock, wait: Callable[[], None], contract: Contract) -> None:
+        self.clock, self.wait, self.contract = clock, wait, contract
+        self.keeps_keys = contract.replays  # and goes on doing so, whatever the contract says later
         self.held: list[Held] = []
         self.faults: dict[str, Fault] = {}
         self.sent: Counter[str] = Counter()
@@ -118,7 +120,7 @@ class Ledger:
         held = self._by_id(order_id)
         if any(scan.event_type in MOVING for scan in held.scans):
             raise Rejected(422, "collected", "The driver has it.")
-        if not (held.cancels and gateway.contract().cancel_repeatable):
+        if not (held.cancels and self.contract.cancel_repeatable):
             held.cancels += 1
         self.wait()
         self._after(fault)
@@ -206,7 +208,7 @@ class Ledger:
         return self.as_booked(known)
 
     def _make(self, body: bytes, key: str, *, late: bool) -> Held:
-        order_key = order_key_of(body, gateway.contract())
+        order_key = order_key_of(body, self.contract)
         sha256 = hashlib.sha256(body).hexdigest()
         self.held.append(Held(len(self.held) + 1, order_key, key, sha256, is_made=not late))
         return self.held[-1]

@@ -5,7 +5,7 @@ import sys
 import uuid
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,10 +14,11 @@ from django.db import transaction
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from orders import booking, cancelling, gateway, resolving
+from orders import booking, cancelling, resolving
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.desk.sweep import JOURNEYS, Sweep
 from tests import factories
@@ -44,12 +45,11 @@ MOST_ROUNDS = 40
 
 @dataclass
 class Cast:
-    """Who is there in every story, and the way to choose a contract file."""
+    """Who is there in every story."""
 
     quill: Sender
     alice: User
     sam: User
-    contract: Callable[[str], None]
 
 
 class Journeys(RuleBasedStateMachine):
@@ -86,10 +86,8 @@ class Journeys(RuleBasedStateMachine):
     @initialize(keeps_keys=st.booleans(), repeatable=st.booleans(), fault=FAULTS, nap=st.integers(0, 3))
     def a_day_begins(self, *, keeps_keys: bool, repeatable: bool, fault: Fault, nap: int) -> None:
         """With one booking under way, so that something is at stake from the first step."""
-        self.repeatable = repeatable
-        self.ledger = Ledger(self.clock, self.crew.wait, keeps_keys=keeps_keys)
-        LedgerCarrier.ledger = self.ledger
-        self._choose_contract(replays=keeps_keys)
+        contract = Contract(replays=keeps_keys, cancel_repeatable=repeatable)
+        LedgerCarrier.ledger = self.ledger = Ledger(self.clock, self.crew.wait, contract)
         self.book_is_pressed()
         self.a_worker_does_what_is_owed(which=0, patient=False, fault=fault, nap=nap)
 
@@ -210,7 +208,8 @@ class Journeys(RuleBasedStateMachine):
         elif what == "pause":
             self._pause(paused=not CarrierAccount.objects.filter(paused_at__isnull=False).exists())
         elif self.ledger.keeps_keys:
-            self._choose_contract(replays=not gateway.contract().replays)
+            contract = self.ledger.contract
+            self.ledger.contract = replace(contract, replays=not contract.replays)
 
     # -- The end of all trouble ----------------------------------------------------------------
 
@@ -296,7 +295,3 @@ class Journeys(RuleBasedStateMachine):
         CarrierAccount.objects.update(
             paused_at=self.clock.now() if paused else None, pause_text="Closed today."
         )
-
-    def _choose_contract(self, *, replays: bool) -> None:
-        words = f"replays = {str(replays).lower()}\ncancel_repeatable = {str(self.repeatable).lower()}\n"
-        self.cast.contract(words)

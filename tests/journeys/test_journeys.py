@@ -18,9 +18,7 @@ Tell = Callable[[int, int], None]
 
 
 @pytest.fixture
-def tell(
-    quill: Sender, alice: User, sam: User, contract: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> Tell:
+def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Tell:
     """`tell(40, 30)` lives through forty stories of up to thirty steps."""
     settings.CARRIER_CLIENT = "tests.journeys.ledger.LedgerCarrier"
     Sender.objects.update(bookings_a_day=1000)
@@ -28,8 +26,9 @@ def tell(
         celery, "_broken_until", float("inf")
     )  # nudges are lost; the machine nudges by itself
     monkeypatch.setattr(timezone, "now", lambda: LedgerCarrier.ledger.clock.now())
+    monkeypatch.setattr(gateway, "contract", lambda: LedgerCarrier.ledger.contract)
     monkeypatch.setattr(gateway, "wait_for_turn", lambda account, lane: LedgerCarrier.ledger.wait())
-    Journeys.cast = Cast(quill, alice, sam, contract)
+    Journeys.cast = Cast(quill, alice, sam)
     return _tell
 
 

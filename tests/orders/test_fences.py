@@ -131,6 +131,7 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
 
     def stalled(of: Order | None = None) -> Any:
         monkeypatch.setattr(gateway, "carrier", connect)
+        let_lease_end(order)
         case, now = Order.objects.get(pk=order.pk), timezone.now()
         resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
         booking.confirm(case, by=alice, now=now)
