@@ -17,6 +17,7 @@ from django.utils import timezone
 from orders import gateway, requoting, settling
 from orders.entry import Entry, in_metric
 from orders.models import BookingAttempt, Order, Quote
+from orders.models.pauses import BOOKINGS
 from orders.models.statuses import Status
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import Sender, User
@@ -134,7 +135,7 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
     if held or not order.account.take_probe(now):
         settling.postpone(order, held or now + dt.timedelta(seconds=60))
         return False
-    return requoting.still_agreed(order, now) and not _is_stopped(order)
+    return requoting.still_agreed(order, now) and not _is_stopped(order) and not _is_paused(order)
 
 
 def _is_stopped(order: Order) -> bool:
@@ -146,6 +147,16 @@ def _is_stopped(order: Order) -> bool:
     problem = {"kind": "suspended", "text": sender.suspension_text}
     settling.back_to_draft(order, problem, at=timezone.now())
     return True
+
+
+def _is_paused(order: Order) -> bool:
+    """Were bookings paused since the account was read? Waiting for a turn and for a price takes a while."""
+    now = timezone.now()
+    order.account.refresh_from_db()
+    pause = order.account.pause_of(BOOKINGS, now)
+    if pause:
+        settling.postpone(order, pause.look_again_at(now))
+    return pause is not None
 
 
 def _booked_by_nobody(order: Order) -> bool:
@@ -203,9 +214,8 @@ def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime) -> None:
     """Raises Suspended, Paused or TooManyToday."""
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
-    account = gateway.account()
-    if account.paused_at:
-        raise Paused(account.pause_text)
+    if pause := gateway.account().pause_of(BOOKINGS, now):
+        raise Paused(pause.text)
     midnight = now.astimezone(sender.tzinfo).replace(hour=0, minute=0, second=0, microsecond=0)
     if Order.objects.filter(sender=sender, created_at__gte=midnight).count() >= sender.bookings_a_day:
         raise TooManyToday(str(sender.bookings_a_day))

@@ -4,7 +4,9 @@ import datetime as dt
 
 from django.db.models import Q
 
-from orders.models import Order
+from orders import requoting
+from orders.models import BookingAttempt, Order
+from orders.models.pauses import BOOKINGS, QUOTES, Pause
 from orders.models.statuses import Progress, Status
 
 TROUBLED = (
@@ -33,6 +35,18 @@ def standing(order: Order, now: dt.datetime) -> tuple[str, str]:
     if order.used_after_cancel_at:
         return "used_after_cancel", "Label used after cancelling"
     return order.status, SAID.get(Status(order.status)) or order.get_status_display()
+
+
+def waits_for(order: Order, now: dt.datetime) -> Pause | None:
+    """The pause that holds an owed booking up: of bookings, or of the prices its old quote needs first."""
+    if order.status != Status.BOOKING:
+        return None
+    pause = order.account.pause_of(BOOKINGS, now)
+    if pause is None and requoting.is_old(order, now):
+        pause = order.account.pause_of(QUOTES, now)
+    if pause and order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).exists():
+        return None  # it left before the pause, and its answer is still settled
+    return pause
 
 
 def _booked(progress: tuple[Progress, ...]) -> Q:

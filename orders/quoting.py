@@ -6,6 +6,7 @@ from typing import Any
 from orders import gateway
 from orders.entry import Entry
 from orders.models import Quote
+from orders.models.pauses import QUOTES
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Money, Product
 
@@ -14,12 +15,18 @@ class TooMany(Exception):
     """This sender asked for more prices in a minute than the account allows."""
 
 
+class Paused(Exception):
+    """The operator paused prices for everybody; the text is for the sender."""
+
+
 def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
-    Raises TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to ask
-    again: a quote books nothing). Interface §2.4, §4, §8.
+    Raises Paused, TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to
+    ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
+    if pause := gateway.account().pause_of(QUOTES, now):
+        raise Paused(pause.text)
     kept = None if fresh else _kept(sender, entry, now)
     if kept:
         return kept

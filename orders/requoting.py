@@ -8,6 +8,7 @@ from django.conf import settings
 
 from orders import gateway, quoting, settling
 from orders.models import Order
+from orders.models.pauses import QUOTES
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 
 CENT = Decimal("0.01")
@@ -17,10 +18,13 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
     """True when the booking may go at the accepted price or less.
 
     A quote older than its life is asked for again: equal or lower goes on, higher or gone goes back to the sender,
-    and an unreachable carrier only postpones. Nothing was sent in any of these.
+    and an unreachable carrier or a pause of prices only postpones. Nothing was sent in any of these.
     """
-    if now - order.quoted_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS):
+    if not is_old(order, now):
         return True
+    if pause := order.account.pause_of(QUOTES, now):
+        settling.postpone(order, pause.look_again_at(now))
+        return False
     try:
         products = gateway.carrier(order).quote(order.entry().shipment())
     except AccountStopped as error:
@@ -36,6 +40,11 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
         offers = [quoting.offer_from(product) for product in products]
         return _accept(order, next((o for o in offers if o["code"] == order.product_code), None), now)
     return False
+
+
+def is_old(order: Order, now: dt.datetime) -> bool:
+    """Has the accepted price outlived its quote?"""
+    return now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
 
 def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> bool:

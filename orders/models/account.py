@@ -6,13 +6,20 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from orders.models.pauses import BOOKINGS, QUOTES, Pause
+
 BREAK_AFTER_FAILURES = 5
 BREAK_SECONDS = 30 * settings.TIME_SCALE
 PROBE_SECONDS = 300 * settings.TIME_SCALE
+# Of each pause: since when, what senders read, and its end.
+PAUSE_FIELDS = {
+    BOOKINGS: ("paused_at", "pause_text", "pause_ends_at"),
+    QUOTES: ("quotes_paused_at", "quotes_pause_text", "quotes_pause_ends_at"),
+}
 
 
 class CarrierAccount(models.Model):
-    """One row per account and base address. Holds the breaker, the operator's pause and the rate.
+    """One row per account and base address. Holds the breaker, the operator's pauses and the rate.
 
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
     `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
@@ -40,13 +47,23 @@ class CarrierAccount(models.Model):
 
     def holds_until(self, now: dt.datetime) -> dt.datetime | None:
         """When booking may be tried again, or None when it may be tried now."""
-        if self.paused_at:
-            return now + dt.timedelta(seconds=60)
+        if pause := self.pause_of(BOOKINGS, now):
+            return pause.look_again_at(now)
         if self.stopped_at and self.probe_due_at and self.probe_due_at > now:
             return self.probe_due_at
         if self.resting_until and self.resting_until > now:
             return self.resting_until
         return None
+
+    def pause_of(self, what: str, now: dt.datetime) -> Pause | None:
+        """The pause everybody waits for; None while this is on, also when the pause ended by itself."""
+        pause = self.kept_pause(what)
+        return None if pause is None or pause.is_over(now) else pause
+
+    def kept_pause(self, what: str) -> Pause | None:
+        """The pause as it is written here, over or not."""
+        since, text, ends_at = (getattr(self, name) for name in PAUSE_FIELDS[what])
+        return Pause(what, since, text, ends_at) if since else None
 
     def take_probe(self, now: dt.datetime) -> bool:
         """While the account is stopped one booking in five minutes goes out to see; True if it is ours."""

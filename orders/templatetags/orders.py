@@ -8,15 +8,17 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import Order
+from orders.models.pauses import PAUSABLE, Pause
 
 register = template.Library()
 
 
 @register.simple_tag
-def carrier_pause() -> dict[str, Any] | None:
-    """Since when, and with which words, the operator paused bookings for everybody; None while they are on."""
-    account = gateway.account()
-    return {"since": account.paused_at, "text": account.pause_text} if account.paused_at else None
+def carrier_pauses() -> list[Pause]:
+    """What the operator paused for everybody just now: bookings, prices, both or nothing."""
+    account, now = gateway.account(), timezone.now()
+    pauses = (account.pause_of(what, now) for what in PAUSABLE)
+    return [pause for pause in pauses if pause]
 
 
 @register.filter

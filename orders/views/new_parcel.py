@@ -18,7 +18,7 @@ from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.carrier.errors import CarrierError, Rejected
 
-NO_PRICES = (CarrierError, quoting.TooMany, booking.Paused, booking.TooManyToday)
+NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.TooManyToday)
 FIELD_OF: dict[type[Exception], str] = {booking.Gone: "product", booking.PickupDayPassed: "pickup_date"}
 
 

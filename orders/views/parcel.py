@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
-from orders.meaning import standing
+from orders.meaning import standing, waits_for
 from orders.models import Label, Order
 from orders.models.statuses import Status
 from orders.offers import money_lines
@@ -26,7 +26,8 @@ POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """The orders this person may see, with what their pages read."""
-    return Order.objects.for_user(request.user).select_related("sender", "parcel").prefetch_related("labels")
+    mine = Order.objects.for_user(request.user).select_related("sender", "account", "parcel")
+    return mine.prefetch_related("labels")
 
 
 @audience(*EVERY_MEMBER)
@@ -45,7 +46,8 @@ def parcel_state(order: Order) -> str:
     """Changes whenever the page would say something else."""
     scans = order.parcel.events.count() if hasattr(order, "parcel") else 0
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
-    return f"{order.status}.{order.progress}.{scans}.{labels}"
+    paused = ".paused" if waits_for(order, timezone.now()) else ""
+    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}"
 
 
 def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:
@@ -55,6 +57,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "order": order,
         "state": state,
         "standing": standing(order, now),
+        "pause": waits_for(order, now),
         "progress": order.shown_progress(now),
         "missed_twice": order.missed_twice(now),
         "receiver": shown(order, role),
@@ -88,17 +91,16 @@ def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
 @require_GET
 def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """The wait for the carrier's answer. Asks itself again by htmx, or by refreshing without JavaScript."""
-    found = get_object_or_404(orders_of(request).select_related("account"), uuid=order)
+    found = get_object_or_404(orders_of(request), uuid=order)
     if found.is_held:
         return _to_parcel(request, found)
-    pace = _pace(found)
-    state = f"{found.status}.{pace}.{found.tries > 0}"
+    pace, pause = _pace(found), waits_for(found, timezone.now())
+    state = f"{found.status}.{pace}.{found.tries > 0}{'.paused' if pause else ''}"
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
-    context = {"order": found, "state": state, "pace": pace, "milliseconds": POLL_MILLISECONDS.get(pace)}
-    return render(
-        request, "orders/_booking.html" if "seen" in request.GET else "orders/booking.html", context
-    )
+    template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
+    context = {"order": found, "state": state, "pace": pace, "pause": pause}
+    return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 
 def _pace(order: Order) -> str:

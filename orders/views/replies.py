@@ -27,7 +27,7 @@ def sentence(error: Exception, sender: Sender) -> str:
                 f"This account asks for prices at most {sender.quotes_a_minute} times a minute. "
                 "Nothing was booked. Wait a minute, then try again."
             )
-        case booking.Paused():
+        case booking.Paused() | quoting.Paused():
             return f"{error} Nothing was booked.".strip()
         case booking.TooManyToday():
             return (

@@ -1,11 +1,16 @@
-"""Pausing the carrier for everybody, and what follows the carrier's own stop."""
+"""Pausing bookings or prices for everybody, for as long as an operator says; and what follows the carrier's own stop.
+
+A pause is over when its time has come, whether or not anything runs then (Pause.is_over).
+"""
 
 import datetime as dt
-from collections.abc import Mapping
+from dataclasses import replace
 
 from django.db import transaction
 
 from orders.models import CarrierAccount
+from orders.models.account import PAUSE_FIELDS
+from orders.models.pauses import Pause
 from shipping_portal.accounts.models import Audit, User
 
 
@@ -13,53 +18,104 @@ class AlreadySo(Exception):
     """Somebody else was faster; the text is for the operator."""
 
 
-def pause(account: CarrierAccount, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
-    """No new booking is sent for anybody; the text is shown to senders. What was sent is still settled."""
-    changes = {"paused_at": now, "pause_text": text}
-    _change(
-        account,
-        {"paused_at": None},
-        changes,
-        "carrier paused",
-        "Bookings are paused already.",
-        by,
-        reason,
-        now,
-    )
-
-
-def resume(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    where = {"paused_at__isnull": False}
-    changes = {"paused_at": None, "pause_text": ""}
-    _change(account, where, changes, "carrier resumed", "Bookings are on already.", by, reason, now)
-
-
-def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """The carrier had refused the account: the next booking asks it again at once instead of in five minutes."""
-    where = {"stopped_at__isnull": False}
-    _change(
-        account,
-        where,
-        {"probe_due_at": now},
-        "account probed",
-        "The account is not stopped.",
-        by,
-        reason,
-        now,
-    )
-
-
-def _change(
+def pause(
     account: CarrierAccount,
-    where: Mapping[str, object],
-    changes: Mapping[str, object],
-    action: str,
-    otherwise: str,
+    what: str,
+    *,
+    text: str,
+    ends_at: dt.datetime | None,
     by: User,
     reason: str,
     now: dt.datetime,
 ) -> None:
+    """Nothing new of this kind leaves for any sender; what was sent is still settled. Raises AlreadySo.
+
+    Senders read the text. Without `ends_at` it lasts until somebody resumes it.
+    """
     with transaction.atomic():
-        if not CarrierAccount.objects.filter(pk=account.pk, **where).update(**changes):
-            raise AlreadySo(otherwise)
-        Audit.write(action, account, by=by, reason=reason, at=now)
+        end_what_is_over(now)
+        account.refresh_from_db()
+        if account.kept_pause(what):
+            raise AlreadySo(f"{what.capitalize()} are paused already.")
+        new = Pause(what, now, text, ends_at)
+        _put(account, what, new)
+        Audit.write(f"{what} paused", account, by=by, reason=f"{_told(new)}: {reason}", at=now)
+
+
+def change(
+    account: CarrierAccount,
+    what: str,
+    *,
+    text: str,
+    ends_at: dt.datetime | None,
+    by: User,
+    reason: str,
+    now: dt.datetime,
+) -> None:
+    """Another text or another end for a pause that is on. Raises AlreadySo when it is over."""
+    with transaction.atomic():
+        new = replace(_running(account, what, now), text=text, ends_at=ends_at)
+        _put(account, what, new)
+        Audit.write(f"{what} pause changed", account, by=by, reason=f"{_told(new)}: {reason}", at=now)
+
+
+def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
+    """It is on again at once; bookings that waited leave within a minute. Raises AlreadySo."""
+    with transaction.atomic():
+        _running(account, what, now)
+        _put(account, what, None)
+        Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
+
+
+def end_what_is_over(now: dt.datetime) -> None:
+    """Clear pauses that ended by themselves, one audit row for each. Only keeps the record: they ended without it."""
+    for account in CarrierAccount.objects.exclude(paused_at=None, quotes_paused_at=None):
+        for what in PAUSE_FIELDS:
+            kept = account.kept_pause(what)
+            if kept and kept.is_over(now):
+                _end(account, kept, now)
+
+
+def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
+    with transaction.atomic():
+        try:
+            _put(account, kept.what, None)
+        except AlreadySo:  # another process was faster
+            return
+        reason = f"by itself, {_told(kept)}"
+        Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
+
+
+def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
+    """The carrier had refused the account: the next booking asks it again at once instead of in five minutes."""
+    with transaction.atomic():
+        stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
+        if not stopped.update(probe_due_at=now):
+            raise AlreadySo("The account is not stopped.")
+        Audit.write("account probed", account, by=by, reason=reason, at=now)
+
+
+def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
+    account.refresh_from_db()
+    running = account.pause_of(what, now)
+    if running is None:
+        raise AlreadySo(f"{what.capitalize()} are on already.")
+    return running
+
+
+def _put(account: CarrierAccount, what: str, new: Pause | None) -> None:
+    """Replace the pause as it was read: one of two operators at the same moment is told. Raises AlreadySo."""
+    since, text, ends_at = PAUSE_FIELDS[what]
+    as_read = {name: getattr(account, name) for name in (since, ends_at)}
+    values = {
+        since: new.since if new else None,
+        text: new.text if new else "",
+        ends_at: new.ends_at if new else None,
+    }
+    if not CarrierAccount.objects.filter(pk=account.pk, **as_read).update(**values):
+        raise AlreadySo("Somebody else changed this pause just now. Look at it again.")
+
+
+def _told(pause: Pause) -> str:
+    ends = f"until {pause.ends_at:%Y-%m-%d %H:%M} UTC" if pause.ends_at else "until resumed"
+    return f"{ends}, senders read “{pause.text}”"

@@ -11,7 +11,8 @@ from typing import Any
 from django.db.models import Count, Min, Q
 from django.urls import reverse
 
-from orders.models import CarrierAccount, Label, Order
+from orders.models import CarrierAccount, Label, Order, StuckWork
+from orders.models.pauses import PAUSABLE
 from orders.models.statuses import Status
 from shipping_portal.desk.listener import TEST_REFERENCE
 from tracking import polling
@@ -22,17 +23,20 @@ Rule = Callable[[dt.datetime], Q]
 STUCK_AFTER = dt.timedelta(minutes=10)
 UNREAD_AFTER = dt.timedelta(minutes=1)
 MOST_SILENT = 1000
+# How long an undecided booking may wait before the desk says so: a word, and its class in desk.css.
+LATE = ((dt.timedelta(hours=2), "overdue"), (dt.timedelta(minutes=15), "late"))
 
 
 @dataclass(frozen=True)
 class Queue:
-    """One line of the desk's first page. `oldest` is None when nothing waits."""
+    """One line of the desk's first page. `oldest` is None when nothing waits; `late` is a word for waiting long."""
 
     title: str
     count: int
     oldest: dt.datetime | None
     next_step: str
     url: str
+    late: str = ""
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
@@ -79,6 +83,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
     ),
 }
+UNDECIDED = {"unconfirmed", "conflict"}
 NEXT_STEPS = {
     "unconfirmed": "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
     "conflict": "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
@@ -101,19 +106,43 @@ def unread(now: dt.datetime) -> Q:
 
 
 LABEL_NOT_FETCHED = Q(state=Label.State.FAILED)
-ACCOUNT_HELD = Q(stopped_at__isnull=False) | Q(paused_at__isnull=False) | Q(replays_off_at__isnull=False)
+PARKED = Q(parked_at__isnull=False)
 WORD_UNDECIDED = Q(progress="", is_known=False)
 
 
+def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
+    """Accounts that the carrier stopped or an operator paused. There is one account, or a few over the years."""
+    return [account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)]
+
+
+def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
+    pauses = (account.pause_of(what, now) for what in PAUSABLE)
+    since = [account.stopped_at, account.replays_off_at, *(pause.since for pause in pauses if pause)]
+    return min((at for at in since if at), default=None)
+
+
+def _accounts(now: dt.datetime) -> Queue:
+    since = [at for account in held_accounts(now) if (at := _held_since(account, now))]
+    return _queue(
+        "Carrier account stopped or paused",
+        {"n": len(since), "oldest": min(since, default=None)},
+        "Read on its page what does not leave and why; resume it once that is settled.",
+        "orders_carrieraccount",
+        "?held=yes",
+    )
+
+
 def waiting(now: dt.datetime) -> list[Queue]:
-    """Every queue, empty ones too, in the order in which they cost money. Seven queries."""
+    """Every queue, empty ones too, in the order in which they cost money. Eight queries."""
     return [
         *_orders(now),
+        _accounts(now),
         _queue(
-            "Carrier account stopped or paused",
-            CarrierAccount.objects.filter(ACCOUNT_HELD).aggregate(n=Count("pk"), oldest=Min("stopped_at")),
-            "No booking leaves. Read why on the account's page; resume it once that is settled.",
-            "orders_carrieraccount",
+            "Parked work",
+            StuckWork.objects.filter(PARKED).aggregate(n=Count("pk"), oldest=Min("parked_at")),
+            "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
+            "orders_stuckwork",
+            "?parked=yes",
         ),
         _queue(
             "Labels not fetched",
@@ -162,10 +191,18 @@ def _orders(now: dt.datetime) -> list[Queue]:
             NEXT_STEPS[name],
             "orders_order",
             f"?needs={name}",
+            late=_late(found[f"oldest_{index}"], now) if name in UNDECIDED else "",
         )
         for index, name in enumerate(rules)
     ]
 
 
-def _queue(title: str, found: dict[str, Any], next_step: str, model: str, query: str = "") -> Queue:
-    return Queue(title, found["n"], found["oldest"], next_step, reverse(f"admin:{model}_changelist") + query)
+def _late(oldest: dt.datetime | None, now: dt.datetime) -> str:
+    return next((word for span, word in LATE if oldest and now - oldest >= span), "")
+
+
+def _queue(
+    title: str, found: dict[str, Any], next_step: str, model: str, query: str = "", *, late: str = ""
+) -> Queue:
+    url = reverse(f"admin:{model}_changelist") + query
+    return Queue(title, found["n"], found["oldest"], next_step, url, late)

@@ -7,13 +7,14 @@ import datetime as dt
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import Error, close_old_connections, connection
 from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
@@ -22,7 +23,7 @@ from orders import booking, cancelling, labels, resolving
 from orders.models import Label, Order
 from orders.models.statuses import Status
 from shipping_portal.celery import nudge
-from shipping_portal.desk import gaps, retention
+from shipping_portal.desk import gaps, parking, pausing, retention
 from tracking import intake, polling, scans
 from tracking.models import Parcel, WebhookDelivery
 
@@ -30,7 +31,6 @@ logger = logging.getLogger(__name__)
 BATCH = 50
 NUDGES = 3  # a row still due after so many is done here
 OWN_WORK_SECONDS = 10.0  # after this long no further row of a journey is begun here, so none starves the rest
-REST_AFTER_FAILURE = dt.timedelta(minutes=1)
 UNREAD_AFTER = dt.timedelta(seconds=10)
 RETENTION_EVERY = dt.timedelta(hours=1)
 
@@ -113,25 +113,28 @@ class Sweep:
             self.stop.wait(settings.SWEEP_SECONDS)
 
     def once_or_log(self) -> Counter[str]:
+        """A round and the housekeeping after it. Only a database that is away ends it early."""
+        done: Counter[str] = Counter()
         try:
             close_old_connections()
             done = self.once()
             self._keep_house()
-        except (OperationalError, InterfaceError) as error:
+        except Error as error:
             logger.warning("database_unreachable", extra={"error": type(error).__name__})
-            return Counter()
         return done
 
     def once(self, journeys: Collection[Journey] = JOURNEYS) -> Counter[str]:
         """One look at every journey. Counts what was nudged, done here and failed, as `book nudged` and so on."""
         counts: Counter[str] = Counter()
+        with going_on("parking"):
+            parking.settle(timezone.now())
         for journey in journeys:
-            counts.update(self._sweep(journey))
+            with going_on(journey.name):
+                self._sweep(journey, counts)
         self._forget()
         return counts
 
-    def _sweep(self, journey: Journey) -> Counter[str]:
-        counts: Counter[str] = Counter()
+    def _sweep(self, journey: Journey, counts: Counter[str]) -> None:
         own_work_ends = time.monotonic() + OWN_WORK_SECONDS
         for pk in due(journey, timezone.now(), without=self._resting(journey)):
             if self.stop.is_set():
@@ -140,7 +143,6 @@ class Sweep:
                 counts[f"{journey.name} nudged"] += 1
             elif time.monotonic() < own_work_ends:
                 counts[f"{journey.name} {self._work(journey, pk)}"] += 1
-        return counts
 
     def _nudged(self, journey: Journey, pk: int) -> bool:
         """Handed to a worker; False when the broker does not take it or the workers had their chances."""
@@ -155,15 +157,14 @@ class Sweep:
 
     def _work(self, journey: Journey, pk: int) -> str:
         self.seen.pop((journey.name, pk), None)
-        try:
-            journey.work(pk)
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception:  # one broken row must not stop the rest; it is looked at again in a minute
-            logger.exception("sweep_failed", extra={"journey": journey.name, "row": pk})
-            self.seen[journey.name, pk] = Seen(NUDGES, timezone.now() + REST_AFTER_FAILURE)
-            return "failed"
-        return "done"
+        went_well = False
+        with going_on(journey.name, pk):
+            with parking.counted(journey.name, pk, timezone.now()):
+                journey.work(pk)
+            went_well = True
+        if not went_well:  # it rests for a minute, and the workers had their chances
+            self.seen[journey.name, pk] = Seen(NUDGES, timezone.now() + parking.REST)
+        return "done" if went_well else "failed"
 
     def _resting(self, journey: Journey) -> list[int]:
         now = timezone.now()
@@ -178,15 +179,49 @@ class Sweep:
 
     def _keep_house(self) -> None:
         now = timezone.now()
-        gaps.report(now)
+        with going_on("pauses"):
+            pausing.end_what_is_over(now)
+        with going_on("gaps"):
+            gaps.report(now)
         if self.retention_due_at is None or self.retention_due_at <= now:
-            retention.purge(now)
             self.retention_due_at = now + RETENTION_EVERY
+            with going_on("retention"):
+                retention.purge(now)
+
+
+@contextmanager
+def going_on(what: str, row: int | None = None) -> Iterator[None]:
+    """Log what goes wrong inside, then go on after it: one broken row or step must not stop the rest.
+
+    Raises only while the database itself does not answer.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, Error) and not database_answers():
+            raise
+        logger.exception("sweep_failed", extra={"journey": what, "row": row})
+
+
+def database_answers() -> bool:
+    """After an error: whether the database is there. A lock, a deadlock or a time limit was then about one row."""
+    try:
+        connection.close_if_unusable_or_obsolete()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error:
+        return False
+    return True
+
+
+def owed(journey: Journey, now: dt.datetime) -> QuerySet[Any]:
+    """All due rows that are not parked."""
+    return journey.due(now).filter(~parking.parked(journey.name))
 
 
 def due(journey: Journey, now: dt.datetime, *, without: Collection[int] = ()) -> list[int]:
     """At most BATCH due rows, longest due first, one of every sender before the second of any."""
-    rows = journey.due(now).exclude(pk__in=without)
+    rows = owed(journey, now).filter(~parking.resting(journey.name, now)).exclude(pk__in=without)
     order = [journey.due_field]
     if journey.sender:
         turn = Window(RowNumber(), partition_by=F(journey.sender), order_by=F(journey.due_field).asc())

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CarrierCall, Label, Order
+from orders.models import CarrierCall, Label, Order, StuckWork
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.desk import groups
 from tests import factories
@@ -70,6 +70,8 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
             outcome="ok",
             order=order,
         )
+        tried = timezone.now()
+        StuckWork.objects.create(journey="book", row=order.pk, first_at=tried, last_at=tried)
         parcel = factories.parcel(booked)
         event = factories.event(parcel)
         WebhookDelivery.objects.create(

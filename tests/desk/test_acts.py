@@ -62,7 +62,7 @@ def test_the_second_operator_reads_that_it_was_done_already(desk: Client, quill:
 @pytest.mark.parametrize("reason", ["", "because", "         x"])
 def test_a_short_reason_is_refused_and_nothing_changes(desk: Client, db: None, reason: str) -> None:
     account = factories.account()
-    page = desk.post(_act(account, "pause"), {"text": "Booking is paused.", "reason": reason})
+    page = desk.post(_act(account, "pause-bookings"), {"text": "Booking is paused.", "reason": reason})
     assert page.context["form"].errors["reason"]
     account.refresh_from_db()
     assert account.paused_at is None
@@ -70,15 +70,15 @@ def test_a_short_reason_is_refused_and_nothing_changes(desk: Client, db: None, r
 
 def test_the_carrier_is_paused_for_everybody_and_resumed(desk: Client, sam: User) -> None:
     account = factories.account()
-    desk.post(_act(account, "pause"), {"text": "Booking is paused.", "reason": REASON})
+    desk.post(_act(account, "pause-bookings"), {"text": "Booking is paused.", "reason": REASON})
     account.refresh_from_db()
     assert account.holds_until(timezone.now())
     assert account.pause_text == "Booking is paused."
 
-    desk.post(_act(account, "resume"), {"reason": REASON})
+    desk.post(_act(account, "resume-bookings"), {"reason": REASON})
     account.refresh_from_db()
     assert account.holds_until(timezone.now()) is None
-    assert list(Audit.objects.values_list("action", flat=True)) == ["carrier paused", "carrier resumed"]
+    assert list(Audit.objects.values_list("action", flat=True)) == ["bookings paused", "bookings resumed"]
 
 
 def test_a_stopped_account_is_asked_again_at_once(desk: Client, sam: User) -> None:

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import CarrierAccount, Label, Order
+from orders.models import CarrierAccount, Label, Order, StuckWork
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.desk import sheets
@@ -26,6 +26,7 @@ from tracking.models import EventWord
 
 LIST, EXPORT = "/admin/accounts/audit/", "/admin/accounts/audit/export/"
 SUSPENSION = {"category": "terms", "text": REASON, "note": ""}
+PAUSE = {"text": "The depot is flooded.", "ends": "120"}
 LIMITS = {"bookings_a_day": 5, "quotes_a_minute": 5, "pickup_days_ahead": 3}
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl"
 
@@ -75,6 +76,13 @@ def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orders.confirming._viewed", lambda *order_and_its_names: None)
 
 
+def parked() -> StuckWork:
+    now = timezone.now()
+    return StuckWork.objects.create(
+        journey="fold", row=7, failures=5, first_at=now, last_at=now, parked_at=now
+    )
+
+
 def old_list() -> LocalityList:
     return LocalityList.objects.create(
         country="AU", source="old.csv", sha256="0" * 64, rows=0, loaded_at=timezone.now()
@@ -96,10 +104,18 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
         lambda: LocalityAlias.objects.create(word="XY", stands_for="X"),
         {},
     ),
-    ("orders.carrieraccount", "pause"): (account, {"text": "Booking is paused."}),
-    ("orders.carrieraccount", "resume"): (lambda: account(paused_at=timezone.now()), {}),
+    ("orders.carrieraccount", "pause-bookings"): (account, PAUSE),
+    ("orders.carrieraccount", "change-bookings-pause"): (lambda: account(paused_at=timezone.now()), PAUSE),
+    ("orders.carrieraccount", "resume-bookings"): (lambda: account(paused_at=timezone.now()), {}),
+    ("orders.carrieraccount", "pause-quotes"): (account, PAUSE),
+    ("orders.carrieraccount", "change-quotes-pause"): (
+        lambda: account(quotes_paused_at=timezone.now()),
+        PAUSE,
+    ),
+    ("orders.carrieraccount", "resume-quotes"): (lambda: account(quotes_paused_at=timezone.now()), {}),
     ("orders.carrieraccount", "try-now"): (lambda: account(stopped_at=timezone.now()), {}),
     ("orders.label", "fetch-again"): (failed_label, {}),
+    ("orders.stuckwork", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
 }
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CancelAttempt, CarrierAccount, Label, Order
+from orders.models import CancelAttempt, CarrierAccount, Label, Order, StuckWork
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
 from shipping_portal.desk.listener import TEST_REFERENCE
@@ -35,6 +35,10 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     Label.objects.create(order=used, size="full", state="failed")
     Label.objects.create(order=used, size="cropped", state="pending")
     CarrierAccount.objects.update(stopped_at=now)
+    CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
+    stuck_since = {"first_at": now, "last_at": now}
+    StuckWork.objects.create(journey="fold", row=7, failures=5, parked_at=now, **stuck_since)
+    StuckWork.objects.create(journey="fold", row=8, failures=4, **stuck_since)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
     factories.parcel(reference=TEST_REFERENCE, last_scan_at=now)
     watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)
@@ -48,7 +52,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert set(counts.values()) == {1}, counts
-    assert len(counts) == 11
+    assert len(counts) == 12
 
 
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
@@ -74,5 +78,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 11
-    assert "No webhook has come yet." in text
+    assert text.count("Nothing to do.") == 12
+    assert "None has come yet" in text

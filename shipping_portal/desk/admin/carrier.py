@@ -1,66 +1,47 @@
-"""The partner's account with the carrier, and the log of calls to it."""
+"""The partner's account with the carrier: what is paused, and the carrier's own stop."""
 
 import datetime as dt
 from typing import Any
 
-from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
 
-from orders.models import CarrierAccount, CarrierCall
+from orders.models import CarrierAccount
+from orders.models.pauses import BOOKINGS, QUOTES
 from shipping_portal.accounts.models import User
-from shipping_portal.desk import pausing
-from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
-from shipping_portal.desk.admin.reading import ReadOnlyAdmin
-
-
-class PauseForm(ReasonForm):
-    text = forms.CharField(
-        label="What senders read",
-        max_length=300,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        initial="Booking is paused while the carrier sorts something out. Parcels already booked are not affected.",
-    )
-    field_order = ["text", "reason"]
-
-
-def _pause(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    pausing.pause(account, text=cleaned["text"], reason=cleaned["reason"], by=by, now=now)
-
-
-def _resume(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    pausing.resume(account, reason=cleaned["reason"], by=by, now=now)
+from shipping_portal.desk import pausing, queues
+from shipping_portal.desk.admin import pauses
+from shipping_portal.desk.admin.acts import Act, ActsAdmin
 
 
 def _try_now(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
     pausing.try_now(account, reason=cleaned["reason"], by=by, now=now)
 
 
-REFUSALS = (pausing.AlreadySo,)
+class HeldFilter(admin.SimpleListFilter):
+    """The same rule as the queue on the first page."""
+
+    title = "held up"
+    parameter_name = "held"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Stopped or paused")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[CarrierAccount]) -> QuerySet[CarrierAccount]:
+        if self.value() != "yes":
+            return queryset
+        return queryset.filter(pk__in=[account.pk for account in queues.held_accounts(timezone.now())])
 
 
 @admin.register(CarrierAccount)
 class CarrierAccountAdmin(ActsAdmin):
     acts = (
-        Act(
-            "pause",
-            "Pause bookings",
-            "Nothing new is sent to the carrier for any sender. Bookings already sent are still settled; "
-            "tracking, labels and cancelling go on.",
-            _pause,
-            needs="pause",
-            applies=lambda account: account.paused_at is None,
-            form=PauseForm,
-            refusals=REFUSALS,
+        *pauses.acts(
+            BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."
         ),
-        Act(
-            "resume",
-            "Resume bookings",
-            "Waiting bookings are sent within a minute, at their accepted price or less.",
-            _resume,
-            needs="pause",
-            applies=lambda account: account.paused_at is not None,
-            refusals=REFUSALS,
-        ),
+        *pauses.acts(QUOTES, resumed="Senders get prices again at once."),
         Act(
             "try-now",
             "Ask the carrier again now",
@@ -68,17 +49,24 @@ class CarrierAccountAdmin(ActsAdmin):
             _try_now,
             needs="pause",
             applies=lambda account: account.stopped_at is not None,
-            refusals=REFUSALS,
+            refusals=(pausing.AlreadySo,),
         ),
     )
-    list_display = ["name", "stopped_at", "stopped_reason", "paused_at", "resting_until", "replays_off_at"]
+    list_display = ["name", "bookings", "quotes", "stopped_at", "stopped_reason", "resting_until"]
+    list_filter = [HeldFilter]
     exclude = ["fingerprint"]
 
+    @admin.display(description="bookings")
+    def bookings(self, account: CarrierAccount) -> str:
+        return _standing(account, BOOKINGS)
 
-@admin.register(CarrierCall)
-class CarrierCallAdmin(ReadOnlyAdmin):
-    list_display = ["at", "operation", "method", "path", "status", "outcome", "milliseconds", "order"]
-    list_filter = [("order", admin.EmptyFieldListFilter)]
-    list_select_related = ["order"]
-    search_fields = ["=operation", "=outcome", "=order__carrier_reference"]
-    search_help_text = "Operation, outcome or the order's reference"
+    @admin.display(description="prices")
+    def quotes(self, account: CarrierAccount) -> str:
+        return _standing(account, QUOTES)
+
+
+def _standing(account: CarrierAccount, what: str) -> str:
+    pause = account.pause_of(what, timezone.now())
+    if pause is None:
+        return "On"
+    return f"Paused until {pause.ends_at:%Y-%m-%d %H:%M} UTC" if pause.ends_at else "Paused until resumed"

@@ -1,0 +1,28 @@
+"""What an operator stops for every sender at once: bookings or, separately, prices."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+BOOKINGS: Final = "bookings"
+QUOTES: Final = "quotes"
+PAUSABLE = (BOOKINGS, QUOTES)
+AT_MOST = dt.timedelta(minutes=1)  # what waits looks again after that, as somebody may resume early
+
+
+@dataclass(frozen=True)
+class Pause:
+    """One pause as it was asked for. `ends_at` is None where somebody has to resume it; `text` is for senders."""
+
+    what: str
+    since: dt.datetime
+    text: str
+    ends_at: dt.datetime | None = None
+
+    def is_over(self, now: dt.datetime) -> bool:
+        """The one look at the clock: nothing has to run for a pause to end."""
+        return self.ends_at is not None and self.ends_at <= now
+
+    def look_again_at(self, now: dt.datetime) -> dt.datetime:
+        """When what waits for it may be tried again."""
+        return min(now + AT_MOST, self.ends_at or now + AT_MOST)
