@@ -5,11 +5,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from orders.models import Label, Order
@@ -153,6 +154,84 @@ def test_one_broken_row_does_not_stop_the_rest_and_is_left_alone_for_a_while(
     one.once([journey])
     assert tried == [broken.pk, whole.pk, whole.pk]
     assert "sweep_failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("canceling statement due to lock timeout"), InterfaceError]
+)
+def test_a_row_that_the_database_refuses_rests_like_any_other_and_those_behind_it_are_done(
+    quill: Sender, alice: User, no_broker: None, error: Exception
+) -> None:
+    """A lock, a deadlock or a time limit is one row's trouble: the database itself answers."""
+    locked, free = (factories.order(quill, alice, status="booking", due_at=timezone.now()) for _ in range(2))
+    tried: list[int] = []
+
+    def work(pk: int) -> None:
+        tried.append(pk)
+        if pk == locked.pk:
+            raise error
+
+    journey = Journey("book", ORDERS.task, ORDERS.due, work)
+    one = Sweep()
+    assert one.once([journey]) == {"book failed": 1, "book done": 1}
+    one.once([journey])
+    assert tried == [locked.pk, free.pk, free.pk]
+
+
+def test_a_round_ends_when_the_database_no_longer_answers(
+    quill: Sender,
+    alice: User,
+    no_broker: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for _ in range(2):
+        factories.order(quill, alice, status="booking", due_at=timezone.now())
+    tried: list[int] = []
+
+    def work(pk: int) -> None:
+        tried.append(pk)
+        raise OperationalError("server closed the connection")
+
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
+    monkeypatch.setattr(sweep, "database_answers", lambda: False)
+    one = Sweep()
+    monkeypatch.setattr(one, "once", partial(one.once, [Journey("book", ORDERS.task, ORDERS.due, work)]))
+    assert one.once_or_log() == {}
+    assert len(tried) == 1
+    assert "database_unreachable" in caplog.text
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, OperationalError("statement timeout")])
+def test_a_journey_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
+    owed: dict[str, int], nudges: list[tuple[str, int]], caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    def unreadable(now: dt.datetime) -> Any:
+        raise error
+
+    broken = Journey("book", ORDERS.task, unreadable, lambda pk: None)
+    Sweep().once([broken, *JOURNEYS[1:]])
+    assert nudges == [(journey.task, owed[journey.name]) for journey in JOURNEYS[1:]]
+    assert "sweep_failed" in caplog.text
+
+
+def test_a_failing_retention_ends_neither_the_round_nor_the_process(
+    owed: dict[str, int],
+    nudges: list[tuple[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(now: dt.datetime) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
+    monkeypatch.setattr(retention, "purge", broken)
+    one = Sweep()
+    assert one.once_or_log() == {f"{journey.name} nudged": 1 for journey in JOURNEYS}
+    assert "sweep_failed" in caplog.text
+    caplog.clear()
+    one.once_or_log()
+    assert "sweep_failed" not in caplog.text  # its next try is in an hour, not in a few seconds
 
 
 def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
