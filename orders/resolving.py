@@ -136,7 +136,9 @@ def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
 
 def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
     """Written after the order's own row, as everywhere: the order is locked before its attempts."""
-    others = order.attempts.filter(state=State.UNKNOWN).exclude(pk=but.pk if but else None)
+    others = order.attempts.filter(state=State.UNKNOWN)
+    if but:
+        others = others.exclude(pk=but.pk)
     others.update(state=State.NOT_CREATED, done_at=now)
 
 

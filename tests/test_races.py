@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, quoting, resolving, settling
+from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling
 from orders.models import Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
@@ -168,3 +168,28 @@ def test_of_two_operators_at_once_one_decides(
     order.refresh_from_db()
     assert order.status in {"booked", "not_booked"}
     assert (order.carrier_reference is not None) == (order.status == "booked")
+
+
+def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
+    carrier: SandboxCarrier, quill: Sender, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write the order and its attempt: in one order, or they would wait for each other."""
+    monkeypatch.setattr(confirming, "confirm", lambda order, reference, order_id: reference)
+    why = "seen in the carrier's dashboard"
+    for _ in range(10):
+        order = submitted(quill, alice)
+        attempt = booking._write_down(order, timezone.now())
+        assert attempt
+        answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+        settling.unknown(attempt, "lease expired", at=timezone.now())
+        unclear = Order.objects.get(pk=order.pk)
+        found = at_once(
+            lambda unclear=unclear, reference=answer.reference: resolving.adopt(
+                unclear, reference, by=sam, reason=why, now=timezone.now()
+            ),
+            lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
+        )
+        assert {type(error).__name__ for error in found} <= {"CannotResolve", "NoneType"}, found
+        order.refresh_from_db()
+        assert (order.status, order.carrier_reference) == ("booked", answer.reference)
+        assert [made.state for made in order.attempts.all()] == ["accepted"]

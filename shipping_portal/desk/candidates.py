@@ -1,7 +1,7 @@
 """References that may be an unclear booking's: those a reply named, then those webhooks brought and nobody owns."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, F, Min, OuterRef, QuerySet
@@ -86,8 +86,9 @@ def _heard(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     nobodys = _dated(Parcel.objects.filter(queues.unmatched())).annotate(
         near=Exists(near), heard_at=Min("events__received_at")
     )
-    in_time = nobodys.filter(first_scan_at__gte=min(sent) - EARLIER, heard_at__lte=max(sent) + LATER)
-    parcels = list(in_time.order_by("-near", "first_scan_at")[:MOST])
+    early, late = min(sent) - EARLIER, max(sent) + LATER
+    in_time = nobodys.filter(first_scan_at__gte=early, heard_at__lte=late)  # type: ignore[misc]
+    parcels = list(in_time.order_by("-near", "first_scan_at")[:MOST])  # type: ignore[misc]
     places, is_ours = _places(parcels), gateway.is_ours(order)
     return [_heard_of(order, parcel, places.get(parcel.pk, []), is_ours=is_ours) for parcel in parcels]
 
@@ -115,7 +116,7 @@ def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Parcel]:
     return parcels.annotate(first_scan_at=Min("events__scan_time"))
 
 
-def _places(parcels: list[Parcel]) -> dict[int, list[TrackingEvent]]:
+def _places(parcels: Sequence[Parcel]) -> dict[int, list[TrackingEvent]]:
     scans: dict[int, list[TrackingEvent]] = {}
     for scan in TrackingEvent.objects.filter(parcel__in=parcels).defer("raw").order_by("scan_time"):
         scans.setdefault(scan.parcel_id, []).append(scan)

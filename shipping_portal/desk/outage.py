@@ -1,11 +1,11 @@
-"""What a visitor gets while the database is away: 503 and when to come back, instead of a bare 500."""
+"""While the database is away: how that is told from smaller trouble, and 503 for visitors instead of a bare 500."""
 
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from django.core.signals import got_request_exception
-from django.db import InterfaceError, OperationalError
+from django.db import Error, InterfaceError, OperationalError, connection
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
@@ -24,6 +24,18 @@ Parcels already booked are safe. Wait a few seconds, then reload this page.</p>
 </body>
 </html>
 """
+
+
+def database_answers() -> bool:
+    """After an error, outside any transaction: is the database there? A connection that was lost is replaced."""
+    if connection.connection is not None and connection.is_usable():
+        return True
+    connection.close()
+    try:
+        connection.ensure_connection()
+    except Error:
+        return False
+    return True
 
 
 def answer_503_when_the_database_is_away(

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from orders.models import StuckWork
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.desk.outage import database_answers
 
 logger = logging.getLogger(__name__)
 PARK_AFTER = 5
@@ -49,8 +50,8 @@ def counted(journey: str, row: int, now: dt.datetime) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        connection.close_if_unusable_or_obsolete()  # the error may have been a lost connection
-        StuckWork.objects.filter(journey=journey, row=row).update(last_error=_placed(error)[:300])
+        if database_answers():
+            StuckWork.objects.filter(journey=journey, row=row).update(last_error=_placed(error)[:300])
         raise
     StuckWork.objects.filter(journey=journey, row=row).delete()  # what failed before is forgotten
 

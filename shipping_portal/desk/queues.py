@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Case, Count, F, Min, OuterRef, Q, Subquery, When
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from orders.models import CarrierAccount, Label, Order, StuckWork
+from orders.models import CarrierAccount, Label, Order, OrderChange, StuckWork
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import Status
 from shipping_portal.desk.listener import TEST_REFERENCE
@@ -23,8 +24,8 @@ Rule = Callable[[dt.datetime], Q]
 STUCK_AFTER = dt.timedelta(minutes=10)
 UNREAD_AFTER = dt.timedelta(minutes=1)
 MOST_SILENT = 1000
-# How long an undecided booking may wait before the desk says so: a word, and its class in desk.css.
-LATE = ((dt.timedelta(hours=2), "overdue"), (dt.timedelta(minutes=15), "late"))
+LATE_AFTER = dt.timedelta(minutes=15)
+OVERDUE_AFTER = dt.timedelta(hours=2)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
     ),
 }
-UNDECIDED = {"unconfirmed", "conflict"}
+UNDECIDED = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
 NEXT_STEPS = {
     "unconfirmed": "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
     "conflict": "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
@@ -108,6 +109,21 @@ def unread(now: dt.datetime) -> Q:
 LABEL_NOT_FETCHED = Q(state=Label.State.FAILED)
 PARKED = Q(parked_at__isnull=False)
 WORD_UNDECIDED = Q(progress="", is_known=False)
+
+
+def _since() -> Coalesce:
+    """Since when an order is undecided, for those that are; else since when it is there."""
+    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=UNDECIDED).exclude(old__in=UNDECIDED)
+    last = Subquery(became.order_by("-pk").values("at")[:1])
+    return Coalesce(Case(When(status__in=UNDECIDED, then=last)), F("created_at"))
+
+
+def late(since: dt.datetime | None, now: dt.datetime) -> str:
+    """How an undecided booking is waiting: a word, which is also its class in desk.css; "" is soon enough."""
+    waited = now - since if since else dt.timedelta(0)
+    if waited >= OVERDUE_AFTER:
+        return "overdue"
+    return "late" if waited >= LATE_AFTER else ""
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
@@ -179,11 +195,11 @@ def _orders(now: dt.datetime) -> list[Queue]:
     """One query over the few rows that any rule can touch."""
     rules = {name: rule(now) for name, (_, rule) in ORDER_RULES.items() if name in NEXT_STEPS}
     counts = {f"n_{index}": Count("pk", filter=rule) for index, rule in enumerate(rules.values())}
-    ages = {f"oldest_{index}": Min("created_at", filter=rule) for index, rule in enumerate(rules.values())}
+    ages = {f"oldest_{index}": Min("since", filter=rule) for index, rule in enumerate(rules.values())}
     anything = Q()
     for rule in rules.values():
         anything |= rule
-    found = Order.objects.filter(anything).aggregate(**counts, **ages)
+    found = Order.objects.filter(anything).annotate(since=_since()).aggregate(**counts, **ages)
     return [
         _queue(
             ORDER_RULES[name][0],
@@ -191,14 +207,10 @@ def _orders(now: dt.datetime) -> list[Queue]:
             NEXT_STEPS[name],
             "orders_order",
             f"?needs={name}",
-            late=_late(found[f"oldest_{index}"], now) if name in UNDECIDED else "",
+            late=late(found[f"oldest_{index}"], now) if name in UNDECIDED else "",
         )
         for index, name in enumerate(rules)
     ]
-
-
-def _late(oldest: dt.datetime | None, now: dt.datetime) -> str:
-    return next((word for span, word in LATE if oldest and now - oldest >= span), "")
 
 
 def _queue(

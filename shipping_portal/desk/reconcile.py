@@ -13,13 +13,11 @@ from orders.meaning import standing
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.reading import order_key_of
-from shipping_portal.desk import story
+from shipping_portal.desk import queues, story
 from shipping_portal.desk.candidates import Candidate, candidates, likeliest
 from shipping_portal.desk.masking import masked, without_emails
 
 UNCLEAR = {Status.UNCONFIRMED, Status.CONFLICT}
-LATE_AFTER = dt.timedelta(minutes=15)
-OVERDUE_AFTER = dt.timedelta(hours=2)
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,9 @@ def last_attempt(order: Order) -> str:
 
 
 def age(since: dt.datetime, now: dt.datetime) -> Age:
-    """Late after 15 minutes, overdue after two hours."""
-    waited = now - since
-    open_for = f"open for {timesince(since, now)}"
-    if waited >= OVERDUE_AFTER:
-        return Age(f"Overdue: {open_for}", "overdue")
-    return Age(f"Late: {open_for}", "late") if waited >= LATE_AFTER else Age(f"New: {open_for}", "new")
+    """Late after 15 minutes, overdue after two hours, as on the first page."""
+    level = queues.late(since, now) or "new"
+    return Age(f"{level.capitalize()}: open for {timesince(since, now)}", level)
 
 
 def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
@@ -116,7 +111,8 @@ def _as_if(order: Order, status: str) -> Order:
 def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str]:
     """For the carrier's support: our name for the order, times, what broke. Nobody's name, address or phone."""
     yield "A booking whose outcome we don't know."
-    for attempt in attempts or [None]:
+    tries: list[BookingAttempt | None] = [*attempts]
+    for attempt in tries or [None]:
         name = order_key_of(bytes(attempt.body), gateway.contract()) if attempt else ""
         yield f"Our name for the order: {name or order.order_key()}"
         if attempt:

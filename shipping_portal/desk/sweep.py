@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any
 
 from django.conf import settings
-from django.db import Error, close_old_connections, connection
+from django.db import Error, close_old_connections
 from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
@@ -24,6 +24,7 @@ from orders.models import Label, Order
 from orders.models.statuses import Status
 from shipping_portal.celery import nudge
 from shipping_portal.desk import gaps, parking, pausing, retention
+from shipping_portal.desk.outage import database_answers
 from tracking import intake, polling, scans
 from tracking.models import Parcel, WebhookDelivery
 
@@ -193,7 +194,7 @@ class Sweep:
 def going_on(what: str, row: int | None = None) -> Iterator[None]:
     """Log what goes wrong inside, then go on after it: one broken row or step must not stop the rest.
 
-    Raises only while the database itself does not answer.
+    Raises only while the database itself does not answer: a lock, a deadlock or a time limit is one row's trouble.
     """
     try:
         yield
@@ -201,17 +202,6 @@ def going_on(what: str, row: int | None = None) -> Iterator[None]:
         if isinstance(error, Error) and not database_answers():
             raise
         logger.exception("sweep_failed", extra={"journey": what, "row": row})
-
-
-def database_answers() -> bool:
-    """After an error: whether the database is there. A lock, a deadlock or a time limit was then about one row."""
-    try:
-        connection.close_if_unusable_or_obsolete()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except Error:
-        return False
-    return True
 
 
 def owed(journey: Journey, now: dt.datetime) -> QuerySet[Any]:

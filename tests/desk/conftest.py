@@ -13,10 +13,10 @@ from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.desk import groups
 from tests import factories
 from tests.desk import cases
-from tests.orders.conftest import submitted
+from tests.orders.conftest import booked, submitted
 from tracking.models import EventWord, WebhookDelivery, WebhookTally
 
-__all__ = ["submitted"]  # pytest finds it here
+__all__ = ["booked", "submitted"]  # pytest finds it here
 
 REASON = "the carrier told us on the phone"
 

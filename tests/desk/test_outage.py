@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
+
+from shipping_portal.desk.outage import database_answers
 
 
 def _failing(error: type[DatabaseError]) -> Callable[[HttpRequest], HttpResponse]:
@@ -59,3 +61,17 @@ def test_a_database_lost_before_any_view_is_503_too(
     client.cookies["session"] = "a-session-to-look-up"
     monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", away)
     assert client.get("/admin/").status_code == 503
+
+
+@pytest.mark.parametrize(("comes_back", "answers"), [(True, True), (False, False)])
+def test_a_lost_connection_is_replaced_by_one_that_tells_whether_the_database_is_there(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, comes_back: bool, answers: bool
+) -> None:
+    def connected(*args: object, **kwargs: object) -> None:
+        if not comes_back:
+            raise OperationalError("connection refused")
+
+    monkeypatch.setattr(connection, "is_usable", lambda: False)
+    monkeypatch.setattr(connection, "close", lambda: None)
+    monkeypatch.setattr(connection, "ensure_connection", connected)
+    assert database_answers() is answers

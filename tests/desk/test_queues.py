@@ -67,6 +67,22 @@ def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
     assert unclear.oldest == Order.objects.get(status="unconfirmed").created_at
 
 
+def test_an_old_order_that_became_unclear_just_now_is_not_late(unclear: Callable[..., Order]) -> None:
+    """As its own page says: counted from the last time it became unclear, not from each change while it was."""
+    now = timezone.now()
+    order = unclear(status="conflict")
+    Order.objects.update(created_at=now - LONG_AGO)
+    for new, old, minutes in [
+        ("unconfirmed", "booking", 90),
+        ("not_booked", "unconfirmed", 80),
+        ("unconfirmed", "booking", 9),
+        ("conflict", "unconfirmed", 3),
+    ]:
+        order.changes.create(old=old, new=new, at=now - dt.timedelta(minutes=minutes), reason="-")
+    conflict = next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=conflict"))
+    assert (conflict.oldest, conflict.late) == (now - dt.timedelta(minutes=9), "")
+
+
 @pytest.mark.parametrize(("age", "found"), [(dt.timedelta(minutes=9), 0), (dt.timedelta(minutes=11), 1)])
 def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
     desk: Client, unclear: Callable[..., Order], age: dt.timedelta, found: int

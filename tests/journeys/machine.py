@@ -40,6 +40,7 @@ SECONDS = [1, 6, 29, 31, 61, 181, 301, 3600]
 WORDS = ["Pickup", "In Transit", "Delivered", "Info", "Missed Pickup", "Futile Pickup"]
 WHICH = st.integers(0, MOST_ORDERS - 1)
 FAULTS = st.sampled_from([*[Fault.NONE] * 4, *Fault, *[Fault.LOST_AFTER] * 3, *[Fault.LOST_BEFORE] * 2])
+DECISIONS = ["adopt", "adopt another's", "not booked", "not booked"]
 MOST_ROUNDS = 40
 
 
@@ -141,8 +142,9 @@ class Journeys(RuleBasedStateMachine):
         work(self.forms[which % len(self.forms)][2])
 
     @precondition(lambda self: self.crew.asleep)
-    @rule(place=st.sampled_from([0, -1]), is_killed=st.sampled_from([False, False, True]))
-    def a_sleeping_worker_wakes(self, *, place: int, is_killed: bool) -> None:
+    @rule(place=st.sampled_from([0, -1]), is_killed=st.sampled_from([False, False, True]), fault=FAULTS)
+    def a_sleeping_worker_wakes(self, *, place: int, is_killed: bool, fault: Fault) -> None:
+        self.ledger.faults |= {"book": fault, "cancel": fault}
         if is_killed:
             self.crew.kill(place)
         else:
@@ -188,7 +190,7 @@ class Journeys(RuleBasedStateMachine):
     # -- What the operator does ----------------------------------------------------------------
 
     @precondition(lambda self: self.forms)
-    @rule(which=WHICH, decision=st.sampled_from(["adopt", "adopt another's", "not booked"]))
+    @rule(which=WHICH, decision=st.sampled_from(DECISIONS))
     def the_operator_decides(self, which: int, decision: str) -> None:
         order = self._one_of({Status.UNCONFIRMED, Status.CONFLICT}, which)
         if decision == "adopt":
@@ -215,10 +217,10 @@ class Journeys(RuleBasedStateMachine):
 
     def the_trouble_ends(self) -> None:
         """Everybody wakes, the carrier answers, and every order comes to rest or to an operator."""
-        self.ledger.faults.clear()
         while self.crew.asleep:
             self.crew.wake(0)
             self.every_promise_holds()
+        self.ledger.faults.clear()
         self._pause(paused=False)
         for _ in range(MOST_ROUNDS):
             owed = Order.objects.filter(status__in=WORK, due_at__isnull=False).order_by("due_at").first()

@@ -93,8 +93,9 @@ class OrderAdmin(ActsAdmin):
         return queryset, False
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """With the way to settle it in the row, for those who may."""
-        return [*self.list_display, *(["resolve"] if groups.may(request.user, "resolve") else [])]
+        """With the way to settle it beside the name, for those who may: the row is wider than many a screen."""
+        name, *facts = self.list_display
+        return [name, *(["resolve"] if groups.may(request.user, "resolve") else []), *facts]
 
     def get_urls(self) -> list[URLPattern]:
         pages = {"resolve": self.resolve_view, "reveal": self.reveal_view}

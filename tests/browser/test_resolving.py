@@ -1,0 +1,138 @@
+"""An unclear booking is settled from the desk's first page: three clicks and a typed reason."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
+from tests.browser.test_desk import DJANGOS_OWN
+
+REASON = "the carrier's support confirmed it on the phone"
+
+
+@pytest.fixture
+def clicks() -> list[str]:
+    """What was pressed with a pointer, in the order in which it was."""
+    return []
+
+
+@pytest.fixture
+def desk(log_in: Open, clicks: list[str]) -> Page:
+    """The desk's first page; every press of a pointer on it is written to `clicks`."""
+    page = log_in("operator")
+    page.expose_function("pressed", lambda what: clicks.append(what))
+    script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
+    page.add_init_script(script)
+    page.goto("/admin/")
+    return page
+
+
+def unclear(stack: Stack, *, minutes: int, status: str = "unconfirmed", **attempt: str) -> dict[str, Any]:
+    """A demo sender's order to Darwin whose attempt brought no usable answer: its number, its address there."""
+    code = f"""
+import datetime, json
+from django.utils import timezone
+from orders.models import Order
+from shipping_portal.accounts.models import Membership
+from tests.desk import cases
+member = Membership.objects.filter(user__email={stack.people["sender"]["email"]!r}).get()
+at = timezone.now() - datetime.timedelta(minutes={minutes})
+order = cases.unclear(member.sender, member.user, status={status!r}, sent_at=at, done_at=at, **{attempt!r})
+Order.objects.filter(pk=order.pk).update(receiver_suburb="DARWIN", receiver_state="NT", receiver_postcode="0800")
+print(json.dumps({{"pk": order.pk, "uuid": str(order.uuid)}}))
+"""
+    found: dict[str, Any] = json.loads(stack.manage("shell", "--no-imports", "-c", code).splitlines()[-1])
+    return found
+
+
+def scan(stack: Stack, reference: str, postcode: str) -> None:
+    """The carrier knows this reference, and a webhook brought a scan of it that nobody's order explains."""
+    stack.carrier.foreign(reference)
+    code = f"""
+from django.utils import timezone
+from tests import factories
+parcel = factories.parcel(reference={reference!r}, last_scan_at=timezone.now())
+factories.event(parcel, suburb="Darwin", postcode={postcode!r})
+"""
+    stack.manage("shell", "--no-imports", "-c", code)
+
+
+@pytest.fixture
+def settled(stack: Stack) -> Iterator[None]:
+    """Whatever is still unclear afterwards would be found by other tests."""
+    yield
+    code = (
+        "from orders.models import Order; "
+        "Order.objects.filter(status__in=['unconfirmed', 'conflict']).update(status='not_booked')"
+    )
+    stack.manage("shell", "--no-imports", "-c", code)
+
+
+@pytest.mark.usefixtures("settled")
+def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
+    desk: Page, clicks: list[str], stack: Stack, log_in: Open
+) -> None:
+    order = unclear(stack, minutes=20)
+    scan(stack, "SDARWIN001", "0800")
+    sender = log_in("sender")
+    sender.goto(f"/parcels/{order['uuid']}/")
+    expect(sender.get_by_text("Don't book it again").first).to_be_visible()
+
+    desk.reload()
+    desk.get_by_role("link", name="Not known whether booked", exact=True).click()
+    desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
+    expect(desk.get_by_text("Late: open for")).to_be_visible()
+    expect(desk.get_by_label("Carrier's reference")).to_have_value("SDARWIN001")
+    desk.locator("[name=adopt-reason]").fill(REASON)
+    desk.get_by_role("button", name="Adopt reference").click()
+    expect(desk.get_by_text("Booked under the carrier's reference.")).to_be_visible()
+    assert len(clicks) == 3, clicks
+
+    sender.goto(f"/parcels/{order['uuid']}/")
+    expect(sender.get_by_role("heading", level=1)).to_contain_text("SDARWIN001")
+    desk.goto(f"/admin/accounts/audit/?q=order+{order['pk']}")
+    row = desk.get_by_role("row").filter(has_text="reference adopted")
+    expect(row).to_contain_text("operator@demo.example")
+    expect(row).to_contain_text(REASON)
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
+    desk: Page, clicks: list[str], stack: Stack
+) -> None:
+    order = unclear(stack, minutes=0)
+    desk.reload()
+    desk.get_by_role("link", name="Not known whether booked", exact=True).click()
+    desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
+    desk.locator("[name=not_booked-reason]").fill(REASON)
+    desk.get_by_role("button", name="Settle as not booked").click()
+    expect(desk.get_by_text("Settled as not booked;")).to_be_visible()
+    assert len(clicks) == 3, clicks
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
+@pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.full)])
+def test_the_page_is_clean_and_fits_with_all_it_can_show(
+    log_in: Open, stack: Stack, theme: str, width: int
+) -> None:
+    late, overdue = (
+        unclear(stack, minutes=20),
+        unclear(stack, minutes=130, status="conflict", seen_reference="STOLD00001"),
+    )
+    scan(stack, f"SELSE{width}{theme.upper()}", "2000")
+    desk = log_in("operator", width=width, theme=theme)
+    for order in (late, overdue):
+        desk.goto(f"/admin/orders/order/{order['pk']}/resolve/")
+        for summary in desk.locator("summary:visible").all():
+            summary.click()
+        assert violations(desk, but=DJANGOS_OWN) == []
+        assert not has_sideways_scroll(desk)
+    desk.locator("[name=reveal-reason]").fill(REASON)
+    desk.get_by_role("button", name="Reveal personal data").click()
+    expect(desk.get_by_text("Noor Tamsin")).to_be_visible()
+    assert violations(desk, but=DJANGOS_OWN) == []
+    assert not has_sideways_scroll(desk)

@@ -1,0 +1,155 @@
+"""What senders read while an operator has paused bookings or prices: why, until when, and that nothing is lost."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import CarrierAccount, CarrierCall, Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.desk import cases
+from tests.pages.typed import AT_HOME, text
+
+pytestmark = pytest.mark.django_db
+
+HOUR = dt.timedelta(hours=1)
+
+
+@pytest.fixture
+def page(alice: User, visit: Callable[[User], Client]) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def owed(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booking", due_at=timezone.now())
+
+
+def pause(what: str, *, ends_in: dt.timedelta | None = None, words: str = "The depot is flooded.") -> None:
+    """Written straight into the row, as the desk writes it."""
+    factories.account()
+    now, prefix = timezone.now(), {"bookings": "", "quotes": "quotes_"}[what]
+    fields: dict[str, Any] = {
+        f"{prefix}paused_at": now - HOUR,
+        f"{prefix}pause_text": words,
+        f"{prefix}pause_ends_at": None if ends_in is None else now + ends_in,
+    }
+    CarrierAccount.objects.update(**fields)
+
+
+def test_while_prices_are_paused_the_form_says_so_and_can_be_filled_in(
+    page: Client, localities: None
+) -> None:
+    pause("quotes")
+    answer = page.get("/parcels/new/")
+    assert answer.status_code == 200
+    assert "There are no prices since" in text(answer)
+    assert "The depot is flooded." in text(answer)
+    assert "See prices" in text(answer)
+
+
+def test_while_prices_are_paused_a_posted_form_keeps_all_that_was_typed_and_calls_no_carrier(
+    page: Client, localities: None
+) -> None:
+    pause("quotes")
+    answer = page.post("/parcels/new/", AT_HOME)
+    body = answer.content.decode()
+    assert answer.status_code == 422
+    summary = body[body.index("<main") : body.index("<form", body.index("<main"))]
+    assert "The depot is flooded. Nothing was booked." in summary
+    for name in ("receiver_name", "receiver_line1", "receiver_email", "description", "weight_kg"):
+        assert f'value="{AT_HOME[name]}"' in body, name
+    assert not CarrierCall.objects.exists()
+    assert not Quote.objects.exists()
+
+
+def test_prices_kept_from_a_minute_ago_are_not_given_out_either(
+    page: Client, localities: None, quill: Sender, alice: User
+) -> None:
+    quote = factories.quote(quill, alice)
+    pause("quotes")
+    answer = page.post(f"/parcels/new/{quote.uuid}/", follow=True)
+    assert "The depot is flooded. Nothing was booked." in text(answer)
+    assert Quote.objects.get() == quote
+
+
+def test_while_only_prices_are_paused_a_quote_in_hand_can_be_booked(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    quote = factories.quote(quill, alice)
+    pause("quotes")
+    page.post(
+        f"/parcels/new/{quote.uuid}/book/", {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid)}
+    )
+    assert Order.objects.get().status == "booking"
+
+
+@pytest.mark.parametrize(
+    ("what", "says"), [("bookings", "Booking is on again from"), ("quotes", "Prices are back from")]
+)
+def test_the_banner_says_when_it_ends_by_itself_and_is_gone_then(page: Client, what: str, says: str) -> None:
+    pause(what, ends_in=HOUR)
+    assert says in text(page.get("/parcels/"))
+    pause(what, ends_in=-dt.timedelta(seconds=1))
+    words = text(page.get("/parcels/"))
+    assert says not in words
+    assert "The depot is flooded." not in words
+
+
+@pytest.mark.parametrize("what", ["bookings", "quotes"])
+def test_without_an_end_the_banner_names_none(page: Client, what: str) -> None:
+    pause(what)
+    words = text(page.get("/parcels/"))
+    assert "The depot is flooded." in words
+    assert "again from" not in words
+    assert "back from" not in words
+
+
+def test_words_of_an_operator_are_text_and_no_markup(page: Client) -> None:
+    pause("bookings", words="<b>Closed</b>")
+    assert "&lt;b&gt;Closed&lt;/b&gt;" in page.get("/parcels/").content.decode()
+
+
+def test_an_owed_bookings_pages_say_that_it_waits_because_bookings_are_paused(
+    page: Client, owed: Order
+) -> None:
+    pause("bookings")
+    waiting = text(page.get(f"/parcels/{owed.uuid}/booking/"))
+    assert "Bookings are paused, so this one waits. The depot is flooded." in waiting
+    assert "Nothing is booked yet and nothing is charged." in waiting
+    assert "Bookings are paused, so this booking waits." in text(page.get(f"/parcels/{owed.uuid}/"))
+
+
+def test_an_owed_booking_whose_price_is_too_old_waits_for_prices(page: Client, owed: Order) -> None:
+    pause("quotes", ends_in=HOUR)
+    assert "waits" not in text(page.get(f"/parcels/{owed.uuid}/booking/"))
+    Order.objects.update(quoted_at=timezone.now() - HOUR)
+    words = text(page.get(f"/parcels/{owed.uuid}/booking/"))
+    assert "Prices are paused, so this booking waits" in words
+    assert "It is sent by itself from" in words
+
+
+def test_a_booking_that_had_left_before_the_pause_is_not_said_to_wait(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    sent = cases.unclear(quill, alice, status="booking", state="in_flight", done_at=None)
+    pause("bookings")
+    assert "Asking the carrier for a label." in text(page.get(f"/parcels/{sent.uuid}/booking/"))
+
+
+@pytest.mark.parametrize("address", ["", "booking/"])
+def test_an_open_page_is_told_when_a_pause_begins_and_when_it_ends(
+    page: Client, owed: Order, address: str
+) -> None:
+    url = f"/parcels/{owed.uuid}/{address}"
+    open_state = page.get(url).context["state"]
+    assert page.get(url, {"seen": open_state}).status_code == 204
+    pause("bookings", ends_in=HOUR)
+    told = page.get(url, {"seen": open_state})
+    assert "Bookings are paused" in told.content.decode()
+    pause("bookings", ends_in=-dt.timedelta(seconds=1))
+    assert "paused" not in text(page.get(url, {"seen": told.context["state"]}))
