@@ -1,16 +1,17 @@
 """While the database is away every page answers 503 and when to come back; a broken rule stays a 500."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
 
-from shipping_portal.desk.outage import database_answers
+from shipping_portal.desk import outage
 
 
 def _failing(error: type[DatabaseError]) -> Callable[[HttpRequest], HttpResponse]:
@@ -63,15 +64,38 @@ def test_a_database_lost_before_any_view_is_503_too(
     assert client.get("/admin/").status_code == 503
 
 
-@pytest.mark.parametrize(("comes_back", "answers"), [(True, True), (False, False)])
-def test_a_lost_connection_is_replaced_by_one_that_tells_whether_the_database_is_there(
-    transactional_db: None, monkeypatch: pytest.MonkeyPatch, comes_back: bool, answers: bool
-) -> None:
-    def connected(*args: object, **kwargs: object) -> None:
-        if not comes_back:
-            raise OperationalError("connection refused")
+@dataclass
+class Wire:
+    """A connection that may be lost, to a database that may be away."""
 
-    monkeypatch.setattr(connection, "is_usable", lambda: False)
-    monkeypatch.setattr(connection, "close", lambda: None)
-    monkeypatch.setattr(connection, "ensure_connection", connected)
-    assert database_answers() is answers
+    connection: object
+    usable: bool
+    is_away: bool = False
+
+    def is_usable(self) -> bool:
+        return self.usable
+
+    def close(self) -> None:
+        self.connection = None
+
+    def ensure_connection(self) -> None:
+        if self.connection is None and self.is_away:
+            raise OperationalError("connection refused")
+        self.connection = self.connection or "a new one"
+
+
+@pytest.mark.parametrize(
+    ("wire", "answers", "then"),
+    [
+        (Wire("as before", usable=True), True, "as before"),  # a lock or a time limit: one row's trouble
+        (Wire("lost", usable=False), True, "a new one"),
+        (Wire("lost", usable=False, is_away=True), False, None),
+        (Wire(None, usable=False, is_away=True), False, None),
+    ],
+)
+def test_the_database_is_away_only_if_a_new_connection_is_not_answered_either(
+    monkeypatch: pytest.MonkeyPatch, wire: Wire, answers: bool, then: object
+) -> None:
+    monkeypatch.setattr(outage, "connection", wire)
+    assert outage.database_answers() is answers
+    assert wire.connection == then
