@@ -3,31 +3,25 @@
 import json
 import sys
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
 
-import pytest
-from django.db import transaction
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from orders import booking, cancelling, resolving
-from orders.models import CarrierAccount, Order, Quote
+from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
-from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.messages import Scan
 from shipping_portal.desk.sweep import JOURNEYS, Sweep
 from tests import factories
 from tests.journeys import promises
 from tests.journeys.ledger import Fault, Ledger, LedgerCarrier
-from tests.journeys.workers import Clock, Crew
+from tests.journeys.scene import Scene
 from tracking import intake, polling
 
-REASON = "the carrier told us on the phone"
 WORK: dict[str, Callable[[int], None]] = {
     Status.BOOKING: booking.work,
     Status.UNCONFIRMED: resolving.work,
@@ -42,47 +36,28 @@ WHICH = st.integers(0, MOST_ORDERS - 1)
 FAULTS = st.sampled_from([*[Fault.NONE] * 4, *Fault, *[Fault.LOST_AFTER] * 3, *[Fault.LOST_BEFORE] * 2])
 DECISIONS = ["adopt", "adopt another's", "not booked", "not booked"]
 MOST_ROUNDS = 40
+ACTS = st.sampled_from(
+    [
+        lambda story, which: story.the_operator_decides(which, "adopt"),
+        lambda story, which: story.the_operator_decides(which, "not booked"),
+        lambda story, which: story.the_sender_presses(which, "yes"),
+        lambda story, which: story.the_sender_presses(which, "cancel"),
+        lambda story, which: story.it_is_swept(31, Fault.NONE),
+        lambda story, which: story.it_is_swept(31, Fault.REFUSED),
+        lambda story, which: story.it_is_swept(31, Fault.LOST_AFTER),
+    ]
+)
 
 
-@dataclass
-class Cast:
-    """Who is there in every story."""
-
-    quill: Sender
-    alice: User
-    sam: User
-
-
-class Journeys(RuleBasedStateMachine):
-    """The model: the ledger, what was typed (`forms`), what the webhook took (`told`), who was wrong (`misled`)."""
-
-    cast: ClassVar[Cast]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.story = transaction.atomic()
-        self.story._from_testcase = (
-            True  # the story's own transactions are durable enough, and undone at its end
-        )
-        self.story.__enter__()
-        self.clock, self.crew = Clock(), Crew()
-        self.forms: list[tuple[uuid.UUID, Quote, int]] = []  # token, quote, order
-        self.scans: list[Scan] = []
-        self.told: set[str] = set()
-        self.misled: set[str] = set()
+class Journeys(Scene):
+    """The rules. A story begins with one booking under way, and ends when all its trouble has ended."""
 
     def teardown(self) -> None:
         try:
             if sys.exception() is None:  # the story ended as it should
                 self.the_trouble_ends()
         finally:
-            self._forget()
-
-    def _forget(self) -> None:
-        while self.crew.asleep:
-            self.crew.kill(0)
-        transaction.set_rollback(True)
-        self.story.__exit__(None, None, None)
+            self.forget()
 
     @initialize(keeps_keys=st.booleans(), repeatable=st.booleans(), fault=FAULTS, nap=st.integers(0, 3))
     def a_day_begins(self, *, keeps_keys: bool, repeatable: bool, fault: Fault, nap: int) -> None:
@@ -101,20 +76,20 @@ class Journeys(RuleBasedStateMachine):
     @precondition(lambda self: len(self.forms) < MOST_ORDERS)
     @rule()
     def book_is_pressed(self) -> None:
-        quote = factories.quote(self._sender(), self.cast.alice, at=self.clock.now())
+        quote = factories.quote(self.sender(), self.cast.alice, at=self.clock.now())
         token = uuid.uuid4()
         with suppress(booking.Suspended, booking.Paused):
-            self.forms.append((token, quote, self._submit(quote, token).pk))
+            self.forms.append((token, quote, self.submit(quote, token).pk))
 
     @precondition(lambda self: self.forms)
     @rule(which=WHICH, what=st.sampled_from(["again", "otherwise", "yes", "cancel", "cancel", "replace"]))
     def the_sender_presses(self, which: int, what: str) -> None:
         if what in {"again", "otherwise"}:
-            self._send_form_again(*self.forms[which % len(self.forms)], is_other_parcel=what == "otherwise")
+            self.send_form_again(*self.forms[which % len(self.forms)], is_other_parcel=what == "otherwise")
         elif what == "yes":
-            self._say_yes(self._one_of({Status.DRAFT, Status.NOT_BOOKED}, which))
+            self.say_yes(self.one_of({Status.DRAFT, Status.NOT_BOOKED}, which))
         else:
-            self._cancel(self._one_of({Status.BOOKED}, which))
+            self.cancel(self.one_of({Status.BOOKED}, which))
         if what == "replace" and len(self.forms) < MOST_ORDERS:
             self.book_is_pressed()
 
@@ -124,7 +99,7 @@ class Journeys(RuleBasedStateMachine):
     @rule(which=WHICH, patient=st.booleans(), fault=FAULTS)
     def a_worker_does_what_is_owed(self, *, which: int, patient: bool, fault: Fault, nap: int = 0) -> None:
         """When it is due, or at once, which may be too early; and something may go wrong at the carrier."""
-        order = self._one_of(WORK, which)
+        order = self.one_of(WORK, which)
         if patient and order.due_at:
             self.clock.time = max(self.clock.time, order.due_at)
         self.ledger.faults |= {"book": fault, "cancel": fault}
@@ -140,6 +115,19 @@ class Journeys(RuleBasedStateMachine):
     @rule(which=WHICH, work=st.sampled_from([*dict.fromkeys(WORK.values()), polling.open_parcel]))
     def a_nudge_comes_late(self, which: int, work: Callable[[int], None]) -> None:
         work(self.forms[which % len(self.forms)][2])
+
+    @precondition(lambda self: self.forms)
+    @rule(which=WHICH, nap=st.integers(1, 3), acts=st.lists(ACTS, min_size=1, max_size=3), fault=FAULTS)
+    def a_worker_sleeps_while_others_act(
+        self, *, which: int, nap: int, acts: list[Callable[["Journeys", int], None]], fault: Fault
+    ) -> None:
+        """The same again as one step, so that what goes wrong between two acts is met often."""
+        self.a_worker_falls_asleep(which=which, patient=True, fault=Fault.NONE, nap=nap)
+        for act in acts:
+            act(self, which)
+            self.every_promise_holds()
+        if self.crew.asleep:
+            self.a_sleeping_worker_wakes(place=-1, is_killed=False, fault=fault)
 
     @precondition(lambda self: self.crew.asleep)
     @rule(place=st.sampled_from([0, -1]), is_killed=st.sampled_from([False, False, True]), fault=FAULTS)
@@ -192,23 +180,22 @@ class Journeys(RuleBasedStateMachine):
     @precondition(lambda self: self.forms)
     @rule(which=WHICH, decision=st.sampled_from(DECISIONS))
     def the_operator_decides(self, which: int, decision: str) -> None:
-        order = self._one_of({Status.UNCONFIRMED, Status.CONFLICT}, which)
+        order = self.one_of({Status.UNCONFIRMED, Status.CONFLICT}, which)
         if decision == "adopt":
-            self._adopt(order)
+            self.adopt(order)
         elif decision == "adopt another's":
-            self._adopt_anothers(order)
-        elif self._decide(resolving.not_booked, order) and self.ledger.of(str(order.uuid)):
-            # True where the carrier has no such order; wrong, on purpose, where it has or will have one.
-            self.misled.add(str(order.uuid))
+            self.adopt_anothers(order)
+        else:
+            self.say_not_booked(order)
 
     @rule(what=st.sampled_from(["dearer", "cheaper", "suspension", "pause", "contract"]))
     def something_changes(self, what: str) -> None:
         if what in {"dearer", "cheaper"}:
             self.ledger.price += 1 if what == "dearer" else -1
         elif what == "suspension":
-            self._suspend_or_reinstate()
+            self.suspend_or_reinstate()
         elif what == "pause":
-            self._pause(paused=not CarrierAccount.objects.filter(paused_at__isnull=False).exists())
+            self.pause(paused=not CarrierAccount.objects.filter(paused_at__isnull=False).exists())
         elif self.ledger.keeps_keys:
             contract = self.ledger.contract
             self.ledger.contract = replace(contract, replays=not contract.replays)
@@ -221,7 +208,7 @@ class Journeys(RuleBasedStateMachine):
             self.crew.wake(0)
             self.every_promise_holds()
         self.ledger.faults.clear()
-        self._pause(paused=False)
+        self.pause(paused=False)
         for _ in range(MOST_ROUNDS):
             owed = Order.objects.filter(status__in=WORK, due_at__isnull=False).order_by("due_at").first()
             if owed is None:
@@ -230,70 +217,3 @@ class Journeys(RuleBasedStateMachine):
             self.it_is_swept(0, Fault.NONE)
             self.every_promise_holds()
         raise AssertionError(f"{owed.status} for ever")
-
-    # -- In words of the rules -----------------------------------------------------------------
-
-    def _one_of(self, statuses: Collection[str], which: int) -> Order:
-        """One of those in these statuses, if any is; else any."""
-        orders = Order.objects.filter(pk__in=[order for _, _, order in self.forms]).order_by("pk")
-        fitting = [order for order in orders if order.status in statuses] or list(orders)
-        return fitting[which % len(fitting)]
-
-    def _sender(self) -> Sender:
-        return Sender.objects.get(pk=self.cast.quill.pk)
-
-    def _send_form_again(self, token: uuid.UUID, quote: Quote, order: int, *, is_other_parcel: bool) -> None:
-        if not is_other_parcel:
-            assert self._submit(quote, token).pk == order
-            return
-        parcel = factories.entry(self._sender(), description="Something else")
-        other = factories.quote(self._sender(), self.cast.alice, parcel=parcel, at=self.clock.now())
-        with pytest.raises(booking.TokenReused):
-            self._submit(other, token)
-
-    def _say_yes(self, order: Order) -> None:
-        """To a new price, or to booking again what was not booked."""
-        if order.status in {Status.DRAFT, Status.NOT_BOOKED}:
-            with suppress(booking.Suspended, booking.Paused):
-                booking.confirm(order, by=self.cast.alice, now=self.clock.now())
-
-    def _cancel(self, order: Order) -> None:
-        with suppress(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
-            cancelling.ask(order, by=self.cast.alice, why="not sending it", now=self.clock.now())
-
-    def _submit(self, quote: Quote, token: uuid.UUID) -> Order:
-        quote.sender = self._sender()
-        return booking.submit(
-            quote=quote, code=factories.OFFER["code"], by=self.cast.alice, form_token=token, pickup_date=None,
-            now=self.clock.now(),
-        )  # fmt: skip
-
-    def _suspend_or_reinstate(self) -> None:
-        sender, now = self._sender(), self.clock.now()
-        if sender.is_suspended:
-            sender.reinstate(by=self.cast.sam, reason="settled", at=now)
-        else:
-            sender.suspend(by=self.cast.sam, category="terms", text="Terms review", note="", at=now)
-
-    def _adopt(self, order: Order) -> None:
-        for held in self.ledger.of(str(order.uuid)):
-            if held.is_live:
-                self._decide(resolving.adopt, order, held.reference, carrier_order_id=held.order_id)
-
-    def _adopt_anothers(self, order: Order) -> None:
-        others = Order.objects.exclude(pk=order.pk).exclude(carrier_reference=None)
-        for reference in others.values_list("carrier_reference", flat=True):
-            assert not self._decide(resolving.adopt, order, reference)
-
-    def _decide(self, decision: Callable[..., None], *case: Any, **more: Any) -> bool:
-        """False where it is refused, because the order needs no decision or not this one."""
-        try:
-            decision(*case, by=self.cast.sam, reason=REASON, now=self.clock.now(), **more)
-        except resolving.CannotResolve:
-            return False
-        return True
-
-    def _pause(self, *, paused: bool) -> None:
-        CarrierAccount.objects.update(
-            paused_at=self.clock.now() if paused else None, pause_text="Closed today."
-        )

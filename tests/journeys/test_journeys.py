@@ -12,7 +12,8 @@ from orders import gateway
 from shipping_portal import celery
 from shipping_portal.accounts.models import Sender, User
 from tests.journeys.ledger import LedgerCarrier
-from tests.journeys.machine import Cast, Journeys
+from tests.journeys.machine import Journeys
+from tests.journeys.scene import Cast
 
 Tell = Callable[[int, int], None]
 
