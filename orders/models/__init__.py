@@ -7,6 +7,7 @@ from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
 from orders.models.statuses import MOVES
 from orders.models.stuck import StuckWork
+from orders.models.workbench import Draft, SavedView
 
 __all__ = [
     "MOVES",
@@ -14,10 +15,12 @@ __all__ = [
     "CancelAttempt",
     "CarrierAccount",
     "CarrierCall",
+    "Draft",
     "Label",
     "LabelBytes",
     "Order",
     "OrderChange",
     "Quote",
+    "SavedView",
     "StuckWork",
 ]

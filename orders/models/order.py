@@ -98,7 +98,15 @@ class Order(models.Model):
     cover_amount = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
     customer_reference = models.CharField(max_length=255, blank=True)
     pickup_date = models.DateField(null=True, blank=True)  # asked for; blank means next business day
+    size = models.ForeignKey(
+        "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="orders"
+    )
     search = models.TextField(blank=True)
+    note = models.CharField("your note", max_length=500, blank=True)  # the sender's own, never sent
+    printed_at = models.DateTimeField(null=True, blank=True)
+    printed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
 
     # What was chosen from the quote.
     quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="orders")

@@ -1,17 +1,25 @@
 """Who may do what for whom, and where parcels start."""
 
 from shipping_portal.accounts.models.audit import Audit
+from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.models.senders import Membership, PickupAddress, Role, Sender
+from shipping_portal.accounts.models.team import Invitation, Notice, NoticeChoice
 from shipping_portal.accounts.models.users import User
 
 __all__ = [
     "Audit",
+    "Invitation",
     "Locality",
     "LocalityAlias",
     "LocalityList",
     "Membership",
+    "Notice",
+    "NoticeChoice",
+    "ParcelSize",
     "PickupAddress",
+    "Receiver",
+    "ReceiverKey",
     "Role",
     "Sender",
     "User",

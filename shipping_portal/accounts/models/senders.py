@@ -35,6 +35,12 @@ class Sender(models.Model):
         DANGEROUS_GOODS = "dangerous_goods", "Dangerous goods"
         OTHER = "other", "Other"
 
+    class ServiceRule(models.TextChoices):
+        CHEAPEST = "cheapest", "Cheapest"
+        CHEAPEST_PICKUP = "cheapest_pickup", "Cheapest with pickup"
+        FASTEST = "fastest", "Fastest"
+        LAST = "last", "Same as last time"
+
     class NotAllowed(Exception):
         """A suspension or reinstatement that does not apply now, or has no reason."""
 
@@ -42,6 +48,14 @@ class Sender(models.Model):
     country = models.CharField(max_length=2, choices=Country.choices)
     zone = models.CharField("time zone", max_length=40, default="Australia/Sydney")
     label_size = models.CharField(max_length=7, choices=LabelSize.choices, default=LabelSize.FULL)
+    service_rule = models.CharField(
+        "service chosen for you", max_length=15, choices=ServiceRule.choices, default=ServiceRule.CHEAPEST
+    )
+    default_size = models.ForeignKey(
+        "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    prints_at_once = models.BooleanField("open the print window by itself", default=False)
+    needs_second_factor = models.BooleanField("everybody needs a second factor", default=False)
     pickup_days_ahead = models.PositiveSmallIntegerField(default=3)  # business days offered; interface §8
     bookings_a_day = models.PositiveIntegerField(default=2000)
     quotes_a_minute = models.PositiveIntegerField(default=60)

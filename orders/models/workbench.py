@@ -1,0 +1,63 @@
+"""What makes the second parcel faster than the first: half-typed forms and views of the list that are kept."""
+
+import uuid
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from orders.models.order import Order
+
+
+class DraftQuerySet(models.QuerySet["Draft"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(sender__memberships__user=user)
+
+
+class Draft(models.Model):
+    """A half-typed new-parcel form, as typed: never an order, never sent. `replaces` is the parcel to be mended."""
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    values = models.JSONField(default=dict)
+    replaces = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField()
+
+    objects = DraftQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["sender", "-updated_at"], name="drafts_newest_first")]
+
+    def __str__(self) -> str:
+        return f"draft {self.uuid}"
+
+
+class SavedViewQuerySet(models.QuerySet["SavedView"]):
+    def for_user(self, user: Any) -> Self:
+        """One's own, and those shared with the team."""
+        return self.filter(sender__memberships__user=user).filter(Q(made_by=user) | Q(is_shared=True))
+
+
+class SavedView(models.Model):
+    """A filter of the parcels list with a name; `query` is the list's query string."""
+
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="views")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60)
+    slug = models.SlugField(max_length=70)
+    query = models.CharField(max_length=500)
+    is_shared = models.BooleanField("the whole team sees it", default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SavedViewQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "slug"], name="one_view_of_a_name_per_sender")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,114 @@
+"""What a sender types once: the people they ship to, and the boxes they ship in."""
+
+import uuid
+from typing import Any, Self
+
+from django.db import models
+
+from shipping_portal.accounts.models.senders import Sender
+from shipping_portal.carrier.messages import Party
+
+
+class ReceiverQuerySet(models.QuerySet["Receiver"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(sender__memberships__user=user)
+
+
+class Receiver(models.Model):
+    """Somebody parcels go to: kept by hand (`is_saved`), or remembered from a booking.
+
+    `fingerprint` is who and where, so that the same receiver is one row however often they are sent to.
+    `is_off_list` says that a newer list of localities no longer holds the suburb and postcode.
+    """
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="receivers")
+    fingerprint = models.CharField(max_length=64)
+    is_saved = models.BooleanField(default=False)
+    name = models.CharField(max_length=120)
+    company = models.CharField(max_length=120, blank=True)
+    email = models.EmailField()
+    phone = models.CharField(max_length=30, blank=True)
+    line1 = models.CharField(max_length=255)
+    line2 = models.CharField(max_length=255, blank=True)
+    suburb = models.CharField(max_length=80)
+    state = models.CharField(max_length=40, blank=True)
+    postcode = models.CharField(max_length=12)
+    country = models.CharField(max_length=2)
+    instructions = models.CharField(max_length=200, blank=True)
+    group = models.CharField(max_length=40, blank=True)
+    is_off_list = models.BooleanField(default=False)
+    uses = models.PositiveIntegerField(default=0)
+    used_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ReceiverQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_receiver_once_per_sender")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.suburb} {self.postcode}"
+
+    def party(self) -> Party:
+        return Party(
+            name=self.name,
+            company=self.company,
+            email=self.email,
+            phone=self.phone,
+            line1=self.line1,
+            line2=self.line2,
+            suburb=self.suburb,
+            state=self.state,
+            postcode=self.postcode,
+            country=self.country,
+            instructions=self.instructions,
+        )
+
+
+class ReceiverKey(models.Model):
+    """One folded word a receiver is found by from its start: of the name, company, e-mail, phone or postcode."""
+
+    receiver = models.ForeignKey(Receiver, on_delete=models.CASCADE, related_name="keys")
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=120)
+
+    class Meta:
+        indexes = [models.Index(fields=["sender", "key"], name="receivers_by_prefix")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ParcelSizeQuerySet(models.QuerySet["ParcelSize"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(sender__memberships__user=user)
+
+
+class ParcelSize(models.Model):
+    """A box with a name, as entered: weight and measures in their own units, and what usually is in it."""
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="sizes")
+    name = models.CharField(max_length=60)
+    weight = models.DecimalField(max_digits=9, decimal_places=4)
+    weight_units = models.CharField(max_length=2)
+    length = models.DecimalField(max_digits=9, decimal_places=3)
+    width = models.DecimalField(max_digits=9, decimal_places=3)
+    height = models.DecimalField(max_digits=9, decimal_places=3)
+    dimension_units = models.CharField(max_length=2)
+    description = models.CharField("what's usually inside", max_length=255, blank=True)
+    position = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ParcelSizeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "name"], name="one_size_of_a_name_per_sender")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

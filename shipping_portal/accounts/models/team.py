@@ -1,0 +1,81 @@
+"""Who is asked to join a sender account, and what each member is told by e-mail."""
+
+import datetime as dt
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+from shipping_portal.accounts.models.senders import Role, Sender
+from shipping_portal.accounts.models.users import User
+
+
+class Invitation(models.Model):
+    """A link sent to one address, good once and for 72 hours. Only the hash of its token is kept."""
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Role.choices)
+    token_hash = models.CharField(max_length=64, unique=True)
+    invited_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["sender", "email"],
+                condition=Q(accepted_at=None, revoked_at=None),
+                name="one_open_invitation_per_address",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} to {self.sender}"
+
+    def is_open(self, now: dt.datetime) -> bool:
+        return self.accepted_at is None and self.revoked_at is None and now < self.expires_at
+
+
+class NoticeChoice(models.Model):
+    """When one person wants one kind of news; without a row it is the kind's own rule."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notice_choices")
+    kind = models.CharField(max_length=30)
+    when = models.CharField(max_length=10)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "kind"], name="one_choice_per_kind")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.when}"
+
+
+class Notice(models.Model):
+    """One piece of news owed to one person. Rows of one `bundle` that are due leave as one e-mail.
+
+    `once` names the fact, so that telling it twice is impossible; `path` is the one page of the portal it links to.
+    Never holds a signed link, a label or the carrier's own words.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notices")
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=30)
+    bundle = models.CharField(max_length=80)
+    once = models.CharField(max_length=120)
+    line = models.CharField(max_length=300)
+    path = models.CharField(max_length=200)
+    happened_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "once"], name="one_fact_told_once")]
+        indexes = [models.Index(fields=["due_at"], name="notices_owed", condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return self.line
