@@ -5,9 +5,11 @@ import os
 import socket
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import psycopg
 from django.conf import settings
 
 from tests.catalogue.pushing import URL, basic
@@ -20,7 +22,7 @@ HEAD = f"POST {URL} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {basic(setting
 class Listener:
     """A portal of which only the web server runs, on a database of its own."""
 
-    def __init__(self, port: int, database: Path) -> None:
+    def __init__(self, port: int, database: str) -> None:
         self.port = port
         self._database = database
 
@@ -39,13 +41,14 @@ class Listener:
 
     def stored(self) -> list[tuple[str, bytes]]:
         """State and bytes of every delivery, oldest first."""
-        with sqlite3.connect(self._database) as rows:
-            return [
-                (state, bytes(body))
-                for state, body in rows.execute(
-                    "SELECT state, body FROM tracking_webhookdelivery ORDER BY id"
-                )
-            ]
+        deliveries = "SELECT state, body FROM tracking_webhookdelivery ORDER BY id"
+        with closing(self._connect()) as database:
+            return [(state, bytes(body)) for state, body in database.execute(deliveries)]
+
+    def _connect(self) -> Any:
+        if self._database.startswith("postgres"):
+            return psycopg.connect(self._database)
+        return sqlite3.connect(self._database.removeprefix("sqlite:///"))
 
 
 @contextmanager
@@ -59,7 +62,7 @@ def serving(folder: Path) -> Iterator[Listener]:
     portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")
     try:
         until(lambda: _listens(port), seconds=60, what="the web server listens")
-        yield Listener(port, folder / "portal.sqlite3")
+        yield Listener(port, portal.env["DATABASE_URL"])
     finally:
         portal.kill("web")
 
