@@ -108,7 +108,7 @@ class Sender(threading.Thread):
         draw = rng.random()
         cancels = draw < CANCELS + REPLACES + USES_AFTER_CANCEL
         journey = "SIM-USED-AFTER-CANCEL" if draw < USES_AFTER_CANCEL else "SIM-NONE" if cancels else "C"
-        order = self._book(f"{journey}-{number}", twice=rng.random() < PRESSED_TWICE)
+        order = self.book(f"{journey}-{number}", twice=rng.random() < PRESSED_TWICE)
         if order and cancels:
             now = time.monotonic()
             self.changes.append(Change(order, now + rng.uniform(0.5, 3), draw > CANCELS, now + 60))
@@ -116,7 +116,7 @@ class Sender(threading.Thread):
             self.browser.get("/parcels/")
             self.browser.get(f"/parcels/{order}/")
 
-    def _book(self, reference: str, *, twice: bool) -> str | None:
+    def book(self, reference: str, *, twice: bool) -> str | None:
         """From the form to the accepted order; its uuid."""
         quotes = self._prices(PARCEL | {"customer_reference": reference})
         if quotes is None:
@@ -165,7 +165,7 @@ class Sender(threading.Thread):
         if "Cancelled on" not in self.browser.get(f"/parcels/{change.order}/").text:
             return False
         self.browser.get(f"/parcels/new/?again={change.order}")
-        self._book(f"SIM-NONE-again-{change.order[:8]}", twice=False)
+        self.book(f"SIM-NONE-again-{change.order[:8]}", twice=False)
         return True
 
 

@@ -19,6 +19,7 @@ from tests.campaign.browser import Browser, Noticed
 from tests.campaign.nemesis import Nemesis
 from tests.campaign.plan import Plan
 from tests.campaign.report import Report, phases
+from tests.campaign.sleeper import wake_late
 from tests.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tracking.models import Parcel, WebhookDelivery
 
@@ -49,6 +50,8 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     servers.tell_carrier("clear")
     servers.everything_runs()
     report.note("drained within, in seconds", f"{_drain(plan):.1f} (bound {DRAIN_BOUND:.0f})")
+    late = Sender(cast[0], servers.url, noticed, done)
+    report.void += wake_late(servers, late, f"C-{plan.orders + 1}")
     if not replays:
         _nothing_was_resent(report, servers)
     _settle_cases(report, servers, noticed)
