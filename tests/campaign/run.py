@@ -19,8 +19,8 @@ from tests.campaign.browser import Browser, Noticed
 from tests.campaign.nemesis import Nemesis
 from tests.campaign.plan import Plan
 from tests.campaign.report import Report, phases
-from tests.campaign.sleeper import wake_late
 from tests.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
+from tests.campaign.sleeper import wake_late
 from tracking.models import Parcel, WebhookDelivery
 
 BACKOFFS = (
