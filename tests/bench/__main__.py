@@ -1,0 +1,101 @@
+"""`./dev bench`: how much slower each page is with 200,000 rows of everything than with none.
+
+Two portals on one PostgreSQL, one empty and one full, answer the same addresses in turn, in five rounds. What counts
+is the ratio within one run on one machine; the milliseconds beside it are this machine's alone.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.bench.pages import PAGES, Page
+from tests.campaign.servers import dev
+
+ROUNDS = 5
+TIMES = 20  # a page, each round
+MOST_RATIO = 3.0
+START = "import django; django.setup(); from tests.bench.portal import main"
+
+
+class Portal:
+    """A portal without a web server: a process that asks itself for pages and says how long each took."""
+
+    def __init__(self, url: str, rows: int) -> None:
+        env = {
+            **os.environ,
+            "DATABASE_URL": url,
+            "TESTING": "1",
+            "DJANGO_SETTINGS_MODULE": "shipping_portal.settings",
+        }
+        command = [sys.executable, "-c", f"{START}; main({rows})"]
+        self.process: Any = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, page: Page) -> dict[str, Any]:
+        """`seconds` of each answer, and the `queries` of one."""
+        self.process.stdin.write(json.dumps([page.who, page.path, TIMES]).encode() + b"\n")
+        self.process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    parser.add_argument("--rows", type=int, default=200_000)
+    rows = parser.parse_args().rows
+    folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
+    with dev.Crew(folder) as crew:
+        server = dev.start_postgres(crew)
+        portals = {name: Portal(_database(server, name), n) for name, n in (("empty", 0), ("full", rows))}
+        print(f"Filling a portal with {rows:,} orders, scans, places and receivers …", flush=True)
+        good = _compare(portals)
+        for portal in portals.values():
+            portal.close()
+    shutil.rmtree(folder, ignore_errors=True)
+    return 0 if good else 1
+
+
+def _database(server: str, name: str) -> str:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE portal_{name}")
+    return server.rpartition("/")[0] + f"/portal_{name}"
+
+
+def _compare(portals: dict[str, Portal]) -> bool:
+    print(f"{'':<36} {'p95 empty':>10} {'p95 full':>10} {'ratio':>6} {'bound':>8} {'queries':>8}")
+    good = True
+    for page in PAGES:
+        seconds: dict[str, list[float]] = {"empty": [], "full": []}
+        for _ in range(ROUNDS):
+            for name, portal in portals.items():
+                answer = portal.ask(page)
+                seconds[name] += answer["seconds"]
+        empty, full = (_p95(seconds[name]) for name in ("empty", "full"))
+        ratio = statistics.median(seconds["full"]) / statistics.median(seconds["empty"])
+        is_good = full * 1000 <= page.most_ms and ratio <= MOST_RATIO
+        good &= is_good
+        print(
+            f"{page.name:<36} {empty * 1000:>7.1f} ms {full * 1000:>7.1f} ms {ratio:>6.2f} {page.most_ms:>5} ms "
+            f"{answer['queries']:>8}{'' if is_good else '   OVER'}",
+            flush=True,
+        )
+    return good
+
+
+def _p95(seconds: list[float]) -> float:
+    return statistics.quantiles(seconds, n=20)[-1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

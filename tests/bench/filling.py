@@ -1,0 +1,117 @@
+"""A portal with so many rows: one sender's orders with their scans, and the carrier's places."""
+
+import datetime as dt
+import itertools
+import random
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from orders.models import Order
+from orders.models.statuses import Progress, Status
+from shipping_portal.accounts.models import Locality, LocalityList, User
+from tests import factories
+from tests.bench.pages import OPERATOR, SENDER
+from tracking.models import Parcel, TrackingEvent
+
+BATCH = 2000
+SCANS = 60
+FIRST = ("Priya", "Noor", "Dan", "Claire", "Avery", "Mia", "Jo", "Sam", "Ira", "Wren")
+LAST = ("Nair", "Tamsin", "Webb", "Ono", "Lund", "Marlow", "Quill", "Sato", "Byrne", "Okoye")
+SOUNDS = ("BRUN", "FITZ", "HOB", "KAL", "MOUNT ", "PORT ", "SANDY ", "WAR", "YAR", "GLEN ")
+ENDS = ("SWICK", "ROY", "ART", "GOORLIE", "MACEDON", "DOUGLAS", "BAY", "RNAMBOOL", "RAVILLE", "WAVERLEY")
+STANDINGS = [
+    *[(Status.BOOKED, Progress.DELIVERED)] * 90,
+    *[(Status.BOOKED, Progress.IN_TRANSIT)] * 5,
+    *[(Status.BOOKED, Progress.NONE)] * 2,
+    *[(Status.CANCELLED, Progress.NONE)] * 2,
+    (Status.BOOKED, Progress.DELIVERY_ATTEMPTED),
+]
+
+
+@dataclass(frozen=True)
+class Cast:
+    people: dict[str, User]
+    order: uuid.UUID  # a parcel with sixty scans
+
+
+def fill(rows: int) -> Cast:
+    """`rows` of each kind for one sender; the same every time."""
+    mia = factories.user("mia@bench.example", name="Mia")
+    sam = factories.user("sam@bench.example", is_staff=True, is_superuser=True)
+    factories.second_factor(sam)
+    marlow = factories.sender(name="Marlow Candles")
+    factories.member(marlow, mia)
+    factories.pickup_address(marlow, email=mia.email)
+    one = factories.order(marlow, mia, status="booked")
+    parcel = factories.parcel(one)
+    TrackingEvent.objects.bulk_create(_scan(parcel, n) for n in range(SCANS))
+    dice = random.Random(1)
+    _places(rows, dice)
+    for numbers in _batches(range(rows)):
+        made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
+        parcels = Parcel.objects.bulk_create(
+            Parcel(reference=order.carrier_reference, order=order, created_at=order.created_at)
+            for order in made
+        )
+        TrackingEvent.objects.bulk_create(_scan(each, 1) for each in parcels)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid)
+
+
+def _batches(numbers: Iterable[int]) -> Iterable[tuple[int, ...]]:
+    numbers = iter(numbers)
+    while batch := tuple(itertools.islice(numbers, BATCH)):
+        yield batch
+
+
+def _places(rows: int, dice: random.Random) -> None:
+    loaded = LocalityList.objects.create(
+        country="AU", source="bench", sha256="0" * 64, rows=rows, loaded_at=timezone.now(), is_active=True
+    )
+    pairs = [("BRUNSWICK", "3056"), ("FITZROY", "3065")]
+    pairs += [
+        (dice.choice(SOUNDS) + dice.choice(ENDS) + f" {n}", f"{dice.randrange(10000):04d}")
+        for n in range(rows)
+    ]
+    Locality.objects.bulk_create(
+        (
+            Locality(
+                list=loaded, country="AU", suburb=name, state="VIC", postcode=code, folded=name.casefold()
+            )
+            for name, code in pairs
+        ),
+        batch_size=BATCH,
+    )
+
+
+def _order(like: Order, number: int, dice: random.Random) -> Order:
+    status, progress = dice.choice(STANDINGS)
+    name = f"{dice.choice(FIRST)} {dice.choice(LAST)}"
+    at = like.created_at - dt.timedelta(minutes=number)
+    values: dict[str, Any] = {
+        field.attname: getattr(like, field.attname)
+        for field in Order._meta.concrete_fields
+        if not field.primary_key
+    }
+    values |= {
+        "uuid": uuid.uuid4(), "form_token": uuid.uuid4(), "status": status, "progress": progress,
+        "carrier_reference": f"SB{number:07d}", "carrier_order_id": f"b-{number}", "receiver_name": name,
+        "search": f"{name.lower()} brunswick 3056 b{number}", "created_at": at, "booked_at": at, "progress_at": at,
+        "cancelled_at": at if status == Status.CANCELLED else None,
+    }  # fmt: skip
+    return Order(**values)
+
+
+def _scan(parcel: Parcel, number: int) -> TrackingEvent:
+    at = timezone.now() - dt.timedelta(minutes=number)
+    return TrackingEvent(
+        parcel=parcel, event_id=uuid.uuid4(), fingerprint=uuid.uuid4().hex, event_type="In Transit", scan_time=at,
+        description="In transit", suburb="Fitzroy", state="VIC", postcode="3065", country="AU", raw=b"{}",
+        source="push", received_at=at,
+    )  # fmt: skip

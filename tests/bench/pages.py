@@ -1,0 +1,29 @@
+"""What is measured, and the 95th percentile each may take (experience.md section 5, P7 and A2)."""
+
+from dataclasses import dataclass
+
+SENDER, OPERATOR = "sender", "operator"
+
+
+@dataclass(frozen=True)
+class Page:
+    """`path` may hold {order}: a parcel with sixty scans."""
+
+    name: str
+    path: str
+    most_ms: int
+    who: str = SENDER
+
+
+PAGES = (
+    Page("suburbs that begin with bru", "/suggest/localities/?country=AU&q=bru", 50),
+    Page("a postcode", "/suggest/localities/?country=AU&q=305", 50),
+    Page("parcels", "/parcels/", 200),
+    Page("parcels, in the middle", "/parcels/?before=100000", 200),
+    Page("parcels that need attention", "/parcels/?view=attention", 200),
+    Page("search for a name", "/parcels/?q=zoltan", 200),
+    Page("one parcel with sixty scans", "/parcels/{order}/", 150),
+    Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR),
+    Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
+    Page("the desk's first page", "/admin/", 500, OPERATOR),
+)
