@@ -7,7 +7,7 @@ from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
 from orders.models.statuses import MOVES
 from orders.models.stuck import StuckWork
-from orders.models.workbench import Draft, SavedView
+from orders.models.workbench import Draft, Replacement, SavedView
 
 __all__ = [
     "MOVES",
@@ -21,6 +21,7 @@ __all__ = [
     "Order",
     "OrderChange",
     "Quote",
+    "Replacement",
     "SavedView",
     "StuckWork",
 ]

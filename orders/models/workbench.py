@@ -1,5 +1,6 @@
-"""What makes the second parcel faster than the first: half-typed forms and views of the list that are kept."""
+"""What makes the second parcel faster than the first: half-typed forms, mended parcels and kept views of the list."""
 
+import datetime as dt
 import uuid
 from typing import Any, Self
 
@@ -61,3 +62,40 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ReplacementQuerySet(models.QuerySet["Replacement"]):
+    def answered(self, now: dt.datetime) -> Self:
+        """Open ones whose parcel the carrier has answered for: cancelled, or still booked after all."""
+        answers = (Order.Status.CANCELLED, Order.Status.BOOKED)
+        return self.filter(ended_at=None, order__status__in=answers, asked_at__lte=now)
+
+
+class Replacement(models.Model):
+    """What is booked instead of a parcel, once the carrier has cancelled that one. Until then there is no new order.
+
+    It ends with `booked`, or with a `problem` that tells the sender why nothing new was booked.
+    """
+
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="replacements")
+    quote = models.ForeignKey("orders.Quote", on_delete=models.SET_NULL, null=True, related_name="+")
+    product_code = models.CharField(max_length=100)
+    pickup_date = models.DateField(null=True, blank=True)
+    form_token = models.UUIDField()
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    booked = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    problem = models.CharField(max_length=500, blank=True)
+
+    objects = ReplacementQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"replacement of {self.order}"
