@@ -63,11 +63,7 @@ def submit(
     existing = Order.objects.filter(sender=quote.sender, form_token=form_token).first()
     if existing:
         return _same_form(existing, form_hash)
-    refuse_unless_booking_is_on(quote.sender, now)
-    offer = quote.offer(code)
-    if offer is None:
-        raise Gone(code)
-    _refuse_past_pickup(quote, offer, pickup_date, now)
+    offer = bookable_offer(quote, code, pickup_date, now)
     order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
     order.form_token, order.form_hash = form_token, form_hash
     try:
@@ -208,6 +204,16 @@ def _send(attempt: BookingAttempt) -> None:
         settling.settle(attempt, error)
     else:
         settling.settle(attempt, booked)
+
+
+def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
+    """What is to be booked. Raises Suspended, Paused, TooManyToday, Gone or PickupDayPassed."""
+    refuse_unless_booking_is_on(quote.sender, now)
+    offer = quote.offer(code)
+    if offer is None:
+        raise Gone(code)
+    _refuse_past_pickup(quote, offer, pickup_date, now)
+    return offer
 
 
 def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime) -> None:

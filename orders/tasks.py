@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from orders import booking, cancelling, labels, resolving
+from orders import booking, cancelling, labels, replacing, resolving
 
 
 @shared_task
@@ -18,6 +18,11 @@ def resolve(order_id: int) -> None:
 @shared_task
 def cancel(order_id: int) -> None:
     cancelling.work(order_id)
+
+
+@shared_task
+def replace(replacement_id: int) -> None:
+    replacing.work(replacement_id)
 
 
 @shared_task

@@ -7,6 +7,7 @@ from orders.views.labels import label
 from orders.views.new_parcel import book, new_parcel, quotes
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import parcels
+from orders.views.replace import replace, replace_prices, replacing_progress
 
 urlpatterns = [
     path("parcels/", parcels, name="parcels"),
@@ -17,6 +18,9 @@ urlpatterns = [
     path("parcels/<uuid:order>/booking/", booking_progress, name="booking_progress"),
     path("parcels/<uuid:order>/confirm/", confirm_price, name="confirm_price"),
     path("parcels/<uuid:order>/cancel/", cancel, name="cancel"),
+    path("parcels/<uuid:order>/replace/", replace, name="replace"),
+    path("parcels/<uuid:order>/replace/<uuid:quote>/", replace_prices, name="replace_prices"),
+    path("parcels/<uuid:order>/replacing/", replacing_progress, name="replacing"),
     path("parcels/<uuid:order>/label/<str:size>.pdf", label, name="label"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

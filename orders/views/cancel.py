@@ -20,7 +20,7 @@ NEEDS = {
     "another_day": "I need another pickup day",
     "no_driver": "The driver didn't come",
 }
-CANCELS = {"not_sending": "not sending it", "wrong": "something is wrong on it"}
+CANCELS = {"not_sending": "not sending it"}  # what is wrong on a parcel is mended by replacing it
 
 
 @audience(*BOOKERS)
@@ -29,6 +29,8 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """GET asks and explains; POST cancels only for a need that cancelling serves, and only while it is allowed."""
     found = get_object_or_404(orders_of(request), uuid=order)
     need = request.POST.get("need") or request.GET.get("need", "")
+    if request.method == "GET" and need == "wrong" and found.can_cancel(timezone.now()):
+        return redirect("replace", found.uuid)
     if request.method == "GET":
         return _page(request, found, need, status=200)
     if need not in CANCELS:

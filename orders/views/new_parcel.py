@@ -38,7 +38,7 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
         initial = typed_again(_entry_of(source), request.sender) if source else {}
         return _form_page(request, ParcelForm(initial=initial, **known), source)
     form = ParcelForm(after_presses(request.POST), **known)
-    quote = _ask(request, form) if form.is_valid() else None
+    quote = take_prices(request, form) if form.is_valid() else None
     return redirect("quotes", quote.uuid) if quote else _form_page(request, form)
 
 
@@ -106,7 +106,7 @@ def _uuid(text: str) -> uuid.UUID | None:
         return None
 
 
-def _ask(request: MemberRequest, form: ParcelForm) -> Quote | None:
+def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
     """Prices for a good form; when there are none the form says why and keeps everything."""
     try:
         return _prices(request, form.entry())

@@ -26,7 +26,7 @@ POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """The orders this person may see, with what their pages read."""
-    mine = Order.objects.for_user(request.user).select_related("sender", "account", "parcel")
+    mine = Order.objects.for_user(request.user).select_related("sender", "account", "parcel", "replaces")
     return mine.prefetch_related("labels")
 
 

@@ -19,8 +19,8 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from orders import booking, cancelling, labels, resolving
-from orders.models import Label, Order
+from orders import booking, cancelling, labels, replacing, resolving
+from orders.models import Label, Order, Replacement
 from orders.models.statuses import Status
 from shipping_portal.celery import nudge
 from shipping_portal.desk import gaps, parking, pausing, retention
@@ -80,6 +80,14 @@ JOURNEYS = (
         "orders.tasks.cancel",
         _orders(Status.CANCELLING, Status.CANCEL_UNCONFIRMED),
         cancelling.work,
+    ),
+    Journey(
+        "replace",
+        "orders.tasks.replace",
+        Replacement.objects.answered,
+        replacing.work,
+        due_field="asked_at",
+        sender="order__sender",
     ),
     Journey("open", "tracking.tasks.open_parcel", _orders(*polling.TRACKED), polling.open_parcel),
     Journey("label", "orders.tasks.fetch_label", _labels, labels.work, sender="order__sender"),

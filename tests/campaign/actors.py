@@ -153,19 +153,37 @@ class Sender(threading.Thread):
                 self.changes.append(change)
 
     def _cancelled(self, change: Change) -> bool:
-        """Asked to cancel, and where it is a replacement, booked again once that is confirmed."""
+        """Asked to cancel; a replacement is asked for with it, and followed until the new parcel is owed."""
         if change.order not in self.done.cancels:
-            need = "wrong" if change.replaces else "not_sending"
-            reply = self.browser.post(f"/parcels/{change.order}/cancel/", {"need": need})
-            if reply.status_code != 302:
+            if not (self._asked_to_replace(change) if change.replaces else self._asked_to_cancel(change)):
                 return False
             self.done.cancels.append(change.order)
-        if not change.replaces:
-            return True
-        if "Cancelled on" not in self.browser.get(f"/parcels/{change.order}/").text:
+        return not change.replaces or self._replaced(change)
+
+    def _asked_to_cancel(self, change: Change) -> bool:
+        reply = self.browser.post(f"/parcels/{change.order}/cancel/", {"need": "not_sending"})
+        return reply.status_code == 302
+
+    def _asked_to_replace(self, change: Change) -> bool:
+        """The mended form, its prices, and the one button."""
+        parcel = PARCEL | {"customer_reference": f"SIM-NONE-again-{change.order[:8]}"}
+        asked = self.browser.post(f"/parcels/{change.order}/replace/", parcel)
+        found = OFFER.findall(self.browser.get(asked.headers["Location"]).text) if asked.is_redirect else []
+        if not found:  # not booked yet, or no prices right now
             return False
-        self.browser.get(f"/parcels/new/?again={change.order}")
-        self.book(f"SIM-NONE-again-{change.order[:8]}", twice=False)
+        token, product = found[0]
+        chosen = {"form_token": token, "product": unescape(product), "pickup_date": ""}
+        reply = self.browser.post(asked.headers["Location"], chosen)
+        return "/replacing/" in reply.headers.get("Location", "")
+
+    def _replaced(self, change: Change) -> bool:
+        reply = self.browser.get(f"/parcels/{change.order}/replacing/")
+        if "stays booked" in reply.text:
+            return True
+        found = ORDER.search(reply.headers.get("Location", ""))
+        if not found:
+            return False
+        self.done.accept(found.group(1), f"SIM-NONE-again-{change.order[:8]}")
         return True
 
 

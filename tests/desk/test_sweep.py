@@ -4,6 +4,7 @@ import datetime as dt
 import os
 import signal
 import threading
+import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from django.core.management import call_command
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders.models import Label, Order
+from orders.models import Label, Order, Replacement
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.celery import app
 from shipping_portal.desk import retention, sweep
@@ -40,12 +41,24 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "nudge", lambda task, pk: False)
 
 
+def replaced(order: Order, *, asked_at: dt.datetime) -> int:
+    """An order that something is to be booked instead of."""
+    values = {
+        "quote": order.quote,
+        "product_code": "-",
+        "form_token": uuid.uuid4(),
+        "asked_by": order.made_by,
+    }
+    return Replacement.objects.create(order=order, asked_at=asked_at, **values).pk
+
+
 @pytest.fixture
 def owed(quill: Sender, alice: User) -> dict[str, int]:
     """One due row of every journey, by name; and none of the rows beside them is due."""
     now = timezone.now()
     then, later = now - PAST, now + PAST
     held = factories.order(quill, alice, status="booked", due_at=None)
+    replaced(factories.order(quill, alice, status="cancelling", due_at=later), asked_at=then)
     for status in ("booking", "unconfirmed", "cancelling", "booked"):
         factories.order(quill, alice, status=status, due_at=later)
     Label.objects.create(order=held, size="cropped", due_at=later)
@@ -56,6 +69,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "book": factories.order(quill, alice, status="booking", due_at=then).pk,
         "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
         "cancel": factories.order(quill, alice, status="cancel_unconfirmed", due_at=then).pk,
+        "replace": replaced(factories.order(quill, alice, status="cancelled", due_at=None), asked_at=then),
         "open": factories.order(quill, alice, status="booked", due_at=then).pk,
         "label": Label.objects.create(order=held, size="full", due_at=then).pk,
         "read": WebhookDelivery.objects.create(**{**fresh, "received_at": then}).pk,

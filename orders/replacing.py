@@ -1,0 +1,86 @@
+"""Replacing: a mistake on a booked parcel is mended by cancelling it and booking it again, in this order, once.
+
+ask   (web)     cancellation owed, replacement written down; nothing new is booked
+work  (worker)  the carrier cancelled it → the new order is owed; it did not → the replacement ends and says why
+"""
+
+import datetime as dt
+import uuid
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders import booking, cancelling
+from orders.models import Order, Quote, Replacement
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import User
+
+WHY = "something is wrong on it"
+NO_BOOKING: dict[type[Exception], str] = {
+    booking.Suspended: "Booking is off for this account.",
+    booking.Paused: "Bookings are paused.",
+    booking.TooManyToday: "Today's bookings of this account are used up.",
+    booking.PickupDayPassed: "The pickup day passed meanwhile.",
+}
+
+
+def ask(
+    order: Order,
+    *,
+    quote: Quote,
+    code: str,
+    by: User,
+    form_token: uuid.UUID,
+    pickup_date: dt.date | None,
+    now: dt.datetime,
+) -> None:
+    """Cancel this parcel, and book the quoted one once that is confirmed. The same form pressed twice is one.
+
+    Raises what cancelling.ask and booking.bookable_offer raise; then nothing is cancelled and nothing booked.
+    """
+    if order.replacements.filter(form_token=form_token).exists():
+        return
+    booking.bookable_offer(quote, code, pickup_date, now)
+    try:
+        with transaction.atomic():
+            Replacement.objects.create(
+                order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=form_token,
+                asked_by=by, asked_at=now,
+            )  # fmt: skip
+            cancelling.ask(order, by=by, why=WHY, now=now)
+    except IntegrityError as error:  # another press was faster
+        raise Order.WrongStatus("It is being replaced already.") from error
+
+
+def work(replacement_id: int) -> None:
+    """Book what replaces a parcel, or say why not. Safe to run twice, late, or never."""
+    now = timezone.now()
+    waiting = Replacement.objects.answered(now).select_related("order", "quote__sender", "asked_by")
+    replacement = waiting.filter(pk=replacement_id).first()
+    if replacement is None:
+        return
+    if replacement.order.status != Status.CANCELLED:
+        why = replacement.order.problem.get("text", "")
+        return _end(replacement, f"The carrier didn't cancel {replacement.order}. {why}", now)
+    if replacement.quote is None:
+        return _end(replacement, "It took so long that the price is gone.", now)
+    _book(replacement, replacement.quote, now)
+
+
+def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
+    """Owe the carrier the new parcel. The form's token makes it one order, whoever comes here again."""
+    try:
+        made = booking.submit(
+            quote=quote, code=replacement.product_code, by=replacement.asked_by,
+            form_token=replacement.form_token, pickup_date=replacement.pickup_date, now=now,
+        )  # fmt: skip
+    except tuple(NO_BOOKING) as error:
+        return _end(replacement, NO_BOOKING[type(error)], now)
+    with transaction.atomic():
+        Order.objects.filter(pk=made.pk).update(replaces=replacement.order)
+        Replacement.objects.filter(pk=replacement.pk).update(ended_at=now, booked=made)
+
+
+def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
+    open_one = Replacement.objects.filter(pk=replacement.pk, ended_at=None)
+    open_one.update(ended_at=now, problem=problem.strip()[:500])

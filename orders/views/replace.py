@@ -1,0 +1,171 @@
+"""Fix a mistake: the booked parcel's form, filled in, and one button that cancels it and books the mended one."""
+
+import uuid
+from collections.abc import Iterator
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods
+
+from orders import booking, offers, replacing
+from orders.entry import Entry
+from orders.forms import BookForm, ParcelForm, after_presses, typed_again
+from orders.models import Order, Quote
+from orders.views.new_parcel import NO_PRICES, take_prices
+from orders.views.parcel import orders_of
+from orders.views.replies import sentence, suspended
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.carrier.messages import Party
+
+NAMES = {
+    "name": "Contact name",
+    "company": "Company",
+    "email": "E-mail",
+    "phone": "Phone",
+    "line1": "Address",
+    "line2": "Address line 2",
+    "suburb": "Suburb",
+    "state": "State",
+    "postcode": "Postcode",
+    "country": "Country",
+    "instructions": "Delivery instructions",
+}
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """The form as it was booked; posting it asks the carrier for the price of the mended parcel."""
+    found = get_object_or_404(orders_of(request), uuid=order)
+    if request.sender.is_suspended:
+        return suspended(request, status=403 if request.method == "POST" else 200)
+    if not found.can_cancel(timezone.now()):
+        return redirect("cancel", found.uuid)
+    known = {"sender": request.sender, "address": request.sender.pickup_address()}
+    if request.method == "GET":
+        return _form_page(request, found, ParcelForm(initial=_typed(request, found), **known))
+    form = ParcelForm(after_presses(request.POST), **known)
+    quote = take_prices(request, form) if form.is_valid() else None
+    return redirect("replace_prices", found.uuid, quote.uuid) if quote else _form_page(request, found, form)
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -> HttpResponse:
+    """What changes, what it costs, and the one button."""
+    found = get_object_or_404(orders_of(request), uuid=order)
+    asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    if request.method == "GET":
+        return _prices_page(request, found, asked, BookForm())
+    form = BookForm(request.POST)
+    if not form.is_valid():
+        return _prices_page(request, found, asked, form)
+    chosen = form.cleaned_data
+    try:
+        replacing.ask(
+            found,
+            quote=asked,
+            code=chosen["product"],
+            by=request.user,
+            form_token=chosen["form_token"],
+            pickup_date=chosen["pickup_date"],
+            now=timezone.now(),
+        )
+    except booking.Suspended:
+        return suspended(request, status=403)
+    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
+        return redirect("cancel", found.uuid)
+    except (booking.Gone, booking.PickupDayPassed, *NO_PRICES) as error:
+        form.add_error(None, sentence(error, request.sender))
+        return _prices_page(request, found, asked, form)
+    return redirect("replacing", found.uuid)
+
+
+@audience(*BOOKERS)
+@require_GET
+def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """The wait for the cancellation, then for the new booking; or why there is none."""
+    found = get_object_or_404(orders_of(request), uuid=order)
+    replacement = found.replacements.select_related("booked").order_by("-pk").first()
+    if replacement is None:
+        raise Http404
+    if replacement.booked:
+        new = reverse("booking_progress", args=[replacement.booked.uuid])
+        return (
+            HttpResponse(headers={"HX-Redirect": new}) if "HX-Request" in request.headers else redirect(new)
+        )
+    context = {"order": found, "replacement": replacement, "is_waiting": replacement.ended_at is None}
+    return render(request, "orders/replacing.html", context)
+
+
+def changed(before: Entry, after: Entry) -> Iterator[tuple[str, str, str]]:
+    """What differs, by name: (what, was, is)."""
+    for part, words in NAMES.items():
+        was, now = getattr(before.receiver, part), getattr(after.receiver, part)
+        if was != now:
+            yield words, was, now
+    pairs = [
+        ("Inside", before.description, after.description),
+        ("Weight", _weight(before), _weight(after)),
+        ("Size", _size(before), _size(after)),
+        ("Your order number", before.customer_reference, after.customer_reference),
+        ("Pickup address", _place(before.pickup), _place(after.pickup)),
+    ]
+    yield from ((words, was, now) for words, was, now in pairs if was != now)
+    if (before.contents, before.contents_type, before.cover) != (
+        after.contents,
+        after.contents_type,
+        after.cover,
+    ):
+        yield "Contents or cover", "as booked", "as typed now"
+
+
+def _weight(entry: Entry) -> str:
+    return f"{entry.measures.weight.normalize():f} {entry.measures.weight_units}"
+
+
+def _size(entry: Entry) -> str:
+    sides = (entry.measures.length, entry.measures.width, entry.measures.height)
+    return " × ".join(f"{side.normalize():f}" for side in sides) + f" {entry.measures.dimension_units}"
+
+
+def _place(party: Party) -> str:
+    return f"{party.line1}, {party.suburb} {party.postcode}"
+
+
+def _typed(request: MemberRequest, order: Order) -> dict[str, object]:
+    """The form as booked; or as typed a moment ago, when the prices page leads back."""
+    back = request.GET.get("quote", "")
+    again = Quote.objects.for_user(request.user).filter(uuid=back).first() if _is_uuid(back) else None
+    return typed_again(Entry.from_json(again.entry) if again else order.entry(), request.sender)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _form_page(request: MemberRequest, order: Order, form: ParcelForm) -> HttpResponse:
+    context = {"form": form, "replaced": order}
+    return render(request, "orders/replace.html", context, status=422 if form.errors else 200)
+
+
+def _prices_page(request: MemberRequest, order: Order, quote: Quote, form: BookForm) -> HttpResponse:
+    page = offers.for_page(quote, now=timezone.now())
+    same = next((offer for offer in page.offers if offer.code == order.product_code), None)
+    context = {
+        "replaced": order,
+        "quote": quote,
+        "form": form,
+        "page": page,
+        "changes": list(changed(order.entry(), page.entry)),
+        "offers": [same] if same else page.offers,
+        "others": [offer for offer in page.offers if offer is not same] if same else [],
+        "can_cancel": order.can_cancel(timezone.now()),
+    }
+    return render(request, "orders/replace_prices.html", context, status=422 if form.errors else 200)

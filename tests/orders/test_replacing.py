@@ -1,0 +1,152 @@
+"""Replacing a booked parcel: cancelled first, booked again after that and only then, once."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, cancelling, quoting, replacing
+from orders.models import CarrierAccount, Order, Quote, Replacement
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Book = Callable[..., Order]
+Ask = Callable[..., Replacement]
+
+
+@pytest.fixture
+def mended(quill: Sender, alice: User, carrier: SandboxCarrier) -> Quote:
+    parcel = factories.entry(quill, receiver=factories.receiver(line1="44 Sample Street"))
+    return quoting.ask(quill, parcel, by=alice, now=timezone.now())
+
+
+@pytest.fixture
+def replace(alice: User, mended: Quote) -> Ask:
+    """`replace(order)` is Alice's press of “Cancel and book again”."""
+    token = uuid.uuid4()
+
+    def press(order: Order) -> Replacement:
+        replacing.ask(
+            order, quote=mended, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None,
+            now=timezone.now(),
+        )  # fmt: skip
+        return order.replacements.get()
+
+    return press
+
+
+def cancelled_by_the_carrier(order: Order) -> None:
+    cancelling.work(order.pk)
+
+
+def test_nothing_new_is_booked_before_the_carrier_has_cancelled(booked: Book, replace: Ask) -> None:
+    order = booked()
+    replacement = replace(order)
+    replacing.work(replacement.pk)
+    assert Order.objects.get().status == "cancelling"
+
+
+def test_the_mended_parcel_is_booked_once_the_old_one_is_cancelled(
+    booked: Book, replace: Ask, carrier: SandboxCarrier
+) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    replacing.work(replacement.pk)
+    new = Order.objects.get(replaces=order)
+    booking.work(new.pk)
+    new.refresh_from_db()
+    assert (new.status, new.receiver_line1) == ("booked", "44 Sample Street")
+    assert len(carrier.ledger("cancelled")) == 1
+    assert len(carrier.ledger("booked")) == 2
+
+
+def test_running_it_again_books_nothing_more(booked: Book, replace: Ask) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    for _ in range(3):
+        replacing.work(replacement.pk)
+    assert Order.objects.count() == 2
+
+
+def test_a_worker_that_died_after_owing_the_new_parcel_leaves_one(booked: Book, replace: Ask) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    made = booking.submit(
+        quote=replacement.quote, code=replacement.product_code, by=replacement.asked_by,
+        form_token=replacement.form_token, pickup_date=None, now=timezone.now(),
+    )  # fmt: skip
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert Order.objects.get(replaces=order) == replacement.booked == made
+    assert Order.objects.count() == 2
+
+
+def test_the_same_form_pressed_twice_is_one_replacement(booked: Book, replace: Ask) -> None:
+    order = booked()
+    assert replace(order) == replace(order)
+    assert order.cancels.count() == 1
+
+
+def test_a_parcel_that_was_collected_stays_booked_and_nothing_new_is(
+    booked: Book, replace: Ask, carrier: SandboxCarrier
+) -> None:
+    order = booked()
+    replacement = replace(order)
+    carrier.scan(order.carrier_reference, "Pickup", push=False)
+    cancelled_by_the_carrier(order)
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert replacement.problem == (
+        f"The carrier didn't cancel {order}. It's already been picked up, so it can't be cancelled."
+    )
+    assert len(carrier.ledger("booked")) == 1
+    assert Order.objects.count() == 1
+
+
+def test_an_unclear_cancellation_is_waited_for(booked: Book, replace: Ask, carrier: SandboxCarrier) -> None:
+    order = booked()
+    replacement = replace(order)
+    carrier.trouble("cancel", "commit-close", count=1)
+    cancelled_by_the_carrier(order)
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert replacement.ended_at is None
+    assert Order.objects.get().status == "cancel_unconfirmed"
+
+
+def test_bookings_paused_meanwhile_leave_the_old_one_cancelled_and_say_so(booked: Book, replace: Ask) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="Closed today.")
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert replacement.problem == "Bookings are paused."
+    assert Order.objects.get().status == "cancelled"
+
+
+def test_what_cannot_be_booked_now_cancels_nothing(
+    booked: Book, replace: Ask, quill: Sender, alice: User
+) -> None:
+    order = booked()
+    CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="Closed today.")
+    with pytest.raises(booking.Paused):
+        replace(order)
+    order.refresh_from_db()
+    assert (order.status, Replacement.objects.count()) == ("booked", 0)
+
+
+@pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile", "in_transit"])
+def test_what_may_not_be_cancelled_is_not_replaced(booked: Book, replace: Ask, progress: str) -> None:
+    order = booked()
+    order.advance(progress, at=timezone.now())
+    with pytest.raises((Order.PickupProblem, Order.AlreadyCollected)):
+        replace(order)
+    assert Replacement.objects.count() == 0

@@ -1,0 +1,137 @@
+"""Fix a mistake: the form as it was booked, what changes, one button, and what became of it."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order, Quote, Replacement
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(alice: User, visit: Callable[[User], Client], localities: None, carrier: SandboxCarrier) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked")
+
+
+@pytest.fixture
+def quote(quill: Sender, alice: User) -> Quote:
+    parcel = factories.entry(quill, receiver=factories.receiver(line1="44 Sample Street"))
+    return factories.quote(quill, alice, parcel=parcel)
+
+
+@pytest.fixture
+def replacement(order: Order, quote: Quote, alice: User) -> Replacement:
+    return Replacement.objects.create(
+        order=order,
+        quote=quote,
+        product_code="-",
+        form_token=quote.uuid,
+        asked_by=alice,
+        asked_at=timezone.now(),
+    )
+
+
+def typed_as_booked(page: Client, order: Order) -> dict[str, str]:
+    form = page.get(f"/parcels/{order.uuid}/replace/").context["form"]
+    return {name: str(value) for name in form.fields if (value := form[name].value()) not in (None, "")}
+
+
+def test_every_field_is_filled_in_as_it_was_booked(page: Client, order: Order) -> None:
+    typed = typed_as_booked(page, order)
+    receiver = order.receiver()
+    assert typed["receiver_line1"] == receiver.line1
+    assert (typed["receiver_suburb"], typed["receiver_postcode"]) == (receiver.suburb, receiver.postcode)
+    assert (typed["weight_kg"], typed["description"]) == ("2.4", order.description)
+    assert typed["delivery_choice"] == "authority_to_leave"
+
+
+def test_the_mended_form_leads_to_what_changes_and_one_button_with_the_price(
+    page: Client, order: Order
+) -> None:
+    mended = typed_as_booked(page, order) | {"receiver_line1": "44 Sample Street"}
+    answer = page.post(f"/parcels/{order.uuid}/replace/", mended)
+    words = text(page.get(answer["Location"]))
+    assert "Address 44 Sample Street was 4 Sample Street" in words
+    assert f"Cancel {order} and book again, $" in words
+
+
+def test_the_button_owes_the_cancellation_and_waits(page: Client, order: Order, quote: Quote) -> None:
+    chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
+    answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
+    assert answer["Location"] == f"/parcels/{order.uuid}/replacing/"
+    order.refresh_from_db()
+    assert (order.status, Order.objects.count()) == ("cancelling", 1)
+    assert "Nothing new is booked before it says yes." in text(page.get(answer["Location"]))
+
+
+def test_a_refused_cancellation_says_that_one_parcel_is_booked_and_paid(
+    page: Client, order: Order, replacement: Replacement
+) -> None:
+    Replacement.objects.update(ended_at=timezone.now(), problem=f"The carrier didn't cancel {order}.")
+    words = text(page.get(f"/parcels/{order.uuid}/replacing/"))
+    assert f"{order} stays booked" in words
+    assert "Nothing new was booked, and you pay for one parcel only." in words
+
+
+def test_a_booking_that_failed_afterwards_keeps_everything_typed(
+    page: Client, order: Order, replacement: Replacement
+) -> None:
+    now = timezone.now()
+    Replacement.objects.update(ended_at=now, problem="Bookings are paused.")
+    Order.objects.update(status="cancelled", cancelled_at=now)
+    answer = page.get(f"/parcels/{order.uuid}/replacing/")
+    assert f"{order} is cancelled; the new parcel isn't booked" in text(answer)
+    assert f"/parcels/new/?quote={replacement.quote.uuid}" in answer.content.decode()
+
+
+def test_once_the_new_one_is_owed_the_page_leads_to_it(
+    page: Client, order: Order, replacement: Replacement, quill: Sender, alice: User
+) -> None:
+    new = factories.order(quill, alice, status="booking", replaces=order)
+    Replacement.objects.update(ended_at=timezone.now(), booked=new)
+    address = f"/parcels/{order.uuid}/replacing/"
+    assert page.get(address)["Location"] == f"/parcels/{new.uuid}/booking/"
+    assert page.get(address, headers={"HX-Request": "true"})["HX-Redirect"] == f"/parcels/{new.uuid}/booking/"
+
+
+def test_a_parcel_nobody_replaces_has_no_such_page(page: Client, order: Order) -> None:
+    assert page.get(f"/parcels/{order.uuid}/replacing/").status_code == 404
+
+
+def test_what_cannot_be_cancelled_leads_to_what_is_possible(page: Client, order: Order, quote: Quote) -> None:
+    Order.objects.update(progress="in_transit")
+    assert page.get(f"/parcels/{order.uuid}/replace/")["Location"] == f"/parcels/{order.uuid}/cancel/"
+    chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
+    answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
+    assert answer["Location"] == f"/parcels/{order.uuid}/cancel/"
+    assert Order.objects.get().status == "booked"
+
+
+def test_a_suspended_sender_books_nothing_this_way(
+    page: Client, order: Order, quill: Sender, sam: User
+) -> None:
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=timezone.now())
+    assert page.post(f"/parcels/{order.uuid}/replace/", {}).status_code == 403
+
+
+def test_the_new_parcels_page_says_what_it_replaces(
+    page: Client, order: Order, quill: Sender, alice: User
+) -> None:
+    new = factories.order(quill, alice, status="booked", replaces=order)
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
+    assert (
+        f"Fixed. {order} is cancelled and {new} replaces it. Destroy the old label; print the new one."
+        in text(page.get(f"/parcels/{new.uuid}/"))
+    )
