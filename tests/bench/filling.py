@@ -27,10 +27,12 @@ ENDS = ("SWICK", "ROY", "ART", "GOORLIE", "MACEDON", "DOUGLAS", "BAY", "RNAMBOOL
 STANDINGS = [
     *[(Status.BOOKED, Progress.DELIVERED)] * 90,
     *[(Status.BOOKED, Progress.IN_TRANSIT)] * 5,
-    *[(Status.BOOKED, Progress.NONE)] * 2,
-    *[(Status.CANCELLED, Progress.NONE)] * 2,
+    *[(Status.CANCELLED, Progress.NONE)] * 4,
     (Status.BOOKED, Progress.DELIVERY_ATTEMPTED),
 ]
+
+
+WAITING = 500  # the newest ones, for which the driver has not come yet
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ def fill(rows: int) -> Cast:
             Parcel(reference=order.carrier_reference, order=order, created_at=order.created_at)
             for order in made
         )
-        TrackingEvent.objects.bulk_create(_scan(each, 1) for each in parcels)
+        TrackingEvent.objects.bulk_create(
+            _scan(each, number) for each, number in zip(parcels, numbers, strict=True)
+        )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return Cast({SENDER: mia, OPERATOR: sam}, one.uuid)
@@ -91,7 +95,7 @@ def _places(rows: int, dice: random.Random) -> None:
 
 
 def _order(like: Order, number: int, dice: random.Random) -> Order:
-    status, progress = dice.choice(STANDINGS)
+    status, progress = (Status.BOOKED, Progress.NONE) if number < WAITING else dice.choice(STANDINGS)
     name = f"{dice.choice(FIRST)} {dice.choice(LAST)}"
     at = like.created_at - dt.timedelta(minutes=number)
     values: dict[str, Any] = {
