@@ -2,10 +2,9 @@
 
 from django.urls import path
 
-from shipping_portal.accounts import views
+from shipping_portal.accounts import helping, views
 
 HELP = {
-    "help": "help/",
     "contact": "help/contact/",
     "dangerous_goods": "help/dangerous-goods/",
     "accessibility": "help/accessibility/",
@@ -21,5 +20,7 @@ urlpatterns = [
     path("settings/label-size/", views.label_size, name="label_size"),
     path("suggest/localities/", views.suggest_localities, name="suggest_localities"),
     path("health/", views.health, name="health"),
+    path("help/", helping.help_index, name="help"),
     *(path(address, views.help_page, {"page": name}, name=name) for name, address in HELP.items()),
+    path("help/<slug:article>/", helping.help_article, name="help_article"),
 ]

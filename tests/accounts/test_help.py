@@ -1,0 +1,53 @@
+"""Help is open to everybody, found by its words, and about what the pages really do."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from shipping_portal.accounts.helping import ARTICLES
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+
+
+def titles(client: Client, search: str = "") -> list[str]:
+    return list(client.get("/help/", {"q": search}).context["articles"].values())
+
+
+@pytest.mark.parametrize("slug", ARTICLES)
+def test_every_article_opens_without_logging_in(client: Client, slug: str) -> None:
+    answer = client.get(f"/help/{slug}/")
+    assert f"<h1>{ARTICLES[slug]}</h1>".replace("'", "&#x27;") in answer.content.decode()
+
+
+def test_the_index_lists_them_all(client: Client) -> None:
+    assert titles(client) == list(ARTICLES.values())
+
+
+def test_an_article_is_found_by_words_inside_it_in_any_case(client: Client) -> None:
+    assert titles(client, "FIT to Page") == ["Print labels so that they scan"]
+
+
+def test_words_that_no_article_holds_say_so(client: Client) -> None:
+    answer = client.get("/help/", {"q": "zeppelin %"})
+    assert "No article holds all of these words" in answer.content.decode()
+
+
+def test_an_article_that_does_not_exist_is_404(client: Client) -> None:
+    assert client.get("/help/zeppelins/").status_code == 404
+
+
+def test_pages_link_only_to_articles_that_exist() -> None:
+    linked = {
+        slug
+        for template in TEMPLATES
+        for slug in re.findall(r"url 'help_article' '([^']+)'", template.read_text())
+    }
+    assert linked <= set(ARTICLES)
+
+
+def test_every_file_of_an_article_is_listed() -> None:
+    files = {path.stem for path in (ROOT / "templates/help/articles").glob("*.html")}
+    assert files == set(ARTICLES)
