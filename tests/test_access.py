@@ -51,13 +51,17 @@ def test_every_address_declares_its_audience(route: str, entry: URLPattern) -> N
 
 @pytest.fixture
 def things(alice: User, quill: Any) -> dict[str, Any]:
-    """Alice's objects, by the name their address gives them."""
-    order = factories.order(quill, alice, status="booked")
+    return things_of(quill, alice)
+
+
+def things_of(sender: Any, person: User) -> dict[str, Any]:
+    """One of everything that has an address, by the name its address gives it."""
+    order = factories.order(sender, person, status="booked")
     factories.parcel(order)
     return {
         "order": order,
         "quote": order.quote,
-        "watch": factories.watch(quill, alice),
+        "watch": factories.watch(sender, person),
         "label": factories.stored_label(order),
     }
 
