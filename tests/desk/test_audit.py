@@ -16,9 +16,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import CarrierAccount, Label, Order, StuckWork
+from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
-from shipping_portal.desk import sheets
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from tests import factories
 from tests.desk.conftest import REASON

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import Order
+from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.scrubbing import CUT, signed
-from shipping_portal.desk import sheets
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
 
 HEADS = ("number", "at", "actor", "sender", "action", "object", "reason")
