@@ -1,0 +1,157 @@
+"""Every page of the portal in the states people meet it in: nothing yet, an ordinary day, a full year.
+
+A process on the database of the portal under test; prints who sees which addresses. The addresses come from the
+URLconf itself, so a new page is in the gallery without being written down here.
+"""
+
+import json
+import os
+import uuid
+from typing import Any
+
+import django
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
+django.setup()
+
+from django.contrib import admin  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.urls import reverse  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from orders.models import CancelAttempt, Order, Replacement  # noqa: E402
+from shipping_portal.accounts.models import Sender, User  # noqa: E402
+from tests import factories  # noqa: E402
+from tests.desk.cases import unclear  # noqa: E402
+from tests.test_access import OURS, address, audience, things_of  # noqa: E402
+from tracking.models import WebhookDelivery  # noqa: E402
+
+MANY = 120
+STANDINGS = [
+    ("booked", ""), ("booked", "pickup_missed"), ("booked", "pickup_futile"), ("booked", "in_transit"),
+    ("booked", "delivery_attempted"), ("booked", "delivered"), ("cancelled", ""), ("cancelling", ""),
+    ("cancel_unconfirmed", ""), ("draft", ""), ("rejected", ""), ("not_booked", ""), ("conflict", ""),
+]  # fmt: skip
+WORDS = ("Pickup", "In Transit", "Out for Delivery")
+
+
+def business(name: str) -> tuple[Sender, User]:
+    made = factories.sender(name=name)
+    person = factories.user(f"{name.split()[0].lower()}@gallery.example", name=f"{name.split()[0]} Marlow")
+    factories.member(made, person)
+    factories.pickup_address(made, email=person.email)
+    return made, person
+
+
+def order(of: Sender, by: User, status: str, progress: str) -> Order:
+    """One that nobody works on, as its page shows it."""
+    made = factories.order(of, by, status=status, progress=progress, due_at=None)
+    if status in {"draft", "rejected"}:
+        problem = (
+            {"kind": "price_rose", "old": "12.08", "new": "13.40"}
+            if status == "draft"
+            else {"text": "Too heavy."}
+        )
+        Order.objects.filter(pk=made.pk).update(problem=problem)
+    if made.is_held:
+        at = factories.parcel(made)
+        for word in WORDS if progress in {"in_transit", "delivered", "delivery_attempted"} else ():
+            factories.event(at, event_type=word)
+        for size in ("full", "cropped"):
+            factories.stored_label(made, size=size)
+    return made
+
+
+def typical() -> dict[str, Any]:
+    """An ordinary day: parcels in every state, and one of everything that has an address."""
+    of, by = business("Typical Candles")
+    things = things_of(of, by)
+    pages = addresses(things)
+    for status, progress in STANDINGS:
+        made = order(of, by, status, progress)
+        kind = "parcel" if made.is_held else "booking_progress"
+        pages[f"{kind} {status} {progress}".strip()] = reverse(kind, args=[made.uuid])
+        if status == "booked":
+            pages[f"cancel {progress}".strip()] = reverse("cancel", args=[made.uuid])
+    checking = unclear(of, by)
+    Order.objects.filter(pk=checking.pk).update(due_at=None)
+    pages["booking_progress unconfirmed"] = reverse("booking_progress", args=[checking.uuid])
+    pages["cancel not_sending"] = reverse("cancel", args=[things["order"].uuid]) + "?need=not_sending"
+    waiting = order(of, by, "cancelling", "")
+    CancelAttempt.objects.create(order=waiting, by=by, why="-", asked_at=timezone.now())
+    Replacement.objects.create(
+        order=waiting, quote=waiting.quote, product_code="-", form_token=uuid.uuid4(), asked_by=by,
+        asked_at=timezone.now(),
+    )  # fmt: skip
+    pages["replacing"] = reverse("replacing", args=[waiting.uuid])
+    return room(by, pages)
+
+
+def empty() -> dict[str, Any]:
+    """The first day: only those pages that need nothing to be there."""
+    _, by = business("Empty Candles")
+    return room(by, addresses({}))
+
+
+def many() -> dict[str, Any]:
+    """A full year: lists with more than one page of rows."""
+    of, by = business("Many Candles")
+    first = order(of, by, "booked", "in_transit")
+    Order.objects.bulk_create(factories.copy_of(first, 900_000 + n) for n in range(MANY))
+    return room(by, addresses({}))
+
+
+def addresses(things: dict[str, Any]) -> dict[str, str]:
+    """The pages of a member, by name; without things, those that are about no thing."""
+    return {
+        str(entry.name): address(route, things) if things else f"/{route}"
+        for route, entry in OURS
+        if "owner" in audience(entry)
+        if things or "<" not in route
+    }
+
+
+def public() -> dict[str, Any]:
+    """What is open to everybody."""
+    pages = {"login": "/accounts/login/", "signup": "/accounts/signup/", "reset": "/accounts/password/reset/"}
+    pages |= {
+        route: "/" + route for route, entry in OURS if route.startswith("help/") and "<" not in route
+    } | {"an article": "/help/fix-a-mistake/", "nothing": "/help/no-such-article/"}
+    return {"cookie": "", "pages": pages}
+
+
+def operator() -> dict[str, Any]:
+    """The desk: its first page, every list, one of each thing, and the pages of its own."""
+    person = factories.user("gallery@portal.example", is_staff=True, is_superuser=True)
+    factories.second_factor(person)
+    pages = {"admin": "/admin/"}
+    for model, its in admin.site._registry.items():
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        pages[name] = reverse(f"{name}_changelist")
+        one = model._default_manager.first()
+        if one is not None:
+            pages[f"{name} one"] = reverse(f"{name}_change", args=[one.pk])
+        for view in getattr(its, "own_pages", ()):
+            pages[view] = reverse(f"admin:{view}")
+    case = Order.objects.filter(status="unconfirmed").first()
+    if case:
+        pages["resolve"] = f"/admin/orders/order/{case.pk}/resolve/"
+    return room(person, pages)
+
+
+def room(person: User, pages: dict[str, str]) -> dict[str, Any]:
+    """One person's cookie, and those of the addresses that show them a page: not what only leads on or takes a form."""
+    client = Client()
+    client.force_login(person, backend="allauth.account.auth_backends.AuthenticationBackend")
+    shown = {name: url for name, url in pages.items() if is_page(client.get(url))}
+    return {"cookie": client.session.session_key, "pages": shown}
+
+
+def is_page(answer: Any) -> bool:
+    return answer.status_code == 200 and answer.headers.get("Content-Type", "").startswith("text/html")
+
+
+if __name__ == "__main__":
+    WebhookDelivery.objects.create(received_at=timezone.now(), body=b"{", sha256="0" * 64, state="invalid")
+    rooms = {make.__name__: make() for make in (typical, empty, many, public, operator)}
+    print(json.dumps(rooms))  # noqa: T201

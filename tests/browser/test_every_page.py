@@ -1,0 +1,108 @@
+"""Every page there is, in every state people meet it in: accessible, within its width, titled, and silent.
+
+With SCREENSHOTS=folder each page is also kept as a picture (`./dev screenshots`).
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
+from tests.processes.portal import ROOT
+
+SHOTS = os.environ.get("SCREENSHOTS", "")
+# Django admin's own markup of inlines; nothing of ours adds to it.
+DJANGO_ADMINS = frozenset({"empty-table-header"})
+FULL = [
+    pytest.param(room, width, theme, marks=pytest.mark.full, id=f"{room} {width} {theme}")
+    for room in ("typical", "empty", "many", "public", "operator")
+    for width in (320, 360, 768, 1280)
+    for theme in ("light", "dark")
+    if (room, width, theme)
+    not in {("typical", 360, "light"), ("typical", 1280, "dark"), ("public", 360, "dark")}
+]
+DAILY = [
+    pytest.param("typical", 360, "light", id="typical 360 light"),
+    pytest.param("typical", 1280, "dark", id="typical 1280 dark"),
+    pytest.param("public", 360, "dark", id="public 360 dark"),
+]
+FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
+
+
+@pytest.fixture(scope="session")
+def gallery(stack: Stack) -> Any:
+    """Who sees which addresses: {room: {cookie, pages: {name: address}}}."""
+    command = [sys.executable, "-m", "tests.browser.gallery"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(("room", "width", "theme"), [*DAILY, *FULL])
+def test_every_page_is_accessible_and_fits(
+    gallery: Any, open_browser: Open, stack: Stack, room: str, width: int, theme: str
+) -> None:
+    page = open_browser(width=width, theme=theme)
+    if gallery[room]["cookie"]:
+        cookie = {"name": "session", "value": gallery[room]["cookie"], "url": stack.url}
+        page.context.add_cookies([cookie])
+    faults = []
+    for name, address in gallery[room]["pages"].items():
+        answer = page.goto(address)
+        assert answer is not None
+        if answer.status not in {200, 404}:
+            faults.append(f"{name}: {answer.status} at {address}")
+        faults += [f"{name}: {fault}" for fault in _faults(page, room)]
+        _keep(page, f"{room}-{name}-{width}-{theme}")
+    assert faults == []
+
+
+def _faults(page: Page, room: str) -> Iterator[str]:
+    desk = room == "operator"
+    yield from violations(page, but=DJANGO_ADMINS if desk else frozenset())
+    if has_sideways_scroll(page):
+        yield "scrolls sideways"
+    if not desk:
+        yield from _frame(page)
+
+
+def _frame(page: Page) -> Iterator[str]:
+    """T2 and B10: a title, one heading, a language, the way past the header, and the same help in the footer."""
+    title = page.title()
+    if not re.fullmatch(r"\S.* – Shipping Portal", title):
+        yield f"is titled {title!r}"
+    counts = {
+        part: page.locator(part).count() for part in ("h1", "html[lang]", "a.skip[href='#main']", "main")
+    }
+    yield from (f"has {count} {part}" for part, count in counts.items() if count != 1)
+    footer = page.locator("footer.site a").all_inner_texts()
+    if footer != FOOTER:
+        yield f"has the footer {footer}"
+
+
+def _keep(page: Page, name: str) -> None:
+    if SHOTS:
+        file = Path(SHOTS) / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}.png"
+        page.screenshot(path=file, full_page=True, animations="disabled")
+
+
+def test_no_two_pages_of_one_day_have_the_same_title(gallery: Any, open_browser: Open, stack: Stack) -> None:
+    """So that tabs and a history can be told apart; states of one kind of page may share theirs."""
+    page = open_browser()
+    page.context.add_cookies([{"name": "session", "value": gallery["typical"]["cookie"], "url": stack.url}])
+    titles = Counter()
+    for name, address in gallery["typical"]["pages"].items():
+        if " " not in name and page.goto(address):
+            titles[page.title()] += 1
+    assert [title for title, times in titles.items() if times > 1] == []
