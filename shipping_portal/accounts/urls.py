@@ -1,8 +1,10 @@
 """Log-in is allauth's; these are the pages around it: first steps, settings, help and health."""
 
+from django.conf import settings
 from django.urls import path
 
 from shipping_portal.accounts import helping, views
+from shipping_portal.accounts.styleguide import styleguide
 
 HELP = {
     "contact": "help/contact/",
@@ -24,3 +26,6 @@ urlpatterns = [
     *(path(address, views.help_page, {"page": name}, name=name) for name, address in HELP.items()),
     path("help/<slug:article>/", helping.help_article, name="help_article"),
 ]
+
+if settings.DEMO:
+    urlpatterns.append(path("styleguide/", styleguide, name="styleguide"))
