@@ -1,5 +1,6 @@
 """The access matrix: every address of the portal, and who gets what. A new address without a row fails here."""
 
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -67,23 +68,23 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
 
 
 def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str:
-    """The route with Alice's own objects in it; `foreign` ones exist nowhere."""
-    owner = (
-        "watch" if route.startswith("watch/") else "quote" if route.startswith("parcels/new/") else "order"
-    )
-    values = {
-        "<uuid:": str(uuid.uuid4()) if foreign else str(things[owner].uuid),
-        "<str:size": "full",
-        "<str:token": "no-such-token",
-        "<str:reference": things["order"].carrier_reference,
-        "<slug:": "dangerous-goods",
+    """The route with Alice's own objects in it, each by the name it has there; `foreign` ones exist nowhere."""
+    fixed = {
+        "str:size": "full",
+        "str:token": "no-such-token",
+        "str:reference": things["order"].carrier_reference,
+        "slug:article": "fix-a-mistake",
     }
-    while "<" in route:
-        start, end = route.index("<"), route.index(">")
-        inside = route[start:end]
-        kind = next(key for key in values if inside.startswith(key))
-        route = route[:start] + values[kind] + route[end + 1 :]
-    return "/" + route
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] in fixed:
+            return str(fixed[found[1]])
+        kind, name = found[1].split(":")
+        if foreign:
+            return str(uuid.uuid4()) if kind == "uuid" else "999999999"
+        return str(things[name].uuid if kind == "uuid" else things[name].pk)
+
+    return "/" + re.sub(r"<([^>]+)>", value, route)
 
 
 def answers(client: Client, url: str) -> set[int]:
