@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from orders.views.bench import bench, originals_zip, printed, ruler
 from orders.views.cancel import cancel
 from orders.views.labels import label
 from orders.views.new_parcel import book, new_parcel, quotes
@@ -22,5 +23,9 @@ urlpatterns = [
     path("parcels/<uuid:order>/replace/<uuid:quote>/", replace_prices, name="replace_prices"),
     path("parcels/<uuid:order>/replacing/", replacing_progress, name="replacing"),
     path("parcels/<uuid:order>/label/<str:size>.pdf", label, name="label"),
+    path("parcels/<uuid:order>/printed/", printed, name="printed"),
+    path("parcels/print/", bench, name="bench"),
+    path("parcels/print/originals.zip", originals_zip, name="originals"),
+    path("labels/test-page/", ruler, name="ruler"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

@@ -15,6 +15,7 @@ from orders.meaning import standing, waits_for
 from orders.models import Label, Order
 from orders.models.statuses import Status
 from orders.offers import money_lines
+from orders.printing import label_of
 from orders.receivers import sees_contact, shown
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
@@ -26,7 +27,9 @@ POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """The orders this person may see, with what their pages read."""
-    mine = Order.objects.for_user(request.user).select_related("sender", "account", "parcel", "replaces")
+    mine = Order.objects.for_user(request.user).select_related(
+        "sender", "account", "parcel", "replaces", "printed_by"
+    )
     return mine.prefetch_related("labels")
 
 
@@ -47,7 +50,8 @@ def parcel_state(order: Order) -> str:
     scans = order.parcel.events.count() if hasattr(order, "parcel") else 0
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
-    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}"
+    printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
+    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}"
 
 
 def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:
@@ -63,6 +67,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "receiver": shown(order, role),
         "sees_contact": sees_contact(role),
         "labels": _labels(order) if sees_contact(role) else [],
+        "has_label": sees_contact(role) and label_of(order) is not None,
         "receiver_country": dict(Sender.Country.choices).get(order.receiver_country, order.receiver_country),
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),

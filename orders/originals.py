@@ -1,0 +1,190 @@
+"""A ZIP of untouched label files: the carrier's bytes, their checksums, a list, and the names of what is missing."""
+
+import csv
+import datetime as dt
+import io
+import logging
+import re
+import unicodedata
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from orders.models import Label, LabelBytes, Order
+from orders.models.statuses import Status
+from shipping_portal import sheets
+from shipping_portal.accounts.models import Audit, User
+
+log = logging.getLogger(__name__)
+
+FOLDERS = {"full": "full-page", "cropped": "cropped"}
+HEADS = (
+    "No",
+    "File",
+    "Reference",
+    "Your order number",
+    "To",
+    "Suburb",
+    "State",
+    "Postcode",
+    "Country",
+    "SHA-256",
+)
+
+
+class Outgoing(io.RawIOBase):
+    """What zipfile writes to: it may go back within one entry, and the finished entry is taken away to be sent.
+
+    So each entry has its length and checksum in front, which every unpacker reads, and memory holds one label.
+    """
+
+    def __init__(self) -> None:
+        self._sent = 0
+        self._waiting = io.BytesIO()
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._sent + self._waiting.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._sent + self._waiting.seek(offset - self._sent, whence)
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        return self._waiting.write(data)
+
+    def take(self) -> bytes:
+        taken = self._waiting.getvalue()
+        self._sent += len(taken)
+        self._waiting = io.BytesIO()
+        return taken
+
+
+@dataclass
+class Contents:
+    """What the three text files will say, gathered while the labels go by."""
+
+    checksums: list[str] = field(default_factory=list)
+    rows: list[tuple[object, ...]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        yield "CHECKSUMS.txt", "".join(self.checksums)
+        yield "LIST.csv", sheets.BYTE_ORDER_MARK + _csv(self.rows)
+        if self.missing:
+            yield "NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.missing)
+
+
+def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime) -> Iterator[bytes]:
+    """The archive, piece by piece; each label is read, checked, audited and let go before the next.
+
+    `orders` have their labels and sender with them. A parcel without a label of these sizes gives the one it has.
+    """
+    outgoing, contents = Outgoing(), Contents()
+    moment = at.astimezone(orders[0].sender.tzinfo).timetuple()[:6]
+    with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
+        for path, label, content in _files(orders, sizes, contents):
+            _audit(label, by=by, at=at)
+            archive.writestr(zipfile.ZipInfo(path, moment), content)
+            yield outgoing.take()
+        for path, text in contents.files():
+            archive.writestr(zipfile.ZipInfo(path, moment), text.encode())
+    yield outgoing.take()
+
+
+def _files(
+    orders: list[Order], sizes: tuple[str, ...], contents: Contents
+) -> Iterator[tuple[str, Label, bytes]]:
+    for number, order in enumerate(orders, 1):
+        name = file_name(order, number, of=len(orders))
+        for label in _wanted(order, sizes, contents):
+            content = _intact(label, order, contents)
+            if content is not None:
+                path = f"{FOLDERS[label.size]}/{name}"
+                _note(contents, number, path, order, label)
+                yield path, label, content
+
+
+def _audit(label: Label, *, by: User, at: dt.datetime) -> None:
+    order = label.order
+    Audit.write(
+        "label downloaded", order, by=by, sender=order.sender, reason=f"{label.size}, in a ZIP", at=at
+    )
+
+
+def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
+    """The stored labels of these sizes, else of any."""
+    ready = [label for label in order.labels.all() if label.is_ready]
+    found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
+    if order.status != Status.BOOKED or not found:
+        contents.missing.append(f"{order}: {_why_none(order)}")
+        return []
+    return found
+
+
+def _why_none(order: Order) -> str:
+    if order.status != Status.BOOKED:
+        return f"{order.get_status_display()}. It has no label to use."
+    if any(label.purged_at for label in order.labels.all()):
+        return "Its label was kept for as long as we keep labels, and is gone."
+    return "The carrier hasn't given us its label yet."
+
+
+def _intact(label: Label, order: Order, contents: Contents) -> bytes | None:
+    """The bytes as the carrier sent them, of a parcel still booked at this moment; else None, and why in words."""
+    try:
+        kept = Label.objects.select_related("file").get(pk=label.pk, order__status=Status.BOOKED)
+        return kept.intact_bytes()
+    except (Label.DoesNotExist, LabelBytes.DoesNotExist):  # cancelled or purged while the others were sent
+        contents.missing.append(
+            f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
+        )
+    except Label.Damaged:
+        log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
+        contents.missing.append(
+            f"{order} {FOLDERS[label.size]}: The file no longer matches the carrier's original, so it is left out. "
+            "Contact us and quote the reference."
+        )
+    return None
+
+
+def _note(contents: Contents, number: int, path: str, order: Order, label: Label) -> None:
+    place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode, order.receiver_country)
+    contents.checksums.append(f"{label.sha256}  {path}\n")
+    contents.rows.append(
+        (
+            number,
+            path,
+            order.carrier_reference,
+            order.customer_reference,
+            order.receiver_name,
+            *place,
+            label.sha256,
+        )
+    )
+
+
+def file_name(order: Order, number: int, *, of: int) -> str:
+    """`01_S7K2QX_NAIR_3056.pdf`: sorted as listed, found by reference, surname or postcode; plain characters only."""
+    surname = order.receiver_name.split()[-1:]
+    parts = (order.carrier_reference or "", *surname, order.receiver_postcode)
+    words = [word for word in map(_plain, parts) if word]
+    return "_".join([f"{number:0{max(2, len(str(of)))}}", *words]) + ".pdf"
+
+
+def _plain(text: str) -> str:
+    """Capital letters without accents, digits and hyphens; what has none of them is left out."""
+    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().upper()
+    return re.sub(r"[^A-Z0-9-]", "", letters)[:30]
+
+
+def _csv(rows: Iterable[tuple[object, ...]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerow(HEADS)
+    writer.writerows([sheets.cell(value) for value in row] for row in rows)
+    return text.getvalue()
