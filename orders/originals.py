@@ -137,9 +137,10 @@ def _why_none(order: Order) -> str:
 def _intact(label: Label, order: Order, contents: Contents) -> bytes | None:
     """The bytes as the carrier sent them, of a parcel still booked at this moment; else None, and why in words."""
     try:
-        kept = Label.objects.select_related("file").get(pk=label.pk, order__status=Status.BOOKED)
-        return kept.intact_bytes()
-    except (Label.DoesNotExist, LabelBytes.DoesNotExist):  # cancelled or purged while the others were sent
+        # Not label.file: the two would hold each other, and the bytes, until Python looks for such pairs.
+        kept = LabelBytes.objects.filter(label=label, label__order__status=Status.BOOKED)
+        return label.checked(bytes(kept.values_list("content", flat=True).get()))
+    except LabelBytes.DoesNotExist:  # cancelled or purged while the others were sent
         contents.missing.append(
             f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
         )

@@ -237,7 +237,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 400
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 600  # five hundred chosen parcels, and the rest of their form
 
 # -- Language, time, files, mail, logs ----------------------------------------------------------
 LANGUAGE_CODE = "en"

@@ -1,0 +1,212 @@
+"""The label bench without its script: the queue, the marks, the orders, and who may not see it."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import printing
+from orders.models import Order
+from shipping_portal.accounts.models import Audit, ParcelSize, Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+BENCH, TEST_PAGE = "/parcels/print/", "/labels/test-page/"
+
+
+def ready(of: Sender, by: User, **fields: object) -> Order:
+    made = factories.order(of, by, status="booked", **fields)
+    factories.stored_label(made)
+    return made
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return ready(quill, alice, carrier_reference="S7K2QX", receiver_name="Priya Nair")
+
+
+def mark(order: Order) -> str:
+    return f"/parcels/{order.uuid}/printed/"
+
+
+def listed(client: Client, query: str = "") -> list[str]:
+    """The references on the bench, from top to bottom."""
+    return [row["order"].carrier_reference for row in client.get(f"{BENCH}{query}").context["rows"]]
+
+
+def test_the_bench_lists_each_label_with_its_box_and_its_own_file(
+    order: Order, alice: User, visit: Visit
+) -> None:
+    answer = visit(alice).get(f"{BENCH}?view=labels-to-print")
+    said = text(answer)
+    assert "0 of 1 printed" in said
+    assert "Priya Nair" in said
+    assert "32 × 24 × 11 cm, 2.4 kg" in said
+    assert f'href="/parcels/{order.uuid}/label/full.pdf"' in answer.content.decode()
+    assert answer["Cache-Control"] == "private, no-store"
+
+
+def test_mark_printed_takes_it_off_the_queue_and_names_who(order: Order, ana: User, visit: Visit) -> None:
+    client = visit(ana)
+    answer = client.post(mark(order), {"printed": "yes", "query": "view=labels-to-print"})
+    assert answer["Location"] == "/parcels/print/?view=labels-to-print"
+    assert "No labels to print" in text(client.get(answer["Location"]))
+    assert "Printed by Ana, " in text(client.get(f"/parcels/{order.uuid}/"))
+
+
+def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(
+    order: Order, alice: User, visit: Visit
+) -> None:
+    client = visit(alice)
+    assert client.post(mark(order), {"printed": "yes"})["Location"] == f"/parcels/{order.uuid}/"
+    assert "Printed again" in text(client.get(f"/parcels/{order.uuid}/"))
+    client.post(mark(order), {"printed": "no"})
+    assert "Printed by" not in text(client.get(f"/parcels/{order.uuid}/"))
+    assert listed(client) == ["S7K2QX"]
+
+
+def test_the_benchs_script_is_told_who_printed_it_first(
+    order: Order, alice: User, ana: User, visit: Visit
+) -> None:
+    printing.mark_printed(order, by=ana, at=timezone.now())
+    answer = visit(alice).post(mark(order), {"printed": "yes"}, headers={"Accept": "application/json"})
+    assert answer.json()["printed"].startswith("Printed by Ana, ")
+    answer = visit(alice).post(mark(order), {"printed": "no"}, headers={"Accept": "application/json"})
+    assert answer.json() == {"printed": ""}
+
+
+def test_a_parcel_cancelled_meanwhile_is_not_marked(order: Order, alice: User, visit: Visit) -> None:
+    order.move_to("cancelling", reason="-", at=timezone.now())
+    answer = visit(alice).post(mark(order), {"printed": "yes"})
+    assert answer.status_code == 409
+    assert "Don't use a label that was printed before" in text(answer)
+    assert Order.objects.get().printed_at is None
+
+
+def test_no_address_leads_elsewhere(order: Order, alice: User, visit: Visit) -> None:
+    answer = visit(alice).post(mark(order), {"printed": "yes", "query": "//evil.example/?x=1&sort=size"})
+    assert answer["Location"] == "/parcels/print/?sort=size"
+
+
+def test_chosen_parcels_come_as_chosen_printed_or_not_and_the_others_are_counted(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
+    first, second = ready(quill, alice), ready(quill, alice)
+    bare = factories.order(quill, alice, status="booked")
+    printing.mark_printed(second, by=alice, at=timezone.now())
+    client, query = visit(alice), f"?order={second.uuid}&order={first.uuid}&order={bare.uuid}&order=nonsense"
+    assert listed(client, query) == [second.carrier_reference, first.carrier_reference]
+    said = text(client.get(f"{BENCH}{query}"))
+    assert "2 of the chosen parcels have no label to print" in said
+    assert "1 of 2 printed" in said
+    posted = client.post(BENCH, {"order": [str(first.uuid), str(second.uuid)]})
+    assert [row["order"] for row in posted.context["rows"]] == [first, second]
+
+
+def test_five_hundred_chosen_parcels_fit_and_one_more_is_refused(
+    order: Order, alice: User, visit: Visit
+) -> None:
+    many = [str(order.uuid)] + [str(uuid.uuid4()) for _ in range(499)]
+    assert visit(alice).post(BENCH, {"order": many}).status_code == 200
+    answer = visit(alice).post(BENCH, {"order": [*many, str(uuid.uuid4())]})
+    assert answer.status_code == 422
+    assert "Choose at most 500 parcels at a time" in text(answer)
+
+
+def test_labels_are_put_in_order_by_size_or_by_pickup_address(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
+    box = ParcelSize.objects.create(
+        sender=quill, name="Shoebox", weight=1, weight_units="kg", length=30, width=20, height=10,
+        dimension_units="cm",
+    )  # fmt: skip
+    big = ready(quill, alice, length_cm=90, carrier_reference="SBIG")
+    small = ready(quill, alice, length_cm=1, carrier_reference="SSMALL")
+    boxed = ready(quill, alice, size=box, carrier_reference="SBOXED")
+    Order.objects.filter(pk=small.pk).update(pickup={**big.pickup, "suburb": "ABBOTSFORD"})
+    client = visit(alice)
+    assert listed(client) == [str(big), str(small), str(boxed)]
+    assert listed(client, "?sort=size") == [str(boxed), str(small), str(big)]
+    assert listed(client, "?sort=pickup") == [str(small), str(big), str(boxed)]
+    assert listed(client, "?sort=nonsense") == listed(client)
+
+
+def test_single_keys_are_offered_only_to_those_who_have_them_on(
+    order: Order, alice: User, visit: Visit
+) -> None:
+    assert " data-shortcuts" in visit(alice).get(BENCH).content.decode()
+    User.objects.filter(pk=alice.pk).update(has_shortcuts=False)
+    page = visit(alice).get(BENCH).content.decode()
+    assert " data-shortcuts" not in page
+    assert 'aria-keyshortcuts="Enter"' in page
+
+
+def test_a_suspended_sender_still_prints(order: Order, quill: Sender, alice: User, visit: Visit) -> None:
+    Sender.objects.filter(pk=quill.pk).update(suspended_at=timezone.now(), suspension="other")
+    client = visit(alice)
+    assert listed(client) == ["S7K2QX"]
+    assert client.post(mark(order), {"printed": "yes"}).status_code == 302
+
+
+def test_a_stranger_sees_nothing_of_it(order: Order, bob: User, visit: Visit) -> None:
+    client = visit(bob)
+    assert listed(client) == []
+    assert client.get(f"{BENCH}?order={order.uuid}").status_code == 404
+    assert client.post(mark(order), {"printed": "yes"}).status_code == 404
+    assert not Audit.objects.exists()
+
+
+@pytest.mark.parametrize("who", ["bea", "vic"])
+def test_the_bookkeeper_and_the_viewer_get_404(
+    order: Order, request: pytest.FixtureRequest, visit: Visit, who: str
+) -> None:
+    client = visit(request.getfixturevalue(who))
+    assert [client.get(page).status_code for page in (BENCH, TEST_PAGE)] == [404, 404]
+    assert client.post(mark(order), {"printed": "yes"}).status_code == 404
+
+
+def test_a_visitor_is_sent_to_log_in(order: Order) -> None:
+    for page in (BENCH, TEST_PAGE):
+        assert Client().get(page)["Location"].startswith("/accounts/login/")
+    assert Client().post(mark(order))["Location"].startswith("/accounts/login/")
+    assert Order.objects.get().printed_at is None
+
+
+def test_other_methods_other_words_and_other_views_are_refused(
+    order: Order, alice: User, visit: Visit
+) -> None:
+    client = visit(alice)
+    assert client.get(mark(order)).status_code == 405
+    assert client.put(BENCH).status_code == 405
+    assert client.post(TEST_PAGE).status_code == 405
+    assert client.post(mark(order), {"printed": "perhaps"}).status_code == 404
+    assert client.get(f"{BENCH}?view=delivered").status_code == 404
+
+
+def test_the_bench_costs_the_same_with_one_and_with_three(quill: Sender, alice: User, visit: Visit) -> None:
+    client, found = visit(alice), []
+    client.get(BENCH)  # the first visit writes the session
+    for more in (1, 2):
+        for _ in range(more):
+            printing.mark_printed(made := ready(quill, alice), by=alice, at=timezone.now())
+        query = "&".join(f"order={one.uuid}" for one in Order.objects.all())
+        with CaptureQueriesContext(connection) as seen:
+            answer = client.get(f"{BENCH}?{query}")
+        assert len(answer.context["rows"]) == len(found) * 2 + 1
+        found.append(len(seen))
+    assert made.printed_at
+    assert found[0] == found[1] <= 12
+
+
+def test_the_test_page_says_that_it_is_no_label(alice: User, visit: Visit) -> None:
+    said = text(visit(alice).get(TEST_PAGE))
+    assert "This is not a shipping label." in said
+    assert "100 mm" in said
+    assert "4 in" in said
