@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
 from orders.models import Order
+from shipping_portal.accounts import team
 from shipping_portal.accounts.models import User
 from tests import factories
 
@@ -21,6 +23,7 @@ PUBLIC_NAMES = {
     "webhook",
     "webhook_token",
     "health",
+    "invitation",  # whoever has the link; it shows who invites, and no order
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
@@ -64,6 +67,8 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "quote": order.quote,
         "watch": factories.watch(sender, person),
         "label": factories.stored_label(order),
+        "member": sender.memberships.get(user=person),
+        "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }
 
 

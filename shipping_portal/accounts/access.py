@@ -4,10 +4,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from shipping_portal.accounts.models import Membership, Role, Sender, User
+from shipping_portal.accounts.staff import has_second_factor
 
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
@@ -46,6 +49,9 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponse]], Callable[..
         def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.membership is None or request.membership.role not in roles:
                 raise Http404
+            if request.sender.needs_second_factor and not has_second_factor(request.user):
+                messages.info(request, "Your account asks everybody for a second factor. Set yours up first.")
+                return redirect("mfa_activate_totp")
             return view(request, *args, **kwargs)
 
         guarded.audience = frozenset(roles)  # type: ignore[attr-defined]

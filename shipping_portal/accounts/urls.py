@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.urls import path
 
-from shipping_portal.accounts import helping, views
+from shipping_portal.accounts import helping, team_pages, views
 from shipping_portal.accounts.styleguide import styleguide
 
 HELP = {
@@ -20,6 +20,13 @@ urlpatterns = [
     path("settings/", views.settings_overview, name="settings"),
     path("settings/pickup-address/", views.pickup_address, name="pickup_address"),
     path("settings/label-size/", views.label_size, name="label_size"),
+    path("settings/team/", team_pages.team_page, name="team"),
+    path("settings/team/second-factor/", team_pages.second_factor_rule, name="second_factor_rule"),
+    path("settings/team/members/<int:member>/", team_pages.change_member, name="change_member"),
+    path(
+        "settings/team/invitations/<uuid:invitation>/", team_pages.change_invitation, name="change_invitation"
+    ),
+    path("invitation/<str:token>/", team_pages.invitation, name="invitation"),
     path("suggest/localities/", views.suggest_localities, name="suggest_localities"),
     path("health/", views.health, name="health"),
     path("help/", helping.help_index, name="help"),

@@ -1,0 +1,142 @@
+"""Who belongs to a sender account: invited by an owner, there once they say yes, gone at once when removed.
+
+Each change has one door here, and leaves an audit row. An account always keeps an owner.
+"""
+
+import datetime as dt
+import hashlib
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.urls import reverse
+
+from shipping_portal.accounts import sessions
+from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, Sender, User
+
+GOOD_FOR = dt.timedelta(hours=72)
+MOST_OPEN = 20
+MAIL = """{inviter} invites you to {business} at Shipping Portal, as {role}.
+
+To see the invitation, open this link within 72 hours:
+{link}
+
+If you don't know {business}, do nothing: nobody gets an account by ignoring this.
+"""
+
+
+class NotPossible(Exception):
+    """The change does not apply; the text is for the person who asked for it."""
+
+
+def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
+    """Send somebody a link. An open invitation of the same address is replaced, so that one link works."""
+    email = email.strip().lower()
+    if sender.memberships.filter(user__email__iexact=email).exists():
+        raise NotPossible(f"{email} is in the team already.")
+    open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
+    if open_ones.exclude(email=email).filter(expires_at__gt=now).count() >= MOST_OPEN:
+        raise NotPossible(f"{MOST_OPEN} invitations are open. Revoke one first.")
+    token = secrets.token_urlsafe(32)
+    try:
+        with transaction.atomic():
+            open_ones.filter(email=email).update(revoked_at=now)
+            made = Invitation.objects.create(
+                sender=sender, email=email, role=role, token_hash=hashed(token), invited_by=by, created_at=now,
+                expires_at=now + GOOD_FOR,
+            )  # fmt: skip
+            Audit.write("invited", made, by=by, sender=sender, reason=f"{email} as {role}", at=now)
+    except IntegrityError as error:  # another owner was faster
+        raise NotPossible(f"{email} was invited a moment ago.") from error
+    _send(made, token)
+    return made
+
+
+def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
+    with transaction.atomic():
+        still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+        if not still.update(revoked_at=now):
+            raise NotPossible("This invitation isn't open any more.")
+        Audit.write(
+            "invitation revoked", invitation, by=by, sender=invitation.sender, reason=invitation.email, at=now
+        )
+
+
+def find(token: str) -> Invitation | None:
+    """The invitation a link belongs to, open or not."""
+    return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=hashed(token)).first()
+
+
+def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
+    """The invited person says yes, once. One person belongs to one account."""
+    if user.email.lower() != invitation.email.lower():
+        raise NotPossible(f"This invitation is for {invitation.email}.")
+    if Membership.objects.filter(user=user).exists() or user.is_staff:
+        raise NotPossible("You belong to another account already. Ask us if you want to change it.")
+    with transaction.atomic():
+        still = Invitation.objects.filter(
+            pk=invitation.pk, accepted_at=None, revoked_at=None, expires_at__gt=now
+        )
+        if not still.update(accepted_at=now):
+            raise NotPossible("This invitation isn't open any more.")
+        made = Membership.objects.create(sender=invitation.sender, user=user, role=invitation.role)
+        Audit.write("invitation accepted", made, by=user, sender=made.sender, reason=invitation.email, at=now)
+    return made
+
+
+def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> None:
+    with _keeping_an_owner(member.sender):
+        Membership.objects.filter(pk=member.pk).update(role=role)
+        reason = f"{member.user}: {member.role} → {role}"
+        Audit.write("role changed", member, by=by, sender=member.sender, reason=reason, at=now)
+
+
+def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
+    """Out of the account and logged out everywhere. What they booked stays."""
+    with _keeping_an_owner(member.sender):
+        Audit.write(
+            "removed from the team", member, by=by, sender=member.sender, reason=str(member.user), at=now
+        )
+        Membership.objects.filter(pk=member.pk).delete()
+        sessions.end_all(member.user)
+
+
+def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.datetime) -> None:
+    with transaction.atomic():
+        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(
+            needs_second_factor=needed
+        ):
+            action = "second factor required" if needed else "second factor optional"
+            Audit.write(action, sender, by=by, sender=sender, at=now)
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@contextmanager
+def _keeping_an_owner(sender: Sender) -> Iterator[None]:
+    """A change after which the account still has an owner; else none of it happened."""
+    with transaction.atomic():
+        Sender.objects.select_for_update().get(pk=sender.pk)  # two owners may leave at once
+        yield
+        if not sender.memberships.filter(role=Role.OWNER).exists():
+            raise NotPossible("An account needs an owner. Make somebody else an owner first.")
+
+
+def _send(invitation: Invitation, token: str) -> None:
+    words = {
+        "inviter": invitation.invited_by.get_full_name(),
+        "business": invitation.sender.name,
+        "role": invitation.get_role_display().lower(),
+        "link": settings.SITE_URL + reverse("invitation", args=[token]),
+    }
+    subject = " ".join(f"{words['inviter']} invites you to {words['business']}".split())
+    try:
+        send_mail(subject, MAIL.format(**words), None, [invitation.email])
+    except OSError as error:  # as every SMTP error is
+        raise NotPossible(f"The e-mail to {invitation.email} couldn't be sent. Try again.") from error

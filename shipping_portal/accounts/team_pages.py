@@ -1,0 +1,203 @@
+"""The team page of owners, and the page an invitation opens."""
+
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.password_validation import validate_password
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from shipping_portal.accounts import team
+from shipping_portal.accounts.access import OWNER, MemberRequest, audience, public
+from shipping_portal.accounts.adapter import landing_page
+from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.forms import NEEDED, Plain
+from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+ACTIVITY = 50
+MAY = {
+    Role.OWNER: "everything, and this page",
+    Role.SHIPPER: "books, prints, cancels, imports and follows parcels",
+    Role.BOOKKEEPER: "sees prices; no labels, receivers only as initials",
+    Role.VIEWER: "looks at parcels and their scans",
+}
+
+
+class InviteForm(Plain):
+    email = forms.EmailField(
+        label="E-mail", max_length=254, error_messages={"required": "Enter an e-mail address."}
+    )
+    role = forms.ChoiceField(
+        choices=Role.choices,
+        initial=Role.SHIPPER,
+        error_messages={
+            "required": "Choose a role.",
+            "invalid_choice": "Choose one of the roles on the list.",
+        },
+    )
+
+
+class JoinForm(Plain):
+    """What a person without an account sets to join one."""
+
+    name = LineField(label="Your name", max_length=120, error_messages={"required": NEEDED["name"]})
+    password = forms.CharField(
+        label="Password",
+        strip=False,
+        help_text="At least 12 characters. A few unrelated words work well.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        error_messages={"required": NEEDED["password1"]},
+    )
+
+    def __init__(self, *args: Any, email: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.email = email
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password, User(email=self.email, name=self.cleaned_data.get("name", "")))
+        return password
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+def team_page(request: MemberRequest) -> HttpResponse:
+    """Who is in, who is invited, and what was done; posting invites."""
+    form = InviteForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            team.invite(request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now())
+        except team.NotPossible as error:
+            form.add_error("email", str(error))
+        else:
+            messages.success(request, f"Invited {chosen['email']}. The link works for 72 hours.")
+            return redirect("team")
+    context = {
+        "form": form,
+        "members": request.sender.memberships.select_related("user").order_by("user__email"),
+        "invitations": _open(request).select_related("invited_by").order_by("-created_at"),
+        "roles": [(role, role.label, may) for role, may in MAY.items()],
+        "activity": Audit.objects.filter(sender=request.sender)
+        .select_related("actor")
+        .order_by("-pk")[:ACTIVITY],
+        "now": timezone.now(),
+    }
+    return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
+
+
+@audience(OWNER)
+@require_POST
+def change_member(request: MemberRequest, member: int) -> HttpResponse:
+    """`role` sets another role; `remove` ends the membership."""
+    found = get_object_or_404(request.sender.memberships.select_related("user", "sender"), pk=member)
+    role = request.POST.get("role", "")
+    try:
+        if "remove" in request.POST:
+            team.remove(found, by=request.user, now=timezone.now())
+            messages.success(request, f"{found.user} is no longer in the team and is logged out.")
+        elif role in Role.values:
+            team.set_role(found, role, by=request.user, now=timezone.now())
+            messages.success(request, f"{found.user} is now {Role(role).label.lower()}.")
+    except team.NotPossible as error:
+        messages.error(request, str(error))
+    is_still_owner = Membership.objects.filter(user=request.user, role=OWNER).exists()
+    return redirect("team" if is_still_owner else "home")
+
+
+@audience(OWNER)
+@require_POST
+def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
+    """`resend` makes a new link, `revoke` ends it."""
+    found = get_object_or_404(_open(request), uuid=invitation)
+    now = timezone.now()
+    try:
+        if "resend" in request.POST:
+            team.invite(request.sender, found.email, found.role, by=request.user, now=now)
+            messages.success(request, f"Sent {found.email} a new link. The old one no longer works.")
+        else:
+            team.revoke(found, by=request.user, now=now)
+            messages.success(request, f"The link sent to {found.email} no longer works.")
+    except team.NotPossible as error:
+        messages.error(request, str(error))
+    return redirect("team")
+
+
+@audience(OWNER)
+@require_POST
+def second_factor_rule(request: MemberRequest) -> HttpResponse:
+    needed = request.POST.get("needed") == "yes"
+    team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
+    messages.success(
+        request,
+        "Everybody needs a second factor." if needed else "A second factor is everybody's own choice.",
+    )
+    return redirect("team")
+
+
+@public
+@require_http_methods(["GET", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """GET shows who invites to what; only a press of the button accepts, as mail scanners follow links."""
+    found = team.find(token)
+    if found is None:
+        raise Http404
+    if not found.is_open(timezone.now()):
+        return _page(request, found, None, status=410)
+    if request.user.is_authenticated:
+        return _as_who_is_logged_in(request, found)
+    if User.objects.filter(email=found.email).exists():
+        return _page(request, found, None)  # which says to log in first
+    form = JoinForm(request.POST or None, email=found.email)
+    if request.method == "GET" or not form.is_valid():
+        return _page(request, found, form)
+    with transaction.atomic():
+        user = _new_person(found.email, form.cleaned_data)
+        team.accept(found, user, now=timezone.now())
+    login(request, user, backend=BACKEND)
+    return redirect(landing_page(user))
+
+
+def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
+    if request.method == "GET":
+        return _page(request, found, None)
+    try:
+        team.accept(found, request.user, now=timezone.now())
+    except team.NotPossible as error:
+        return _page(request, found, None, problem=str(error), status=409)
+    return redirect(landing_page(request.user))
+
+
+def _new_person(email: str, typed: dict[str, Any]) -> User:
+    """The link came by e-mail, so the address is verified."""
+    user: User = User.objects.create_user(email, typed["password"], name=typed["name"])
+    EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+    return user
+
+
+def _open(request: MemberRequest) -> Any:
+    return request.sender.invitations.filter(accepted_at=None, revoked_at=None)
+
+
+def _page(
+    request: HttpRequest, found: Invitation, form: JoinForm | None, *, problem: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "invitation": found,
+        "is_open": found.is_open(timezone.now()),
+        "form": form,
+        "problem": problem,
+        "may": MAY[Role(found.role)],
+        "login_url": f"{reverse('account_login')}?next={request.path}",
+    }
+    return render(
+        request, "accounts/invitation.html", context, status=422 if form and form.errors else status
+    )

@@ -1,0 +1,199 @@
+"""Team: who is invited, who joins, who leaves; an owner always stays."""
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from shipping_portal.accounts import team
+from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+URL = "/settings/team/"
+NEW = "wren@quill.example"
+PASSWORD = "a-long-enough-passphrase"
+
+
+@pytest.fixture
+def page(alice: User, visit: Callable[[User], Client]) -> Client:
+    return visit(alice)
+
+
+def invite(page: Client, email: str = NEW, role: str = "shipper") -> str:
+    """Send an invitation; the path of the link that went out."""
+    page.post(URL, {"email": email, "role": role})
+    found = re.findall(r"https?://[^/]+(/\S+)", mail.outbox[-1].body)
+    assert len(found) == 1
+    return str(found[0])
+
+
+def test_somebody_new_joins_by_name_and_password(page: Client, quill: Sender) -> None:
+    link, browser = invite(page), Client()
+    assert "Alice Quill invites wren@quill.example as shipper" in text(browser.get(link))
+    browser.post(link, {"name": "Wren Sato", "password": PASSWORD})
+    member = Membership.objects.get(user__email=NEW)
+    assert (member.sender, member.role, member.user.name) == (quill, "shipper", "Wren Sato")
+    assert browser.get("/parcels/").status_code == 200
+
+
+def test_reading_the_link_accepts_nothing(page: Client) -> None:
+    Client().get(invite(page))
+    assert not User.objects.filter(email=NEW).exists()
+
+
+def test_the_database_and_the_audit_hold_no_token(page: Client) -> None:
+    token = invite(page).split("/")[-2]
+    stored = repr(list(Invitation.objects.values())) + repr(list(Audit.objects.values()))
+    assert token not in stored
+
+
+def test_a_link_works_once(page: Client) -> None:
+    link = invite(page)
+    Client().post(link, {"name": "Wren Sato", "password": PASSWORD})
+    again = Client().get(link)
+    assert again.status_code == 410
+    assert "It was accepted already." in text(again)
+
+
+def test_after_72_hours_it_is_over(page: Client) -> None:
+    link = invite(page)
+    Invitation.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
+    assert Client().post(link, {"name": "Wren", "password": PASSWORD}).status_code == 410
+    assert not User.objects.filter(email=NEW).exists()
+
+
+def test_a_revoked_link_is_over(page: Client) -> None:
+    link = invite(page)
+    page.post(f"{URL}invitations/{Invitation.objects.get().uuid}/", {"revoke": "1"})
+    assert Client().get(link).status_code == 410
+
+
+def test_sending_again_makes_a_new_link_and_ends_the_old_one(page: Client) -> None:
+    old = invite(page)
+    page.post(f"{URL}invitations/{Invitation.objects.get().uuid}/", {"resend": "1"})
+    assert Client().get(old).status_code == 410
+    assert Invitation.objects.filter(accepted_at=None, revoked_at=None).count() == 1
+
+
+def test_a_weak_password_is_refused_at_the_field(page: Client) -> None:
+    answer = Client().post(invite(page), {"name": "Wren", "password": "short"})
+    assert answer.status_code == 422
+    assert "at least 12 characters" in text(answer)
+    assert not User.objects.filter(email=NEW).exists()
+
+
+def test_who_has_a_log_in_already_logs_in_first(
+    page: Client, visit: Callable[[User], Client], quill: Sender
+) -> None:
+    known = factories.user(NEW, name="Wren Sato")
+    link = invite(page)
+    assert "Log in to join" in text(Client().get(link))
+    assert visit(known).post(link).status_code == 302
+    assert Membership.objects.get(user=known).sender == quill
+
+
+def test_an_invitation_is_for_its_own_address_only(page: Client, visit: Callable[[User], Client]) -> None:
+    answer = visit(factories.user("other@quill.example")).post(invite(page))
+    assert answer.status_code == 409
+    assert "This invitation is for wren@quill.example." in text(answer)
+
+
+def test_one_person_belongs_to_one_account(page: Client, bob: User, visit: Callable[[User], Client]) -> None:
+    answer = visit(bob).post(invite(page, email=bob.email))
+    assert answer.status_code == 409
+    assert Membership.objects.get(user=bob).sender.name == "Bob's Bolts"
+
+
+def test_who_is_in_the_team_is_not_invited_again(page: Client, ana: User) -> None:
+    answer = page.post(URL, {"email": ana.email.upper(), "role": "viewer"})
+    assert (answer.status_code, len(mail.outbox)) == (422, 0)
+
+
+def test_at_most_twenty_invitations_are_open(page: Client, quill: Sender, alice: User) -> None:
+    for number in range(team.MOST_OPEN):
+        team.invite(quill, f"p{number}@quill.example", "viewer", by=alice, now=timezone.now())
+    assert "20 invitations are open." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
+
+
+def test_who_is_removed_is_logged_out_at_once(
+    page: Client, ana: User, visit: Callable[[User], Client]
+) -> None:
+    hers = visit(ana)
+    page.post(f"{URL}members/{ana.membership.pk}/", {"remove": "1"})
+    assert not Membership.objects.filter(user=ana).exists()
+    assert hers.get("/parcels/")["Location"].startswith("/accounts/login/")
+
+
+@pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
+def test_the_last_owner_stays(page: Client, alice: User, change: dict[str, str]) -> None:
+    answer = page.post(f"{URL}members/{alice.membership.pk}/", change, follow=True)
+    assert Membership.objects.get(user=alice).role == "owner"
+    assert "An account needs an owner." in text(answer)
+
+
+def test_with_two_owners_one_may_step_back(page: Client, alice: User, ana: User) -> None:
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
+    page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
+    assert Membership.objects.get(user=alice).role == "viewer"
+
+
+def test_members_of_other_accounts_are_out_of_reach(page: Client, bob: User) -> None:
+    assert page.post(f"{URL}members/{bob.membership.pk}/", {"remove": "1"}).status_code == 404
+    assert Membership.objects.filter(user=bob).exists()
+
+
+def test_every_change_is_in_the_activity(page: Client, ana: User) -> None:
+    invite(page)
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "viewer"})
+    page.post(f"{URL}second-factor/", {"needed": "yes"})
+    done = set(Audit.objects.values_list("action", flat=True))
+    assert {"invited", "role changed", "second factor required"} <= done
+
+
+def test_a_required_second_factor_comes_before_anything_else(
+    page: Client, ana: User, visit: Callable[[User], Client], alice: User
+) -> None:
+    factories.second_factor(alice)
+    page.post(f"{URL}second-factor/", {"needed": "yes"})
+    hers = visit(ana)
+    assert hers.get("/parcels/")["Location"] == "/accounts/2fa/totp/activate/"
+    assert hers.get("/help/").status_code == 200
+    factories.second_factor(ana)
+    assert hers.get("/parcels/").status_code == 200
+
+
+def test_a_link_nobody_sent_is_404() -> None:
+    assert Client().get("/invitation/no-such-token/").status_code == 404
+
+
+def test_the_page_asks_as_often_for_many_people(page: Client, quill: Sender, alice: User, ana: User) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            page.get(URL)
+        return len(captured)
+
+    invite(page)
+    queries()  # which shows the message of the press before
+    few = queries()
+    for number in range(5):
+        factories.member(quill, factories.user(f"m{number}@quill.example"), role="viewer")
+        team.invite(quill, f"i{number}@quill.example", "viewer", by=alice, now=timezone.now())
+    assert queries() == few
+
+
+def test_mail_that_cannot_leave_is_told(page: Client, monkeypatch: Any) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError("no route")
+
+    monkeypatch.setattr(team, "send_mail", fails)
+    assert "couldn't be sent" in text(page.post(URL, {"email": NEW, "role": "viewer"}))
