@@ -54,7 +54,7 @@ function startBench(bench) {
       isLoaded = true;
       if (isAwaited) openPrintWindow();
     });
-    frame.src = address;
+    frame.src = `${address}#navpanes=0&view=Fit`; // the viewer's own words: no thumbnails, whole page
     now.querySelector("iframe").replaceWith(frame);
   }
 

@@ -210,3 +210,28 @@ def test_the_test_page_says_that_it_is_no_label(alice: User, visit: Visit) -> No
     assert "This is not a shipping label." in said
     assert "100 mm" in said
     assert "4 in" in said
+
+
+@pytest.mark.parametrize("page", ["/settings/label-size/", "/start/"])
+def test_the_test_page_is_offered_where_the_size_is_chosen(alice: User, visit: Visit, page: str) -> None:
+    assert f'href="{TEST_PAGE}"' in visit(alice).get(page).content.decode()
+
+
+def test_the_parcels_page_prints_the_senders_size_first_and_says_the_tip_once(
+    order: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
+    factories.stored_label(order, size="cropped")
+    client, page = visit(alice), f"/parcels/{order.uuid}/"
+    said = text(client.get(page))
+    assert "Print full page (A4) Cropped" in said
+    assert said.count("choose Actual size or 100%") == 1
+    assert said.count("Original file from the carrier, unchanged") == 2
+    Sender.objects.filter(pk=quill.pk).update(label_size="cropped", country="US")
+    assert "Print cropped Full page (Letter)" in text(client.get(page))
+
+
+def test_without_a_stored_label_the_parcels_page_offers_no_mark(
+    order: Order, alice: User, visit: Visit
+) -> None:
+    order.labels.update(state="pending")
+    assert "Mark printed" not in text(visit(alice).get(f"/parcels/{order.uuid}/"))
