@@ -55,7 +55,7 @@ def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.date
     """
     outgoing, contents = Outgoing(), Contents()
     moment = at.astimezone(orders[0].sender.tzinfo).timetuple()[:6]
-    with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
+    with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_STORED) as archive:
         for path, label, content in _files(orders, sizes, contents):
             _audit(label, by=by, at=at)
             archive.writestr(zipfile.ZipInfo(path, moment), content)

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from shipping_portal.accounts.models import Membership, Role, Sender, User
@@ -41,12 +42,14 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     return middleware
 
 
-def audience(*roles: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+def audience(
+    *roles: str,
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Declare who a page is for. Anybody else who is logged in gets 404, as if it did not exist."""
 
-    def declare(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.membership is None or request.membership.role not in roles:
                 raise Http404
             if request.sender.needs_second_factor and not has_second_factor(request.user):
