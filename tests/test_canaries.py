@@ -19,7 +19,7 @@ from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tests.test_access import MEMBERS, ROLES, address
+from tests.test_access import MEMBERS, ROLES, address, things_of
 from tracking import polling
 
 pytestmark = pytest.mark.django_db
@@ -56,13 +56,18 @@ def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.Log
     return made
 
 
-def pages_of(client: Client, order: Order) -> Iterator[tuple[str, bytes]]:
-    things = {"order": order, "quote": order.quote, "watch": factories.watch(order.sender, order.made_by)}
+@pytest.fixture
+def things(order: Order) -> dict[str, Any]:
+    """What the pages are about: this order, and one of everything else."""
+    return things_of(order.sender, order.made_by) | {"order": order, "quote": order.quote}
+
+
+def pages_of(client: Client, things: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Every page's bytes and headers, those of streamed files too."""
     for route, entry in MEMBERS:
         if entry.name != "tracking_page":
             url = address(route, things)
-            yield url, client.get(url).content + str(client.get(url).headers).encode()
-    things["watch"].delete()
+            yield url, client.get(url).getvalue() + str(client.get(url).headers).encode()
 
 
 def every_row() -> str:
@@ -92,6 +97,7 @@ def test_the_link_is_shown_to_its_owner_and_the_showing_is_kept(
 
 def test_the_link_is_found_nowhere_else(
     order: Order,
+    things: dict[str, Any],
     alice: User,
     sam: User,
     quill: Sender,
@@ -102,7 +108,7 @@ def test_the_link_is_found_nowhere_else(
     for role in ROLES:
         person = factories.user(f"{role}@canary.example")
         factories.member(quill, person, role=role)
-        for url, content in pages_of(visit(person), order):
+        for url, content in pages_of(visit(person), things):
             assert TOKEN.encode() not in content, f"{role} at {url}"
     for url, content in admin_pages(visit(sam)):
         assert TOKEN.encode() not in content, url
@@ -120,9 +126,9 @@ def test_nobody_else_is_shown_the_link(
     assert TOKEN not in answer.content.decode()
 
 
-def test_a_visitor_sees_neither_link_nor_person(order: Order) -> None:
+def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, Any]) -> None:
     for route, _ in MEMBERS:
-        url = address(route, {"order": order, "quote": order.quote, "watch": order})
+        url = address(route, things)
         content = Client().get(url, follow=True).content.decode()
         for private in (TOKEN, order.receiver_name, order.receiver_email, order.receiver_line1):
             assert private not in content, url
@@ -138,9 +144,14 @@ def test_after_cancelling_there_is_no_link(
 
 
 def test_no_secret_is_on_a_page_in_the_database_or_in_the_log(
-    order: Order, alice: User, sam: User, visit: Callable[[User], Client], caplog: pytest.LogCaptureFixture
+    order: Order,
+    things: dict[str, Any],
+    alice: User,
+    sam: User,
+    visit: Callable[[User], Client],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    seen = [content.decode(errors="replace") for _, content in pages_of(visit(alice), order)]
+    seen = [content.decode(errors="replace") for _, content in pages_of(visit(alice), things)]
     seen += [content.decode(errors="replace") for _, content in admin_pages(visit(sam))]
     for text in [*seen, every_row(), caplog.text]:
         assert not [secret for secret in SECRETS if secret in text]
