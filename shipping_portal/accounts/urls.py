@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.urls import path
 
-from shipping_portal.accounts import helping, team_pages, views
+from shipping_portal.accounts import helping, notice_pages, team_pages, views
 from shipping_portal.accounts.styleguide import styleguide
 
 HELP = {
@@ -26,6 +26,8 @@ urlpatterns = [
     path(
         "settings/team/invitations/<uuid:invitation>/", team_pages.change_invitation, name="change_invitation"
     ),
+    path("settings/notifications/", notice_pages.notifications, name="notifications"),
+    path("unsubscribe/<str:token>/", notice_pages.unsubscribe, name="unsubscribe"),
     path("invitation/<str:token>/", team_pages.invitation, name="invitation"),
     path("suggest/localities/", views.suggest_localities, name="suggest_localities"),
     path("health/", views.health, name="health"),

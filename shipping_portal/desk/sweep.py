@@ -22,8 +22,10 @@ from django.utils import timezone
 from orders import booking, cancelling, labels, replacing, resolving
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Status
+from shipping_portal.accounts import mailing
+from shipping_portal.accounts.models import Notice
 from shipping_portal.celery import nudge
-from shipping_portal.desk import gaps, parking, pausing, retention
+from shipping_portal.desk import gaps, noticing, parking, pausing, retention
 from shipping_portal.desk.outage import database_answers
 from tracking import intake, polling, scans
 from tracking.models import Parcel, WebhookDelivery
@@ -61,6 +63,10 @@ def _labels(now: dt.datetime) -> QuerySet[Any]:
     return Label.objects.filter(due_at__lte=now).exclude(state=Label.State.STORED)
 
 
+def _notices(now: dt.datetime) -> QuerySet[Any]:
+    return Notice.objects.filter(due_at__lte=now)
+
+
 def _folds(now: dt.datetime) -> QuerySet[Any]:
     return Parcel.objects.filter(fold_due_at__lte=now)
 
@@ -93,6 +99,7 @@ JOURNEYS = (
     Journey("label", "orders.tasks.fetch_label", _labels, labels.work, sender="order__sender"),
     Journey("read", "tracking.tasks.read_delivery", _unread, intake.read, due_field="received_at", sender=""),
     Journey("fold", "tracking.tasks.project", _folds, scans.project, "fold_due_at", "order__sender"),
+    Journey("news", "shipping_portal.accounts.tasks.mail", _notices, mailing.work),
     Journey("poll", "tracking.tasks.poll", Parcel.objects.due, polling.work, "poll_due_at", "order__sender"),
 )
 
@@ -112,6 +119,7 @@ class Sweep:
     stop: Event = field(default_factory=Event)
     seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
     retention_due_at: dt.datetime | None = None
+    news: noticing.Finder = field(default_factory=noticing.Finder)
 
     def run(self) -> None:
         """Sweep until `stop` is set; a database that is away is waited for."""
@@ -192,6 +200,8 @@ class Sweep:
             pausing.end_what_is_over(now)
         with going_on("gaps"):
             gaps.report(now)
+        with going_on("news"):
+            self.news.look(now)
         if self.retention_due_at is None or self.retention_due_at <= now:
             self.retention_due_at = now + RETENTION_EVERY
             with going_on("retention"):

@@ -15,7 +15,7 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from orders.models import Label, Order, Replacement
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.celery import app
 from shipping_portal.desk import retention, sweep
 from shipping_portal.desk.sweep import JOURNEYS, NUDGES, Journey, Sweep, due
@@ -52,6 +52,11 @@ def replaced(order: Order, *, asked_at: dt.datetime) -> int:
     return Replacement.objects.create(order=order, asked_at=asked_at, **values).pk
 
 
+def news(to: User, of: Sender, once: str, *, due_at: dt.datetime) -> int:
+    facts = {"kind": "booking", "bundle": "booking", "once": once, "line": "-", "path": "/"}
+    return Notice.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
+
+
 @pytest.fixture
 def owed(quill: Sender, alice: User) -> dict[str, int]:
     """One due row of every journey, by name; and none of the rows beside them is due."""
@@ -63,6 +68,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         factories.order(quill, alice, status=status, due_at=later)
     Label.objects.create(order=held, size="cropped", due_at=later)
     factories.parcel(reference="SLATER0001", fold_due_at=later, poll_due_at=later)
+    news(alice, quill, "later", due_at=later)
     fresh = {"received_at": now, "body": b"{", "sha256": "0" * 64}
     WebhookDelivery.objects.create(**fresh)
     return {
@@ -74,6 +80,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "label": Label.objects.create(order=held, size="full", due_at=then).pk,
         "read": WebhookDelivery.objects.create(**{**fresh, "received_at": then}).pk,
         "fold": factories.parcel(reference="SFOLD00001", fold_due_at=then).pk,
+        "news": news(alice, quill, "due", due_at=then),
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
     }
 

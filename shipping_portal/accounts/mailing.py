@@ -1,0 +1,78 @@
+"""What is owed as news leaves as e-mail: one for each person and bundle, with one link, into the portal."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.core import signing
+from django.core.mail import EmailMessage
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.models import Notice, User
+from shipping_portal.accounts.notices import KINDS
+
+LEASE = dt.timedelta(seconds=60)
+LONGEST_WAIT = dt.timedelta(hours=6)
+MOST_LINES = 50
+SALT = "unsubscribe"
+TEXT = """{lines}
+
+Open the portal:
+{link}
+
+You get this because of your settings there. To stop this kind of e-mail:
+{stop}
+"""
+
+
+def work(notice_id: int) -> None:
+    """Send the bundle this row belongs to, if it is due. A crash in between at worst repeats one e-mail."""
+    now = timezone.now()
+    first = Notice.objects.filter(pk=notice_id, sent_at=None, due_at__lte=now).select_related("user").first()
+    if first is None:
+        return
+    until = now + LEASE
+    owed = Notice.objects.filter(user=first.user, bundle=first.bundle, sent_at=None)
+    owed.filter(due_at__lte=now).update(due_at=until)
+    mine = owed.filter(due_at=until)
+    rows = list(mine.order_by("happened_at", "pk"))
+    if not rows:
+        return
+    try:
+        if first.user.is_active:
+            _mail(first.user, rows).send()
+    except OSError:  # as every SMTP error is
+        for row in rows:
+            wait = min(dt.timedelta(minutes=2 ** min(row.tries, 10)), LONGEST_WAIT)
+            Notice.objects.filter(pk=row.pk).update(tries=min(row.tries + 1, 30_000), due_at=now + wait)
+        return
+    mine.update(sent_at=now, due_at=None)
+
+
+def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:
+    kinds = {row.kind for row in rows}
+    path = rows[0].path if len({row.path for row in rows}) == 1 else reverse("home")
+    stop = settings.SITE_URL + reverse("unsubscribe", args=[token_for(user, rows[0].kind)])
+    lines = [f"- {row.line}" for row in rows[:MOST_LINES]]
+    if len(rows) > MOST_LINES:
+        lines.append(f"- and {len(rows) - MOST_LINES} more")
+    return EmailMessage(
+        subject=KINDS[rows[0].kind].subject if len(kinds) == 1 else "News of your parcels",
+        body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
+        to=[user.email],
+        headers={"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
+    )
+
+
+def token_for(user: User, kind: str) -> str:
+    """Names one person and one kind; good for turning that kind off, and for nothing else."""
+    return signing.dumps([user.pk, kind], salt=SALT)
+
+
+def read_token(token: str) -> tuple[int, str] | None:
+    try:
+        user, kind = signing.loads(token, salt=SALT)
+    except (signing.BadSignature, ValueError, TypeError):
+        return None
+    return (user, kind) if kind in KINDS else None

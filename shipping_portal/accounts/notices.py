@@ -1,0 +1,132 @@
+"""News by e-mail: which kinds there are, who gets which, and when. Each fact is told to each person once."""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import models
+
+from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Role, Sender, User
+
+GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # what happens close together leaves as one e-mail
+DIGEST_HOUR = 7
+
+
+class When(models.TextChoices):
+    NOW = "now", "At once"
+    DAILY = "daily", "Once a day, at 7 am"
+    OFF = "off", "Never"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`subject` is the e-mail's; `is_vital` ones reach the owners when everybody has turned them off."""
+
+    title: str
+    subject: str
+    default: When
+    choices: tuple[When, ...]
+    is_vital: bool = False
+
+
+KINDS = {
+    "booking": Kind(
+        "A booking failed, or is clear after we had to check",
+        "News of your bookings",
+        When.NOW,
+        (When.NOW, When.OFF),
+        is_vital=True,
+    ),
+    "not_printed": Kind(
+        "A label isn't printed and its pickup is today",
+        "Labels to print before today's pickup",
+        When.NOW,
+        (When.NOW, When.OFF),
+    ),
+    "pickup": Kind(
+        "The driver didn't come, or couldn't collect",
+        "News of your pickup",
+        When.NOW,
+        (When.NOW, When.DAILY, When.OFF),
+    ),
+    "delivery": Kind(
+        "A parcel has trouble on its way",
+        "Trouble on the way",
+        When.NOW,
+        (When.NOW, When.DAILY, When.OFF),
+    ),
+    "delivered": Kind(
+        "A parcel was delivered",
+        "Delivered",
+        When.OFF,
+        (When.NOW, When.DAILY, When.OFF),
+    ),
+}
+BOOKERS = (Role.OWNER, Role.SHIPPER)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One piece of news. `once` names it for ever; what shares a `bundle` leaves as one e-mail."""
+
+    sender: Sender
+    kind: str
+    once: str
+    line: str
+    path: str
+    happened_at: dt.datetime
+    bundle: str = ""
+
+
+def tell(fact: Fact, *, now: dt.datetime) -> None:
+    """Owe this news to every booker who wants it, and has not been told."""
+    Notice.objects.bulk_create(
+        (
+            Notice(
+                user_id=user,
+                sender=fact.sender,
+                kind=fact.kind,
+                once=fact.once,
+                line=fact.line[:300],
+                path=fact.path,
+                happened_at=fact.happened_at,
+                bundle="daily" if when == When.DAILY else fact.bundle or fact.kind,
+                due_at=_digest_at(fact.sender, now) if when == When.DAILY else now + GATHER,
+            )
+            for user, when in _wanted(fact.sender, fact.kind).items()
+        ),
+        ignore_conflicts=True,  # told before
+    )
+
+
+def choices_of(user: User) -> dict[str, str]:
+    """What this person gets, by kind: as chosen, else the kind's own rule."""
+    chosen = dict(NoticeChoice.objects.filter(user=user).values_list("kind", "when"))
+    return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
+
+
+def choose(user: User, kind: str, when: str) -> None:
+    """Raises ValueError for what this kind does not offer."""
+    if when not in KINDS[kind].choices:
+        raise ValueError(when)
+    NoticeChoice.objects.update_or_create(user=user, kind=kind, defaults={"when": when})
+
+
+def _wanted(sender: Sender, kind: str) -> dict[int, str]:
+    members = Membership.objects.filter(sender=sender, role__in=BOOKERS, user__is_active=True)
+    chosen = dict(
+        NoticeChoice.objects.filter(kind=kind, user__membership__in=members).values_list("user", "when")
+    )
+    roles = dict(members.values_list("user", "role"))
+    wanted = {user: chosen.get(user, str(KINDS[kind].default)) for user in roles}
+    wanted = {user: when for user, when in wanted.items() if when != When.OFF}
+    if not wanted and KINDS[kind].is_vital:
+        return {user: str(When.NOW) for user, role in roles.items() if role == Role.OWNER}
+    return wanted
+
+
+def _digest_at(sender: Sender, now: dt.datetime) -> dt.datetime:
+    """The next seven o'clock where the sender is."""
+    local = now.astimezone(sender.tzinfo)
+    day = local.date() + dt.timedelta(days=local.hour >= DIGEST_HOUR)
+    return dt.datetime.combine(day, dt.time(DIGEST_HOUR), sender.tzinfo)

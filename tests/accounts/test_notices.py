@@ -1,0 +1,177 @@
+"""News by e-mail: what is owed to whom, what leaves as one mail, and what never stands in it."""
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from shipping_portal.accounts import mailing, notices
+from shipping_portal.accounts.models import Notice, NoticeChoice, Sender, User
+from shipping_portal.accounts.notices import Fact
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+NOON = dt.datetime(2026, 11, 20, 1, tzinfo=dt.UTC)  # noon in Melbourne
+LINK = re.compile(r"https?://\S+")
+
+
+def fact(of: Sender, once: str = "a", *, kind: str = "pickup", **changes: Any) -> Fact:
+    values = {"line": f"News {once}.", "path": f"/parcels/{once}/", "happened_at": NOON, "bundle": ""}
+    return Fact(sender=of, kind=kind, once=once, **{**values, **changes})
+
+
+def leave(now: dt.datetime | None = None) -> list[str]:
+    """Everything owed leaves; the bodies of the mails."""
+    mail.outbox.clear()
+    Notice.objects.filter(sent_at=None).update(due_at=(now or timezone.now()) - dt.timedelta(seconds=1))
+    for pk in Notice.objects.filter(sent_at=None).values_list("pk", flat=True):
+        mailing.work(pk)
+    return [str(message.body) for message in mail.outbox]
+
+
+def test_bookers_are_told_and_others_are_not(
+    alice: User, ana: User, bea: User, vic: User, quill: Sender
+) -> None:
+    notices.tell(fact(quill), now=NOON)
+    assert set(Notice.objects.values_list("user__email", flat=True)) == {alice.email, ana.email}
+
+
+def test_a_fact_is_told_to_each_person_once(alice: User, quill: Sender) -> None:
+    for _ in range(3):
+        notices.tell(fact(quill), now=NOON)
+    assert Notice.objects.count() == 1
+
+
+def test_what_shares_a_bundle_leaves_as_one_mail_with_one_link(alice: User, quill: Sender) -> None:
+    for once in "abc":
+        notices.tell(fact(quill, once, bundle="pickup:2026-11-20:3065"), now=NOON)
+    [body] = leave()
+    assert all(f"- News {once}." in body for once in "abc")
+    inside, unsubscribing = LINK.findall(body)
+    assert inside == f"{settings.SITE_URL}/"
+    assert unsubscribing.startswith(f"{settings.SITE_URL}/unsubscribe/")
+
+
+def test_a_single_piece_of_news_links_to_its_page(alice: User, quill: Sender) -> None:
+    notices.tell(fact(quill), now=NOON)
+    [body] = leave()
+    assert f"{settings.SITE_URL}/parcels/a/" in body
+
+
+def test_pickups_of_two_days_are_two_mails(alice: User, quill: Sender) -> None:
+    notices.tell(fact(quill, "a", bundle="pickup:2026-11-20:3065"), now=NOON)
+    notices.tell(fact(quill, "b", bundle="pickup:2026-11-21:3065"), now=NOON)
+    assert len(leave()) == 2
+
+
+def test_running_it_again_mails_nothing_more(alice: User, quill: Sender) -> None:
+    notices.tell(fact(quill), now=NOON)
+    assert len(leave()) == 1
+    mail.outbox.clear()
+    mailing.work(Notice.objects.get().pk)
+    assert mail.outbox == []
+
+
+def test_a_mail_that_cannot_leave_is_tried_later(
+    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Any) -> None:
+        raise OSError("no route")
+
+    notices.tell(fact(quill), now=NOON)
+    with monkeypatch.context() as broken:
+        broken.setattr(mailing.EmailMessage, "send", fails)
+        assert leave() == []
+    row = Notice.objects.get()
+    assert (row.sent_at, row.tries) == (None, 1)
+    assert row.due_at
+    assert row.due_at > timezone.now()
+    assert len(leave()) == 1
+
+
+def test_nobody_whose_log_in_is_off_gets_mail(alice: User, quill: Sender) -> None:
+    notices.tell(fact(quill), now=NOON)
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert leave() == []
+
+
+@pytest.mark.parametrize(
+    ("told_at", "due_at"),
+    [
+        (dt.datetime(2026, 11, 19, 19, 59, tzinfo=dt.UTC), dt.datetime(2026, 11, 19, 20, tzinfo=dt.UTC)),
+        (dt.datetime(2026, 11, 19, 20, 1, tzinfo=dt.UTC), dt.datetime(2026, 11, 20, 20, tzinfo=dt.UTC)),
+        # The night in which Melbourne's clocks go back: seven o'clock is an hour later for the world.
+        (dt.datetime(2027, 4, 3, 12, 0, tzinfo=dt.UTC), dt.datetime(2027, 4, 3, 21, tzinfo=dt.UTC)),
+    ],
+)
+def test_a_digest_leaves_at_seven_where_the_sender_is(
+    alice: User, quill: Sender, told_at: dt.datetime, due_at: dt.datetime
+) -> None:
+    notices.choose(alice, "pickup", "daily")
+    notices.tell(fact(quill), now=told_at)
+    assert Notice.objects.get().due_at == due_at
+
+
+def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
+    for kind in ("pickup", "delivery"):
+        notices.choose(alice, kind, "daily")
+        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+    [body] = leave()
+    assert "News pickup." in body
+    assert "News delivery." in body
+
+
+def test_what_is_off_is_not_told(alice: User, quill: Sender) -> None:
+    notices.choose(alice, "pickup", "off")
+    notices.tell(fact(quill), now=NOON)
+    assert Notice.objects.count() == 0
+
+
+def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(
+    alice: User, ana: User, quill: Sender
+) -> None:
+    for person in (alice, ana):
+        notices.choose(person, "booking", "off")
+    notices.tell(fact(quill, kind="booking"), now=NOON)
+    assert [row.user for row in Notice.objects.all()] == [alice]
+
+
+def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Client]) -> None:
+    page = visit(alice)
+    page.post("/settings/notifications/", {"pickup": "daily", "booking": "daily", "delivered": "now"})
+    assert notices.choices_of(alice) == {
+        "booking": "now",  # which offers no digest
+        "not_printed": "now",
+        "pickup": "daily",
+        "delivery": "now",
+        "delivered": "now",
+    }
+
+
+def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(
+    alice: User, quill: Sender
+) -> None:
+    notices.tell(fact(quill), now=NOON)
+    [body] = leave()
+    path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
+    assert mail.outbox[0].extra_headers["List-Unsubscribe"] == f"<{settings.SITE_URL}{path}>"
+    browser = Client(enforce_csrf_checks=True)
+    assert "Stop these e-mails?" in text(browser.get(path))
+    assert not NoticeChoice.objects.exists()
+    browser.post(path, {"List-Unsubscribe": "One-Click"})
+    assert notices.choices_of(alice)["pickup"] == "off"
+    assert notices.choices_of(alice)["booking"] == "now"
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "x:y:z", mailing.signing.dumps([1, "no-such-kind"], salt=mailing.SALT)]
+)
+def test_a_link_we_did_not_make_is_404(alice: User, token: str) -> None:
+    assert Client().post(f"/unsubscribe/{token}/").status_code == 404

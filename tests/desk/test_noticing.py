@@ -1,0 +1,164 @@
+"""What is news is found in the rows that the journeys leave; told once, without names, addresses or links."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.models import Order, OrderChange, Replacement
+from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.desk.noticing import Finder
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def told(now: dt.datetime | None = None) -> list[str]:
+    Finder().look(now or timezone.now())
+    return list(Notice.objects.order_by("pk").values_list("line", flat=True))
+
+
+def moved(order: Order, old: str, new: str) -> Order:
+    OrderChange.objects.create(
+        order=order, old=old, new=new, at=timezone.now(), reason="the carrier's own words"
+    )
+    return order
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("unconfirmed", "booked", "Good news: STEST00000 to N. Tamsin was booked once, as you asked."),
+        (
+            "unconfirmed",
+            "not_booked",
+            "The parcel to N. Tamsin wasn't booked and you weren't charged. Book it now.",
+        ),
+        (
+            "booking",
+            "rejected",
+            "The parcel to N. Tamsin wasn't booked and you weren't charged. Fix it and book again.",
+        ),
+        (
+            "cancelling",
+            "booked",
+            "STEST00000 to N. Tamsin wasn't cancelled: the carrier said no. It stays booked.",
+        ),
+    ],
+)
+def test_what_became_of_a_booking_is_news(quill: Sender, alice: User, old: str, new: str, words: str) -> None:
+    moved(factories.order(quill, alice, status=new), old, new)
+    assert told() == [words]
+
+
+def test_an_ordinary_booking_is_no_news(quill: Sender, alice: User) -> None:
+    moved(factories.order(quill, alice, status="booked"), "booking", "booked")
+    assert told() == []
+
+
+def test_looking_again_tells_nothing_more_even_after_a_restart(quill: Sender, alice: User) -> None:
+    moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
+    assert len(told()) == len(told()) == 1
+
+
+def test_old_news_is_no_news(quill: Sender, alice: User) -> None:
+    moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
+    assert told(timezone.now() + dt.timedelta(days=3)) == []
+
+
+@pytest.mark.parametrize(
+    ("progress", "kind"),
+    [("pickup_missed", "pickup"), ("pickup_futile", "pickup"), ("damaged", "delivery"), ("held", "delivery")],
+)
+def test_a_scan_that_needs_the_sender_is_news(quill: Sender, alice: User, progress: str, kind: str) -> None:
+    order = factories.order(quill, alice, status="booked", progress=progress, progress_at=timezone.now())
+    factories.event(factories.parcel(order))
+    assert len(told()) == 1
+    assert Notice.objects.get().kind == kind
+
+
+def test_missed_parcels_of_one_pickup_share_a_mail(quill: Sender, alice: User) -> None:
+    for _ in range(3):
+        order = factories.order(
+            quill, alice, status="booked", progress="pickup_missed", progress_at=timezone.now()
+        )
+        factories.event(factories.parcel(order))
+    assert len(told()) == 3
+    assert Notice.objects.values("bundle").distinct().count() == 1
+
+
+def test_a_pickup_that_nobody_scanned_is_told_from_the_calendar(quill: Sender, alice: User) -> None:
+    tuesday = dt.datetime(2026, 11, 24, 2, tzinfo=dt.UTC)
+    factories.order(
+        quill,
+        alice,
+        status="booked",
+        booked_at=tuesday - dt.timedelta(days=1),
+        carrier_pickup_date=dt.date(2026, 11, 24),
+    )
+    assert told(tuesday) == []
+    [line] = told(tuesday + dt.timedelta(days=1))
+    assert line.startswith("The driver didn't come for STEST00000.")
+
+
+@pytest.mark.parametrize(
+    ("hour", "printed", "count"), [(6, False, 0), (7, False, 1), (7, True, 0), (12, False, 0)]
+)
+def test_a_label_to_print_is_news_in_the_morning_of_its_pickup(
+    quill: Sender, alice: User, hour: int, printed: bool, count: int
+) -> None:
+    now = dt.datetime(2026, 11, 24, hour, 30, tzinfo=quill.tzinfo)
+    day = {"carrier_pickup_date": now.date(), "booked_at": now - dt.timedelta(days=1)}
+    factories.order(quill, alice, status="booked", printed_at=now if printed else None, **day)
+    assert len(told(now)) == count
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("cancelled", "is cancelled, but"), ("booked", "stays booked")]
+)
+def test_a_replacement_that_ended_badly_is_news(quill: Sender, alice: User, status: str, words: str) -> None:
+    order = factories.order(quill, alice, status=status)
+    now, facts = timezone.now(), {"product_code": "-", "problem": "Bookings are paused."}
+    Replacement.objects.create(
+        order=order,
+        quote=order.quote,
+        form_token=order.uuid,
+        asked_by=alice,
+        asked_at=now,
+        ended_at=now,
+        **facts,
+    )
+    [line] = told()
+    assert words in line
+
+
+def test_no_line_holds_an_address_or_the_carriers_words(quill: Sender, alice: User) -> None:
+    order = moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
+    [line] = told()
+    for secret in (
+        order.receiver_name,
+        order.receiver_line1,
+        order.receiver_email,
+        "the carrier's own words",
+    ):
+        assert secret not in line
+
+
+def test_a_look_that_finds_nothing_new_asks_a_fixed_number_of_times(quill: Sender, alice: User) -> None:
+    def queries(finder: Any) -> int:
+        finder.due_at = None
+        with CaptureQueriesContext(connection) as captured:
+            finder.look(timezone.now())
+        return len(captured)
+
+    for _ in range(3):
+        moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
+    finder = Finder()
+    queries(finder)
+    few = queries(finder)
+    for _ in range(20):
+        moved(factories.order(quill, alice, status="booked"), "booking", "booked")
+    assert queries(finder) == few
