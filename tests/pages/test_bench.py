@@ -148,6 +148,14 @@ def test_single_keys_are_offered_only_to_those_who_have_them_on(
     assert 'aria-keyshortcuts="Enter"' in page
 
 
+def test_the_print_window_opens_by_itself_only_where_the_account_wants_it(
+    order: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
+    assert " data-at-once" not in visit(alice).get(BENCH).content.decode()
+    Sender.objects.filter(pk=quill.pk).update(prints_at_once=True)
+    assert " data-at-once" in visit(alice).get(BENCH).content.decode()
+
+
 def test_a_suspended_sender_still_prints(order: Order, quill: Sender, alice: User, visit: Visit) -> None:
     Sender.objects.filter(pk=quill.pk).update(suspended_at=timezone.now(), suspension="other")
     client = visit(alice)
