@@ -44,6 +44,22 @@ class MeasureField(PlainDecimalField):
             raise ValidationError("This must be more than 0.", code="zero")
 
 
+def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
+    """The weight and the three lengths in these units, by the names of the new-parcel form, such as `weight_kg`."""
+    needed = {"required": "Enter the weight."}
+    fields = {
+        f"weight_{weight_unit}": MeasureField(
+            label=f"Weight, {weight_unit}", example="1.2", error_messages=needed
+        )
+    }
+    for side in ("length", "width", "height"):
+        needed = {"required": f"Enter the {side}. The carrier needs all three."}
+        fields[f"{side}_{size_unit}"] = MeasureField(
+            label=f"{side.title()}, {size_unit}", example="32", error_messages=needed
+        )
+    return fields
+
+
 class CountryField(forms.ChoiceField):
     """A country by its code, in either case."""
 

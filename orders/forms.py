@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from orders.contents_form import ROWS, ContentsForm
 from orders.entry import Entry
-from orders.form_fields import MeasureField, PlainDecimalField
+from orders.form_fields import PlainDecimalField, measure_fields
 from orders.receiver_form import AUTHORITY, RECEIVER_PARTS, SIGNATURE, line
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import Sender
@@ -37,7 +37,7 @@ class ParcelForm(ContentsForm):
         self.weight_unit, self.size_unit = UNITS[self.sender.country]
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
-        self._measures()
+        self.fields |= measure_fields(self.weight_unit, self.size_unit)
         if self.address.country == "AU":
             self.fields["cover_amount"] = PlainDecimalField(
                 label="Extra Cover, up to",
@@ -45,19 +45,6 @@ class ParcelForm(ContentsForm):
                 places=2,
                 required=False,
                 help_text="In AUD, at most 1500. Leave it blank for none; its price comes with the quote.",
-            )
-
-    def _measures(self) -> None:
-        self.fields[self.weight_name] = MeasureField(
-            label=f"Weight, {self.weight_unit}",
-            example="1.2",
-            error_messages={"required": "Enter the weight."},
-        )
-        for size, name in zip(SIZES, self.size_names, strict=True):
-            self.fields[name] = MeasureField(
-                label=f"{size.title()}, {self.size_unit}",
-                example="32",
-                error_messages={"required": f"Enter the {size}. The carrier needs all three."},
             )
 
     def clean(self) -> dict[str, Any]:
