@@ -65,7 +65,7 @@ def missed_twice(now: dt.datetime) -> Q:
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
     undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
     silent = Order.objects.filter(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
-    found = silent.select_related("sender").order_by("pk")[:MOST_SILENT]
+    found = silent.select_related("sender").order_by("carrier_pickup_date", "pk")[:MOST_SILENT]
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 
 
