@@ -9,6 +9,7 @@ from orders.views.new_parcel import book, new_parcel, quotes
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import parcels
 from orders.views.replace import replace, replace_prices, replacing_progress
+from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
 
 urlpatterns = [
     path("parcels/", parcels, name="parcels"),
@@ -27,5 +28,10 @@ urlpatterns = [
     path("parcels/print/", bench, name="bench"),
     path("parcels/print/originals.zip", originals_zip, name="originals"),
     path("labels/test-page/", ruler, name="ruler"),
+    path("sizes/", sizes, name="sizes"),
+    path("sizes/new/", add_size, name="add_size"),
+    path("sizes/<uuid:size>/", edit_size, name="edit_size"),
+    path("sizes/<uuid:size>/change/", change_size, name="change_size"),
+    path("sizes/<uuid:size>/delete/", delete_size, name="delete_size"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

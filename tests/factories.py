@@ -18,6 +18,7 @@ from shipping_portal.accounts.models import (
     Locality,
     LocalityList,
     Membership,
+    ParcelSize,
     PickupAddress,
     Role,
     Sender,
@@ -259,3 +260,16 @@ def copy_of(made: Order, number: int) -> Order:
     copy.carrier_reference = f"SCOPY{number:06d}"
     copy._state.adding = True
     return copy
+
+
+def size(of: Sender, *, name: str = "Mug box", **fields: Any) -> ParcelSize:
+    values: dict[str, Any] = {
+        "weight": Decimal("1.2"),
+        "weight_units": "kg",
+        "length": Decimal(32),
+        "width": Decimal(24),
+        "height": Decimal(11),
+        "dimension_units": "cm",
+        "position": of.sizes.count() + 1,
+    }
+    return ParcelSize.objects.create(sender=of, name=name, **{**values, **fields})

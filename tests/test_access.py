@@ -69,6 +69,8 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "watch": factories.watch(sender, person),
         "label": factories.stored_label(order),
         "member": sender.memberships.get(user=person),
+        "size": factories.size(sender),
+        "address": sender.pickup_address(),
         "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }
 

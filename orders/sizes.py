@@ -1,0 +1,45 @@
+"""A sender's sizes in their own order, and the one that new parcels begin with."""
+
+from django.db import transaction
+from django.db.models import Count, Max, QuerySet
+
+from shipping_portal.accounts.models import ParcelSize, Sender
+
+MOST = 100  # more than a person chooses from
+
+
+class TooMany(Exception):
+    """The account has as many sizes as there may be; the sentence says so."""
+
+
+def listed(sender: Sender) -> QuerySet[ParcelSize]:
+    """All sizes, the favourites first; `used` is how many parcels were entered with each."""
+    return sender.sizes.annotate(used=Count("orders")).order_by("position", "pk")
+
+
+def add(sender: Sender, size: ParcelSize) -> None:
+    """Put a new size last. Raises TooMany, and IntegrityError where another has its name."""
+    with transaction.atomic():
+        Sender.objects.select_for_update().get(pk=sender.pk)
+        there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
+        if there["count"] >= MOST:
+            raise TooMany(f"There are {MOST} sizes already. Delete one you don't use.")
+        size.sender, size.position = sender, (there["last"] or 0) + 1
+        size.save()
+
+
+def move(size: ParcelSize, *, step: int) -> None:
+    """One place up (-1) or down (1) among its sender's sizes; at the end it stays."""
+    with transaction.atomic():
+        Sender.objects.select_for_update().get(pk=size.sender_id)
+        order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))
+        here = order.index(size)
+        there = min(max(here + step, 0), len(order) - 1)
+        order.insert(there, order.pop(here))
+        for position, one in enumerate(order, start=1):
+            one.position = position
+        ParcelSize.objects.bulk_update(order, ["position"])
+
+
+def make_default(size: ParcelSize) -> None:
+    Sender.objects.filter(pk=size.sender_id).update(default_size=size)
