@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders.models import Order
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.addresses import LineField
 from tracking import links, watching
 from tracking.models import Watch
@@ -73,7 +73,7 @@ def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
 
 
 def _watches(request: MemberRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(sender__memberships__user=request.user).select_related("parcel")
+    return Watch.objects.filter(sender__memberships__user=request.user).select_related("parcel__order")
 
 
 @audience(*EVERY_MEMBER)
@@ -89,10 +89,17 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
         "parcel": found.parcel,
         "state": state,
         "may_watch": request.membership.role in BOOKERS,
+        "masks_details": request.membership.role == BOOKKEEPER or _is_anothers(found),
         "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},
     }
     template = "tracking/_watched_parcel.html" if "seen" in request.GET else "tracking/watched_parcel.html"
     return render(request, template, context)
+
+
+def _is_anothers(watch: Watch) -> bool:
+    """Did another account of this portal book it? Then the carrier's free words are not for this one."""
+    order = watch.parcel.order
+    return order is not None and order.sender_id != watch.sender_id
 
 
 @audience(*BOOKERS)

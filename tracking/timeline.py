@@ -4,7 +4,9 @@ import datetime as dt
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from orders import gateway
 from orders.models.statuses import Progress
+from shipping_portal.carrier.scrubbing import scrub, without_links
 from tracking import vocabulary
 from tracking.models import Parcel
 
@@ -34,16 +36,17 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
     if parcel is None:
         return []
     events = list(parcel.events.order_by("-scan_time", "-pk")[:500])
+    contract = gateway.contract()
     words = vocabulary.meanings(event.event_type for event in events)
     return [
         TimelineEntry(
             at=event.scan_time.astimezone(zone),
             words=_words(event.event_type, words),
             place=place(event.suburb, event.state, event.postcode, event.country),
-            description=event.description,
+            description=without_links(event.description),
             progress=words[vocabulary.fold_word(event.event_type)],
             is_unknown=not vocabulary.is_known(event.event_type),
-            raw=bytes(event.raw).decode(errors="replace"),
+            raw=scrub(bytes(event.raw), contract).decode(errors="replace"),
         )
         for event in events
     ]

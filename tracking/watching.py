@@ -11,7 +11,7 @@ from shipping_portal.celery import nudge
 from tracking import scans
 from tracking.models import Parcel, Watch
 
-REFERENCE = re.compile(r"S[A-Z0-9]{5,31}", re.ASCII)
+REFERENCE = re.compile(r"S[A-Z0-9]{5,31}", re.ASCII | re.IGNORECASE)
 IN_AN_ADDRESS = re.compile(r"(?:[?&][a-z_]+=|/)(S[A-Z0-9]{5,31})(?=[/?&#]|$)", re.ASCII | re.IGNORECASE)
 MOST_WATCHES = 200
 
@@ -25,14 +25,17 @@ class TooMany(Exception):
 
 
 def reference_in(text: str) -> str:
-    """The reference in what was pasted: itself or a tracking page's address. Raises NotAReference."""
+    """The reference in what was pasted: itself or a tracking page's address. Raises NotAReference.
+
+    The carrier's own case is kept, as interface §2.2 only says letters and digits; all small ones are a hasty hand.
+    """
     text = text.strip()
-    if REFERENCE.fullmatch(text.upper()):
-        return text.upper()
-    found = IN_AN_ADDRESS.search(text) if "://" in text else None
-    if not found:
+    found = text if REFERENCE.fullmatch(text) else None
+    if found is None and "://" in text and (inside := IN_AN_ADDRESS.search(text)):
+        found = inside.group(1)
+    if found is None:
         raise NotAReference(text[:40])
-    return found.group(1).upper()
+    return found.upper() if found == found.lower() else found
 
 
 def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:

@@ -4,7 +4,7 @@ import uuid
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -88,7 +88,13 @@ def _labels(order: Order) -> list[Label]:
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     """The carrier's reference as an address people type; 404 unless it is their own."""
-    found = get_object_or_404(Order.objects.for_user(request.user), carrier_reference=reference.upper())
+    spellings = {
+        reference,
+        reference.upper(),
+    }  # the carrier's own case counts, and a hasty hand is understood
+    found = Order.objects.for_user(request.user).filter(carrier_reference__in=spellings).first()
+    if found is None:
+        raise Http404
     return redirect("parcel", found.uuid)
 
 

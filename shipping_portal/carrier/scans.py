@@ -8,7 +8,7 @@ from typing import Any
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Scan
-from shipping_portal.carrier.scrubbing import scrubbed
+from shipping_portal.carrier.scrubbing import scrubbed, without_links
 from shipping_portal.carrier.values import REFERENCE, at, instant, load_json, matching, text
 
 EVENT_ID = re.compile(
@@ -109,7 +109,7 @@ def _description(value: object) -> str:
         return ""
     if not isinstance(value, str) or len(value) > LONGEST_DESCRIPTION:
         raise BadScan(f"the description is not text of at most {LONGEST_DESCRIPTION} characters")
-    return text(value, LONGEST_DESCRIPTION)
+    return without_links(text(value, LONGEST_DESCRIPTION))
 
 
 def _json_reason(problem: ValueError) -> str:

@@ -136,6 +136,9 @@ def day(value: object) -> date | None:
         return None
 
 
+LATEST_YEAR = 9998
+
+
 def instant(value: object) -> datetime:
     """An RFC 3339 instant in UTC. Raises ValueError.
 
@@ -156,6 +159,8 @@ def instant(value: object) -> datetime:
         raise ValueError("outside the calendar") from None
     if moment.year < 1970:
         raise ValueError("before any scan")
+    if moment.year > LATEST_YEAR:  # every zone can still name it
+        raise ValueError("after any scan")
     return moment
 
 

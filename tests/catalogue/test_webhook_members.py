@@ -49,6 +49,7 @@ TYPE_REASON, TIME_REASON, WORDS_REASON = "the event type", "the scan time is", "
     ("W19", "hour 24", {"scan_time": "2026-11-18T24:00:00Z"}, TIME_REASON),
     ("W20", "second 61", {"scan_time": "2026-12-31T23:59:61Z"}, TIME_REASON),
     ("W21", "the last minute west", {"scan_time": "9999-12-31T23:59:59-23:59"}, TIME_REASON),
+    ("W21", "the last day there is", {"scan_time": "9999-12-31T23:59:59Z"}, TIME_REASON),
     ("W21", "year 0001", {"scan_time": "0001-01-01T00:00:00Z"}, TIME_REASON),
     ("W21", "year 0001 east", {"scan_time": "0001-01-01T00:00:00+23:59"}, TIME_REASON),
     ("W21", "year 0000", {"scan_time": "0000-01-01T00:00:00Z"}, TIME_REASON),

@@ -242,3 +242,29 @@ def test_a_label_that_is_not_there_says_why(
     made.labels.create(size="full", **fields)
     assert said in shown(page, made)
     assert page.get(f"/parcels/{made.uuid}/label/full.pdf").status_code == 404
+
+
+def test_a_signed_link_in_a_scan_is_shown_nowhere(
+    order: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    link = "https://carrier.example/t/?token=canary-link"
+    made = order()
+    raw = f'{{"note": "see {link}"}}'.encode()
+    factories.event(factories.parcel(made), raw=raw, description=f"Left a card, see {link}")
+    answer = shown(visit(alice), made)
+    assert "canary-link" not in answer
+    assert "Left a card, see [cut]" in answer
+
+
+def test_a_reference_typed_in_small_letters_opens_the_parcel(
+    order: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    made = order(carrier_reference="SQ7K2M")
+    assert visit(alice).get("/parcels/sq7k2m/")["Location"] == f"/parcels/{made.uuid}/"
+
+
+def test_a_reference_in_the_carriers_mixed_case_opens_the_parcel(
+    order: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    made = order(carrier_reference="Sq7K2m")
+    assert visit(alice).get("/parcels/Sq7K2m/")["Location"] == f"/parcels/{made.uuid}/"

@@ -154,3 +154,18 @@ def test_parcel_tools_are_404_to_everybody_else(
     answer = visit(request.getfixturevalue(who)).get(f"/orders/{order.uuid}/tracking-page/")
     assert answer.status_code == 404
     assert not Audit.objects.filter(action="link shown").exists()
+
+
+def test_the_carriers_own_case_is_kept(page: Client) -> None:
+    page.post("/watch/", {"reference": "Sab12cD"})
+    assert Watch.objects.get().parcel.reference == "Sab12cD"
+
+
+def test_another_accounts_parcel_is_followed_without_the_carriers_free_words(
+    page: Client, bob: User, quill: Sender, alice: User
+) -> None:
+    theirs = factories.order(bob.membership.sender, bob, status="booked", carrier_reference="SQ7K2MX")
+    factories.event(factories.parcel(theirs), event_type="Delivered", description="Signed by Noor Tamsin")
+    answer = page.post("/watch/", {"reference": "SQ7K2MX"}, follow=True)
+    assert "Delivered" in text(answer)
+    assert "Signed by" not in text(answer)
