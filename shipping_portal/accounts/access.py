@@ -77,4 +77,11 @@ def frame(request: Any) -> dict[str, Any]:
         "membership": membership,
         "sender": membership.sender if membership else None,
         "may_book": role in BOOKERS,
+        "theme": _theme(request),
     }
+
+
+def _theme(request: Any) -> str:
+    """The class of the page: `light` or `dark` if the person chose one; the device decides otherwise."""
+    theme = getattr(getattr(request, "user", None), "theme", "system")
+    return "" if theme == "system" else theme

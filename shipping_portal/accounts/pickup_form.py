@@ -18,6 +18,7 @@ from shipping_portal.accounts.addresses import (
 )
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.pickup_addresses import keep_zone
 from shipping_portal.accounts.states import STATES
 from shipping_portal.accounts.templatetags.words import say
 
@@ -83,10 +84,15 @@ class PickupAddressForm(OnceOnly):
     )
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 
-    def __init__(self, *args: Any, sender: Sender, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any
+    ) -> None:
+        """For this address of the sender, or for a new one; the first is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()
-        self.address = sender.pickup_address() or PickupAddress(sender=sender, country=sender.country)
+        self.address = address or PickupAddress(
+            sender=sender, country=sender.country, is_default=not sender.pickup_addresses.exists()
+        )
         kwargs["initial"] = _typed(self.address) | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
         self._speak(sender.country)
@@ -167,7 +173,7 @@ class PickupAddressForm(OnceOnly):
         ]
 
     def save(self, *, by: Any, at: dt.datetime) -> PickupAddress:
-        """The address, its confirmed mailbox, and the account's time zone with it."""
+        """The address and its confirmed mailbox; with the default one, the account's time zone."""
         data, address = self.cleaned_data, self.address
         for name in STORED:
             setattr(address, name, data[name])
@@ -175,8 +181,8 @@ class PickupAddressForm(OnceOnly):
         address.shared_mailbox_confirmed_at = at if is_shared else None
         with transaction.atomic():
             address.save()
-            zone = places.zone(address.country, address.state, address.postcode)
-            Sender.objects.filter(pk=self.sender.pk).update(zone=zone)
+            if address.is_default:
+                keep_zone(address)
             Audit.write("pickup address saved", address, by=by, sender=self.sender, at=at)
             if is_shared:
                 Audit.write("shared mailbox confirmed", address, by=by, sender=self.sender, at=at)

@@ -3,8 +3,12 @@
 Senders: 12 hours, or 30 days when they asked to stay logged in. Operators: 8 hours, 60 minutes when idle.
 """
 
+import datetime as dt
+import hashlib
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY, logout
@@ -17,6 +21,17 @@ STAFF_IDLE_SECONDS = 3600
 NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each note is a write
 
 
+@dataclass(frozen=True)
+class Live:
+    """One place where a person is logged in. `name` stands for its key, which is never shown."""
+
+    name: str
+    device: str
+    began_at: dt.datetime
+    expires_at: dt.datetime
+    is_this: bool
+
+
 def end_old_sessions(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
@@ -25,6 +40,8 @@ def end_old_sessions(
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated and _is_over(request, time.time()):
             logout(request)
+        elif request.user.is_authenticated:
+            request.session.setdefault("device", device(request.headers.get("User-Agent", "")))
         return get_response(request)
 
     return middleware
@@ -32,10 +49,51 @@ def end_old_sessions(
 
 def end_all(user: Any) -> int:
     """Log this person out everywhere, and say of how many places. Reads every session: who owns one is inside it."""
-    live = Session.objects.filter(expire_date__gt=timezone.now())
-    theirs = [row.pk for row in live.iterator() if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    theirs = [row.pk for row, _ in _of(user)]
     Session.objects.filter(pk__in=theirs).delete()
     return len(theirs)
+
+
+def live(user: Any, *, this_key: str | None) -> list[Live]:
+    """Where this person is logged in, this place first, then the newest. Reads every session."""
+    found = [
+        Live(
+            name=_name(row.pk),
+            device=inside.get("device", "Unknown device"),
+            began_at=dt.datetime.fromtimestamp(inside.get("began_at", 0), dt.UTC),
+            expires_at=row.expire_date,
+            is_this=row.pk == this_key,
+        )
+        for row, inside in _of(user)
+    ]
+    return sorted(found, key=lambda one: (not one.is_this, -one.began_at.timestamp()))
+
+
+def end(user: Any, names: set[str]) -> int:
+    """Log this person out of the places with these names, and say of how many."""
+    chosen = [row.pk for row, _ in _of(user) if _name(row.pk) in names]
+    Session.objects.filter(pk__in=chosen).delete()
+    return len(chosen)
+
+
+def device(user_agent: str) -> str:
+    """What kind of machine a browser says it runs on; enough to tell one's own telephone from a stranger's desk."""
+    if re.search(r"iPad|Tablet|Android(?!.*Mobile)", user_agent):
+        return "Tablet"
+    if re.search(r"Mobi|iPhone", user_agent):
+        return "Phone"
+    return "Computer" if re.search(r"Windows|Macintosh|Linux|X11|CrOS", user_agent) else "Unknown device"
+
+
+def _of(user: Any) -> Iterator[tuple[Session, dict[str, Any]]]:
+    for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        inside = row.get_decoded()
+        if inside.get(SESSION_KEY) == str(user.pk):
+            yield row, inside
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:20]
 
 
 def _is_over(request: Any, now: float) -> bool:

@@ -3,8 +3,10 @@
 from django.conf import settings
 from django.urls import path
 
-from shipping_portal.accounts import helping, notice_pages, team_pages, views
+from shipping_portal.accounts import helping, notice_pages, team_pages
 from shipping_portal.accounts.styleguide import styleguide
+from shipping_portal.accounts.views import front, pickup_addresses, security
+from shipping_portal.accounts.views import settings as panels
 
 HELP = {
     "contact": "help/contact/",
@@ -15,11 +17,29 @@ HELP = {
 }
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("start/", views.start, name="start"),
-    path("settings/", views.settings_overview, name="settings"),
-    path("settings/pickup-address/", views.pickup_address, name="pickup_address"),
-    path("settings/label-size/", views.label_size, name="label_size"),
+    path("", front.home, name="home"),
+    path("more/", front.more, name="more"),
+    path("start/", front.start, name="start"),
+    path("settings/", panels.settings_overview, name="settings"),
+    path("settings/pickup-address/", pickup_addresses.pickup_address, name="pickup_address"),
+    path("settings/pickup-addresses/", pickup_addresses.addresses, name="pickup_addresses"),
+    path("settings/pickup-addresses/new/", pickup_addresses.add_address, name="add_pickup_address"),
+    path(
+        "settings/pickup-addresses/<int:address>/", pickup_addresses.edit_address, name="edit_pickup_address"
+    ),
+    path(
+        "settings/pickup-addresses/<int:address>/change/",
+        pickup_addresses.change_address,
+        name="change_pickup_address",
+    ),
+    path("settings/profile/", panels.profile, name="profile"),
+    path("settings/appearance/", panels.appearance, name="appearance"),
+    path("settings/keyboard/", panels.keyboard, name="keyboard"),
+    path("settings/security/", security.security, name="security"),
+    path("settings/business/", panels.business, name="business"),
+    path("settings/booking/", panels.booking_rules, name="booking_rules"),
+    path("settings/data/", panels.data, name="data"),
+    path("settings/label-size/", panels.label_size, name="label_size"),
     path("settings/team/", team_pages.team_page, name="team"),
     path("settings/team/second-factor/", team_pages.second_factor_rule, name="second_factor_rule"),
     path("settings/team/members/<int:member>/", team_pages.change_member, name="change_member"),
@@ -29,10 +49,10 @@ urlpatterns = [
     path("settings/notifications/", notice_pages.notifications, name="notifications"),
     path("unsubscribe/<str:token>/", notice_pages.unsubscribe, name="unsubscribe"),
     path("invitation/<str:token>/", team_pages.invitation, name="invitation"),
-    path("suggest/localities/", views.suggest_localities, name="suggest_localities"),
-    path("health/", views.health, name="health"),
+    path("suggest/localities/", front.suggest_localities, name="suggest_localities"),
+    path("health/", front.health, name="health"),
     path("help/", helping.help_index, name="help"),
-    *(path(address, views.help_page, {"page": name}, name=name) for name, address in HELP.items()),
+    *(path(address, front.help_page, {"page": name}, name=name) for name, address in HELP.items()),
     path("help/<slug:article>/", helping.help_article, name="help_article"),
 ]
 

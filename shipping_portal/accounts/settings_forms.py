@@ -1,0 +1,119 @@
+"""What a person or an account chooses once: each form is one page under Settings."""
+
+from typing import Any, ClassVar
+from zoneinfo import available_timezones
+
+from django import forms
+
+from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.states import STATES, ZONES_OF_POSTCODES
+
+CHOOSE = "Choose one of those on the page."
+
+
+class SettingsForm(forms.ModelForm):
+    """Changes exactly the columns it shows."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for field in self.fields.values():
+            field.error_messages["invalid_choice"] = CHOOSE
+            if isinstance(field, forms.ChoiceField):
+                field.error_messages["required"] = CHOOSE
+
+    def store(self) -> None:
+        self._meta.model.objects.filter(pk=self.instance.pk).update(**self.cleaned_data)
+
+
+class ProfileForm(SettingsForm):
+    name = LineField(
+        label="Your name",
+        max_length=120,
+        help_text="Your team reads it beside what you did, such as “Printed by”.",
+        error_messages={"required": "Enter your name."},
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+
+    class Meta:
+        model = User
+        fields = ("name",)
+
+
+class AppearanceForm(SettingsForm):
+    class Meta:
+        model = User
+        fields = ("theme",)
+        labels: ClassVar[dict[str, str]] = {"theme": "Colours"}
+        widgets: ClassVar[dict[str, Any]] = {"theme": forms.RadioSelect}
+
+
+class KeyboardForm(SettingsForm):
+    class Meta:
+        model = User
+        fields = ("has_shortcuts",)
+        labels: ClassVar[dict[str, str]] = {"has_shortcuts": "Single keys do something"}
+        help_texts: ClassVar[dict[str, str]] = {
+            "has_shortcuts": "Turn this off if you dictate, or if keys are pressed by accident."
+        }
+
+
+class BusinessForm(SettingsForm):
+    name = LineField(
+        label="Business name",
+        max_length=120,
+        help_text="Stands at the top of every page. What labels print is the company of the pickup address.",
+        error_messages={"required": "Enter the name of your business."},
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    zone = forms.ChoiceField(
+        label="Time zone",
+        help_text="Every date and time is shown in it. Saving the default pickup address sets it too.",
+    )
+
+    class Meta:
+        model = Sender
+        fields = ("name", "zone")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        names = sorted(zones_of(self.instance.country) | {self.instance.zone})
+        self.fields["zone"].choices = [(name, name.replace("_", " ")) for name in names]  # type: ignore[attr-defined]
+
+
+class LabelsForm(SettingsForm):
+    class Meta:
+        model = Sender
+        fields = ("label_size", "prints_at_once")
+        labels: ClassVar[dict[str, str]] = {"prints_at_once": "Open the print window by itself"}
+        help_texts: ClassVar[dict[str, str]] = {
+            "prints_at_once": "On the page for printing labels, as soon as a label is shown."
+        }
+        widgets: ClassVar[dict[str, Any]] = {"label_size": forms.RadioSelect}
+
+
+class BookingForm(SettingsForm):
+    class Meta:
+        model = Sender
+        fields = ("service_rule", "default_size")
+        labels: ClassVar[dict[str, str]] = {
+            "service_rule": "Service chosen for you",
+            "default_size": "Size a new parcel begins with",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "service_rule": "You can choose another one before each booking."
+        }
+        widgets: ClassVar[dict[str, Any]] = {"service_rule": forms.RadioSelect}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        size: Any = self.fields["default_size"]
+        size.queryset = self.instance.sizes.order_by("position", "pk")
+        size.empty_label = "None"
+
+
+def zones_of(country: str) -> set[str]:
+    """The zones that states and split states of this country live in."""
+    zones = {zone for _, zone in STATES[country].values()}
+    zones |= {zone for (where, _), zone in ZONES_OF_POSTCODES.items() if where == country}
+    return zones & available_timezones()

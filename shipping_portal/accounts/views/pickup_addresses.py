@@ -1,0 +1,72 @@
+"""Where parcels are picked up: one address or several, one of them the default."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from shipping_portal.accounts import pickup_addresses
+from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.accounts.pickup_form import PickupAddressForm
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+def pickup_address(request: MemberRequest) -> HttpResponse:
+    """The default one, or the first of all. Orders already made keep the address they were made with."""
+    address = request.sender.pickup_address()
+    return _form_page(request, address, then="settings" if address else "start")
+
+
+@audience(OWNER)
+@require_GET
+def addresses(request: MemberRequest) -> HttpResponse:
+    rows = request.sender.pickup_addresses.order_by("-is_default", "pk")
+    return render(request, "accounts/pickup_addresses.html", {"addresses": rows})
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+def add_address(request: MemberRequest) -> HttpResponse:
+    return _form_page(request, None, then="pickup_addresses")
+
+
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+def edit_address(request: MemberRequest, address: int) -> HttpResponse:
+    return _form_page(request, _mine(request, address), then="pickup_addresses")
+
+
+@audience(OWNER)
+@require_POST
+def change_address(request: MemberRequest, address: int) -> HttpResponse:
+    """`default` makes it the one parcels start from, `delete` removes it; never the last one."""
+    found, now = _mine(request, address), timezone.now()
+    try:
+        if "default" in request.POST:
+            pickup_addresses.make_default(found, by=request.user, at=now)
+            messages.success(request, f"New parcels are picked up from {found}.")
+        elif "delete" in request.POST:
+            pickup_addresses.delete(found, by=request.user, at=now)
+            messages.success(request, f"Deleted {found}. Parcels already booked keep it.")
+    except pickup_addresses.LastOne as error:
+        messages.error(request, str(error))
+    return redirect("pickup_addresses")
+
+
+def _mine(request: MemberRequest, address: int) -> PickupAddress:
+    return get_object_or_404(PickupAddress, pk=address, sender=request.sender)
+
+
+def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: str) -> HttpResponse:
+    form = PickupAddressForm(request.POST or None, sender=request.sender, address=address)
+    if request.method == "POST" and form.is_valid():
+        form.save(by=request.user, at=timezone.now())
+        messages.success(request, "Pickup address saved.")
+        for sentence in form.long_lines:
+            messages.warning(request, sentence)
+        return redirect(then)
+    context = {"form": form, "address": address, "is_only": then != "pickup_addresses"}
+    return render(request, "accounts/pickup_address.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,122 @@
+"""Small settings: profile, appearance, keyboard, business, booking, and who may change which."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from shipping_portal.accounts.models import Audit, Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+Visit = Callable[[User], Client]
+
+OWN = ["profile", "appearance", "keyboard", "security"]
+OF_THE_ACCOUNT = ["business", "booking", "data", "pickup-addresses", "pickup-addresses/new"]
+
+
+@pytest.fixture
+def browser(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+def test_everybody_changes_their_own_name(vic: User, visit: Visit) -> None:
+    assert visit(vic).post("/settings/profile/", {"name": "  Vic   Tor "})["Location"] == "/settings/"
+    vic.refresh_from_db()
+    assert vic.name == "Vic Tor"
+
+
+@pytest.mark.parametrize("name", ["", "a\x00b", "x" * 121])
+def test_a_name_is_one_line_that_can_be_read(browser: Client, alice: User, name: str) -> None:
+    assert browser.post("/settings/profile/", {"name": name}).status_code == 422
+    alice.refresh_from_db()
+    assert alice.name == "Alice Quill"
+
+
+def test_a_chosen_theme_is_the_class_of_every_page(browser: Client, alice: User) -> None:
+    assert '<html lang="en">' in browser.get("/settings/").content.decode()
+    browser.post("/settings/appearance/", {"theme": "dark"})
+    for page in ("/settings/", "/parcels/", "/help/contact/", "/nowhere/"):
+        assert '<html lang="en" class="dark">' in browser.get(page).content.decode()
+    assert browser.post("/settings/appearance/", {"theme": "pink"}).status_code == 422
+    browser.post("/settings/appearance/", {"theme": "system"})
+    assert '<html lang="en">' in browser.get("/settings/").content.decode()
+
+
+def test_single_keys_are_turned_off_by_a_form_without_its_tick(browser: Client, alice: User) -> None:
+    browser.post("/settings/keyboard/")
+    alice.refresh_from_db()
+    assert not alice.has_shortcuts
+    browser.post("/settings/keyboard/", {"has_shortcuts": "on"})
+    alice.refresh_from_db()
+    assert alice.has_shortcuts
+
+
+def test_the_business_has_a_name_and_a_zone_of_its_country(
+    browser: Client, quill: Sender, alice: User
+) -> None:
+    browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "Australia/Perth", "country": "US"})
+    quill.refresh_from_db()
+    assert (quill.name, quill.zone, quill.country) == ("Quill Ltd", "Australia/Perth", "AU")
+    assert Audit.objects.filter(action="business settings saved", actor=alice, sender=quill).exists()
+    answer = browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "America/Toronto"})
+    assert (answer.status_code, "Choose one of those on the page." in text(answer)) == (422, True)
+
+
+def test_the_booking_rule_and_the_first_size_are_chosen(browser: Client, quill: Sender, bob: User) -> None:
+    size = factories.size(quill)
+    foreign = factories.size(bob.membership.sender)
+    browser.post("/settings/booking/", {"service_rule": "fastest", "default_size": size.pk})
+    quill.refresh_from_db()
+    assert (quill.service_rule, quill.default_size) == ("fastest", size)
+    typed = {"service_rule": "fastest", "default_size": foreign.pk}
+    assert browser.post("/settings/booking/", typed).status_code == 422
+    browser.post("/settings/booking/", {"service_rule": "last", "default_size": ""})
+    quill.refresh_from_db()
+    assert (quill.service_rule, quill.default_size) == ("last", None)
+
+
+def test_labels_open_the_print_window_only_if_asked_to(browser: Client, quill: Sender) -> None:
+    browser.post("/settings/label-size/", {"label_size": "cropped", "prints_at_once": "on"})
+    quill.refresh_from_db()
+    assert (quill.label_size, quill.prints_at_once) == ("cropped", True)
+
+
+def test_an_account_is_closed_by_a_person_who_is_written_to(browser: Client, quill: Sender) -> None:
+    page = text(browser.get("/settings/data/"))
+    assert f"quote {quill.number}" in page
+    assert "Original labels (ZIP)" in page
+
+
+@pytest.mark.parametrize("page", OF_THE_ACCOUNT)
+def test_what_is_the_accounts_is_the_owners_to_change(
+    page: str, ana: User, bea: User, vic: User, visit: Visit
+) -> None:
+    for member in (ana, bea, vic):
+        assert visit(member).get(f"/settings/{page}/").status_code == 404
+        assert visit(member).post(f"/settings/{page}/").status_code in {404, 405}
+
+
+def test_more_lists_what_each_role_may_open(alice: User, ana: User, vic: User, visit: Visit) -> None:
+    def offered(person: User) -> str:
+        return visit(person).get("/more/").content.decode().split("<main")[1]
+
+    for address in ("/sizes/", "/settings/team/", "/watch/", "/help/", "/settings/"):
+        assert f'href="{address}"' in offered(alice)
+    assert 'href="/sizes/"' in offered(ana)
+    assert 'href="/settings/team/"' not in offered(ana)
+    assert 'href="/sizes/"' not in offered(vic)
+    assert 'href="/watch/"' in offered(vic)
+
+
+@pytest.mark.parametrize("page", [*OWN, *OF_THE_ACCOUNT])
+def test_a_page_costs_few_queries_and_asks_a_visitor_to_log_in(browser: Client, page: str) -> None:
+    address = f"/settings/{page}/"
+    browser.get(address)
+    with CaptureQueriesContext(connection) as seen:
+        assert browser.get(address).status_code == 200
+    assert len(seen) <= 8
+    assert Client().get(address)["Location"].startswith("/accounts/login/")

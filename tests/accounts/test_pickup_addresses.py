@@ -1,0 +1,86 @@
+"""Several pickup addresses: one is the default, the last one stays."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from shipping_portal.accounts.models import Audit, PickupAddress, Sender, User
+from tests import factories
+from tests.accounts.test_settings_pages import ADDRESS
+from tests.pages.typed import text
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
+LIST = "/settings/pickup-addresses/"
+DARWIN = ADDRESS | {"line1": "1 Far Road", "suburb": "Darwin", "state": "NT", "postcode": "0800"}
+
+
+@pytest.fixture
+def browser(alice: User, visit: Callable[[User], Client]) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def second(quill: Sender, alice: User) -> PickupAddress:
+    """In Darwin, and not the default."""
+    place = {"suburb": "DARWIN", "state": "NT", "postcode": "0800", "line1": "1 Far Road"}
+    return factories.pickup_address(quill, email=alice.email, is_default=False, **place)
+
+
+def test_another_address_changes_neither_the_default_nor_the_zone(browser: Client, quill: Sender) -> None:
+    first = quill.pickup_address()
+    assert browser.post(f"{LIST}new/", DARWIN)["Location"] == LIST
+    quill.refresh_from_db()
+    assert (quill.pickup_addresses.count(), quill.pickup_address(), quill.zone) == (
+        2,
+        first,
+        "Australia/Melbourne",
+    )
+    page = text(browser.get(LIST))
+    assert "12 Example Lane, FITZROY 3065 Default" in page
+    assert "1 Far Road, DARWIN 0800 Contact" in page
+
+
+def test_each_address_keeps_the_rules_of_the_first(browser: Client, quill: Sender) -> None:
+    answer = browser.post(f"{LIST}new/", DARWIN | {"email": "stranger@example.com"})
+    assert answer.status_code == 422
+    assert "Choose one of the addresses on the page" in text(answer)
+    assert quill.pickup_addresses.count() == 1
+
+
+def test_the_default_is_chosen_and_brings_its_zone(
+    browser: Client, quill: Sender, second: PickupAddress
+) -> None:
+    browser.post(f"{LIST}{second.pk}/change/", {"default": "yes"})
+    quill.refresh_from_db()
+    assert (quill.pickup_address(), quill.zone) == (second, "Australia/Darwin")
+    assert quill.pickup_addresses.filter(is_default=True).count() == 1
+    assert Audit.objects.filter(action="default pickup address chosen", sender=quill).exists()
+
+
+def test_an_edit_is_of_the_address_it_names(browser: Client, quill: Sender, second: PickupAddress) -> None:
+    browser.post(f"{LIST}{second.pk}/", DARWIN | {"line1": "2 Far Road"})
+    second.refresh_from_db()
+    assert (second.line1, second.is_default) == ("2 Far Road", False)
+    assert quill.pickup_address().line1 == "12 Example Lane"
+
+
+def test_a_deleted_default_leaves_its_place_to_another(
+    browser: Client, quill: Sender, second: PickupAddress
+) -> None:
+    browser.post(f"{LIST}{quill.pickup_address().pk}/change/", {"delete": "yes"})
+    quill.refresh_from_db()
+    second.refresh_from_db()
+    assert (quill.pickup_addresses.count(), second.is_default, quill.zone) == (1, True, "Australia/Darwin")
+    answer = browser.post(f"{LIST}{second.pk}/change/", {"delete": "yes"}, follow=True)
+    assert "This is the only pickup address." in text(answer)
+    assert quill.pickup_addresses.count() == 1
+
+
+def test_a_stranger_finds_no_address_and_a_get_changes_nothing(
+    browser: Client, second: PickupAddress, bob: User, visit: Callable[[User], Client]
+) -> None:
+    for end in ("", "change/"):
+        assert visit(bob).post(f"{LIST}{second.pk}/{end}", DARWIN | {"delete": "yes"}).status_code == 404
+    assert browser.get(f"{LIST}{second.pk}/change/?delete=yes").status_code == 405
+    assert PickupAddress.objects.filter(pk=second.pk).exists()

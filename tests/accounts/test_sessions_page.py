@@ -1,0 +1,65 @@
+"""Where one is logged in, and ending it from somewhere else."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from shipping_portal.accounts import sessions
+from shipping_portal.accounts.models import User
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+Visit = Callable[[User], Client]
+PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Mobile/15E148"
+URL = "/settings/security/"
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/settings/").status_code == 200
+
+
+def test_each_place_is_listed_and_can_be_ended(alice: User, visit: Visit) -> None:
+    here, phone = visit(alice), visit(alice)
+    phone.get("/settings/", headers={"User-Agent": PHONE})
+    here.get("/settings/", headers={"User-Agent": "Mozilla/5.0 (Windows NT 10.0)"})
+    page = here.get(URL)
+    assert "Computer This one" in text(page)
+    assert "Phone" in text(page)
+    assert here.session.session_key not in page.content.decode()
+    name = next(place.name for place in page.context["places"] if not place.is_this)
+    assert "Logged out of 1 place." in text(here.post(URL, {"end": name}, follow=True))
+    assert is_in(here)
+    assert not is_in(phone)
+
+
+def test_all_others_end_at_once(alice: User, visit: Visit) -> None:
+    here, others = visit(alice), [visit(alice), visit(alice)]
+    assert "Logged out of 2 places." in text(here.post(URL, {"end_others": "yes"}, follow=True))
+    assert is_in(here)
+    assert not any(is_in(other) for other in others)
+
+
+def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(
+    alice: User, bob: User, visit: Visit
+) -> None:
+    alices, bobs = visit(alice), visit(bob)
+    for client in (alices, bobs):
+        name = sessions.live(alice, this_key=alices.session.session_key)[0].name
+        assert "Logged out of 0 places." in text(client.post(URL, {"end": name}, follow=True))
+    assert is_in(alices)
+
+
+@pytest.mark.parametrize(
+    ("says", "kind"),
+    [
+        (PHONE, "Phone"),
+        ("Mozilla/5.0 (Linux; Android 15; Pixel 9) Mobile Safari", "Phone"),
+        ("Mozilla/5.0 (Linux; Android 15; SM-X910) Safari", "Tablet"),
+        ("Mozilla/5.0 (iPad; CPU OS 19_0)", "Tablet"),
+        ("Mozilla/5.0 (X11; Linux x86_64)", "Computer"),
+        ("", "Unknown device"),
+    ],
+)
+def test_a_device_is_what_its_browser_says(says: str, kind: str) -> None:
+    assert sessions.device(says) == kind
