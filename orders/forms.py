@@ -161,7 +161,7 @@ class BookForm(OnceOnly):
     """Which service, which pickup day, and the token that makes one form one booking."""
 
     product = forms.CharField(
-        max_length=60,
+        max_length=100,  # as long as a code the carrier quotes
         error_messages={"required": "Choose a service.", "max_length": "Choose a service on the page."},
     )
     pickup_date = DayField(required=False)

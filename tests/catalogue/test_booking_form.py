@@ -98,6 +98,15 @@ def test_a_day_on_offer(book: Callable[..., Any], day: str) -> None:
     assert Order.objects.get().pickup_date == (dt.date.fromisoformat(day) if day else None)
 
 
+@rows("", ("B22", "100 characters, as long as the carrier may name one"))
+def test_the_longest_product_code_that_is_quoted_can_be_booked(
+    quill: Sender, alice: User, book: Callable[..., Any], monday: Any
+) -> None:
+    longest = "X" * 93 + "-PICKUP"
+    assert book(of=factories.quote(quill, alice, code=longest), product=longest).status_code == 302
+    assert Order.objects.get().product_code == longest
+
+
 @rows("", ("B27", "six minutes old"))
 def test_an_old_price_offers_no_button_but_a_fresh_look(monday: Any, quote: Quote, alices: Browser) -> None:
     monday.shift(dt.timedelta(minutes=6))
