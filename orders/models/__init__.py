@@ -2,6 +2,7 @@
 
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.attempts import BookingAttempt, CancelAttempt
+from orders.models.imports import ColumnMapping, Import, ImportRow
 from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
@@ -15,7 +16,10 @@ __all__ = [
     "CancelAttempt",
     "CarrierAccount",
     "CarrierCall",
+    "ColumnMapping",
     "Draft",
+    "Import",
+    "ImportRow",
     "Label",
     "LabelBytes",
     "Order",

@@ -1,0 +1,152 @@
+"""Imports: a file of parcels as its sender typed it, row by row, from the upload to the last booking."""
+
+import datetime as dt
+import uuid
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from orders.models.order import Order
+from orders.models.quotes import Quote
+from shipping_portal.accounts.models import Sender
+
+
+class ImportQuerySet(models.QuerySet["Import"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(sender__memberships__user=user)
+
+
+class Import(models.Model):
+    """One file. `columns` leads from our field to its column in the file, `constants` from a field to what all rows
+    have; both are in the words of orders.importing.columns. How far it is, the rows say.
+    """
+
+    class State(models.TextChoices):
+        MATCHING = "matching", "Columns to match"
+        CHECKING = "checking", "Being checked"
+        BOOKING = "booking", "Booked"
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="imports")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    file_name = models.CharField(max_length=120)
+    sha256 = models.CharField(max_length=64)
+    encoding = models.CharField(max_length=20)
+    delimiter = models.CharField(max_length=1)
+    header = models.JSONField()
+    fingerprint = models.CharField(max_length=64)
+    columns = models.JSONField(default=dict, blank=True)
+    constants = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.MATCHING)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    service_rule = models.CharField(max_length=15, choices=Sender.ServiceRule.choices, blank=True)
+    pickup_date = models.DateField(null=True, blank=True)
+
+    objects = ImportQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["sender", "-created_at"], name="imports_newest_first"),
+            models.Index(fields=["sender", "sha256"], name="imports_by_file"),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+
+class ImportRowQuerySet(models.QuerySet["ImportRow"]):
+    def to_check(self, now: dt.datetime) -> Self:
+        return self._due(ImportRow.State.NEW, now)
+
+    def to_book(self, now: dt.datetime) -> Self:
+        return self._due(ImportRow.State.OWED, now)
+
+    def _due(self, state: str, now: dt.datetime) -> Self:
+        return self.filter(state=state, due_at__lte=now, file__paused_at=None)
+
+
+class ImportRow(models.Model):
+    """One parcel of a file. `cells` are never changed; `corrected` holds what was put right, by our field.
+
+    `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
+    the row, and however often, makes the same order. A booked row stands as its order stands.
+    """
+
+    class State(models.TextChoices):
+        NEW = "new", "To be checked"
+        READY = "ready", "Ready"
+        WARNING = "warning", "Ready, worth a second look"
+        FIX = "fix", "To be fixed"
+        SKIPPED = "skipped", "Left out"
+        OWED = "owed", "Waiting to be booked"
+        BOOKED = "booked", "Handed over for booking"
+        FAILED = "failed", "Not booked"
+
+    file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows")
+    number = models.PositiveIntegerField()
+    cells = models.JSONField()
+    corrected = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.NEW)
+    problems = models.JSONField(default=dict, blank=True)
+    near = models.JSONField(default=list, blank=True)  # [suburb, state, postcode] that may have been meant
+    quote = models.ForeignKey(
+        Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows"
+    )
+    token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    order = models.OneToOneField(
+        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row"
+    )
+    due_at = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+
+    objects = ImportRowQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["file", "number"], name="one_row_of_a_number_per_file")
+        ]
+        indexes = [
+            models.Index(fields=["file", "state", "number"], name="import_rows_by_state"),
+            models.Index(
+                fields=["state", "due_at"], name="import_rows_owed", condition=Q(due_at__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"row {self.number} of {self.file}"
+
+    def claim(self, *, until: dt.datetime) -> bool:
+        """Take the row for a while; False when another worker was faster. Its lease ends by itself."""
+        mine = ImportRow.objects.filter(pk=self.pk, state=self.state, due_at=self.due_at)
+        if not mine.update(due_at=until):
+            return False
+        self.due_at = until
+        return True
+
+    def settle(self, state: str, **changes: Any) -> bool:
+        """From the state it was read in to this one, owing nothing. False when it was moved meanwhile."""
+        values = {"state": state, "due_at": None, "tries": 0, **changes}
+        mine = ImportRow.objects.filter(pk=self.pk, state=self.state, due_at=self.due_at)
+        return bool(mine.update(**values))
+
+
+class ColumnMapping(models.Model):
+    """How a sender matched the columns of files with this header; the next such file skips the question."""
+
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="column_mappings")
+    fingerprint = models.CharField(max_length=64)
+    columns = models.JSONField()
+    constants = models.JSONField()
+    used_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_mapping_per_header")
+        ]
+
+    def __str__(self) -> str:
+        return f"columns of {self.sender}"
