@@ -1,0 +1,69 @@
+"""Who a sender ships to: one row for each person and place, found by the beginning of any of its words."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from shipping_portal.accounts.models import Receiver, ReceiverKey
+from shipping_portal.accounts.places import fold
+from shipping_portal.carrier.messages import Party
+
+LONGEST_KEY = 120
+MOST_WORDS = 6  # of a search; more than a name and a place have
+WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
+
+
+class AlreadyThere(Exception):
+    """Another row of this sender is the same person at the same place."""
+
+
+def fingerprint(party: Party) -> str:
+    """Who and where, however it is capitalised: the same receiver has the same one. Contact details may change."""
+    return hashlib.sha256(
+        json.dumps([fold(getattr(party, part)) for part in WHO_AND_WHERE]).encode()
+    ).hexdigest()
+
+
+def keys_of(party: Party) -> set[str]:
+    """The folded words a receiver is found by: of the name and company, the whole e-mail, phone and postcode."""
+    words = fold(f"{party.name} {party.company}").split()
+    digits = "".join(c for c in party.phone if c.isdigit())
+    codes = (fold(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
+    return {key[:LONGEST_KEY] for key in (*words, party.email.lower(), *codes) if key}
+
+
+def store(receiver: Receiver, party: Party, **values: Any) -> None:
+    """Write what the row is, with its fingerprint and keys. Raises AlreadyThere, and then changes nothing."""
+    for name, value in {**asdict(party), **values}.items():
+        setattr(receiver, name, value)
+    receiver.fingerprint = fingerprint(party)
+    with transaction.atomic():
+        same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
+        if same.exclude(pk=receiver.pk).exists():
+            raise AlreadyThere(f"{party.name} at this address is in your address book already.")
+        receiver.save()
+        receiver.keys.all().delete()
+        ReceiverKey.objects.bulk_create(
+            ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key)
+            for key in sorted(keys_of(party))
+        )
+
+
+def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
+    """Those with a key that begins with each of the words."""
+    for word in text.lower().split()[:MOST_WORDS]:
+        start = word if "@" in word else fold(word).replace(" ", "")
+        if start:
+            found = ReceiverKey.objects.filter(_begins(start), receiver=OuterRef("pk"))
+            receivers = receivers.filter(Exists(found))
+    return receivers
+
+
+def _begins(start: str) -> Q:
+    """`start…` as a range of the index."""
+    after = start[:-1] + chr(ord(start[-1]) + 1)
+    return Q(key__gte=start, key__lt=after, key__startswith=start)
