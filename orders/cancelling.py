@@ -11,15 +11,24 @@ from orders import gateway, settling
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.client import Carrier
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    NotSent,
+    OperationOff,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.messages import Cancelled
 from shipping_portal.celery import nudge
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
 NOT_THERE = 404
+MOST_TRIES = 30_000
+NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
 UNDER_WAY = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 
 
@@ -36,6 +45,21 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
     except IntegrityError as error:  # one live cancel per order
         raise Order.WrongStatus("A cancellation is already under way.") from error
     nudge("orders.tasks.cancel", order.pk)
+
+
+def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
+    """The carrier told an operator what became of an unclear cancellation. Raises Order.WrongStatus."""
+    with transaction.atomic():
+        changes: dict[str, Any] = {"due_at": now, "problem": {}}
+        if is_cancelled:
+            changes["cancelled_at"] = now
+        new, state = (Status.CANCELLED, State.DONE) if is_cancelled else (Status.BOOKED, State.REFUSED)
+        if order.status != Status.CANCEL_UNCONFIRMED or order.cancels.filter(state=State.IN_FLIGHT).exists():
+            raise Order.WrongStatus("The carrier is being asked at this moment, or it is settled already.")
+        order.cancels.filter(state=State.UNKNOWN).update(state=state, done_at=now)
+        order.move_to(new, by=by, reason=reason, at=now, **changes)
+        action = "cancellation confirmed" if is_cancelled else "found still booked"
+        Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
 
 
 def work(order_id: int) -> None:
@@ -66,9 +90,13 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
             return refused(order, attempt, Rejected(0, "", words))
         now = timezone.now()
         lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)  # a new one: the look may have taken long
-        if not order.claim(until=lease) or not _swap(attempt, state=State.IN_FLIGHT, sent_at=now):
+        if not order.claim(until=lease) or not _swap(
+            attempt, state=State.IN_FLIGHT, sent_at=now, tries=min(attempt.tries + 1, MOST_TRIES)
+        ):
             return
         answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(lease))
+    except OperationOff:
+        _back_to_booked(order, attempt, Rejected(0, "", NO_WAY))
     except Rejected as error:
         refused(order, attempt, error)
     except (NotSent, AccountStopped) as error:
@@ -89,6 +117,8 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         return words
     try:
         tracked = client.track(order.carrier_reference or "")
+    except OperationOff:  # this carrier shows no scans on demand; what it pushed was looked at above
+        return ""
     except Rejected as error:
         if error.status == NOT_THERE:  # no tracking yet right after booking
             return ""
@@ -112,14 +142,25 @@ def _forbidden(progress: str) -> str:
 
 
 def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
+    """A clear yes is a fact, whoever holds the order by now."""
+    settling.persist(lambda: _store_yes(order.pk, attempt.pk, answer))
+
+
+def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     now = timezone.now()
     fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
     with transaction.atomic(durable=True):
-        if _swap(attempt, state=State.DONE, done_at=now, **fields):
+        order = Order.objects.select_for_update().get(pk=order_id)
+        attempt = CancelAttempt.objects.filter(pk=attempt_id)
+        if attempt.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now, **fields):
             # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
             order.move_to(
                 Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now
             )
+        elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, **fields):
+            reason = "the carrier said yes late, after it was found still booked"
+            order.move_to(Status.CANCELLING, reason=reason, at=now, due_at=None)
+            order.move_to(Status.CANCEL_UNCONFIRMED, reason=reason, at=now)  # which waits for an operator
 
 
 def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
@@ -170,7 +211,7 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
 
 def _again(order: Order) -> None:
     """Due again after a back-off; after eight tries an operator has it."""
-    tries = order.tries + 1
+    tries = min(order.tries + 1, MOST_TRIES)
     stop = order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER
     due_at = None if stop else timezone.now() + gateway.backoff(tries, first=2)
     Order.objects.filter(pk=order.pk, due_at=order.due_at).update(tries=tries, due_at=due_at)

@@ -35,7 +35,7 @@ LONGEST_URL = 300
 
 def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
     """Store an outcome; tried again for a minute if the database is away, after that the lease makes it unknown."""
-    _persist(lambda: _settle(attempt, outcome))
+    persist(lambda: _settle(attempt, outcome))
     if isinstance(outcome, Booked):
         nudge_after_booking(attempt.order_id)
 
@@ -243,7 +243,8 @@ def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> boo
     return bool(BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes))
 
 
-def _persist(store: Callable[[], None]) -> None:
+def persist(store: Callable[[], None]) -> None:
+    """Store what the carrier said; tried again for a minute while the database is away."""
     until = time.monotonic() + PERSIST_SECONDS
     while True:
         try:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote
 
+from shipping_portal.carrier.errors import OperationOff
+
 FORM = re.compile(
     r"(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~/{}-]*)(?:\?([A-Za-z0-9._~=&{}-]+))?", re.ASCII
 )
@@ -31,7 +33,13 @@ class Operation:
         return cls(method, path, tuple(parse_qsl(query or "", keep_blank_values=True)))
 
     def filled(self, *, order_id: str = "", reference: str = "") -> tuple[str, dict[str, str]]:
-        """The path and query for one order or parcel; the values cannot leave their place in the path."""
+        """The path and query for one order or parcel; the values cannot leave their place in the path.
+
+        Raises OperationOff where a name it needs is blank: `DELETE /orders/` would be another request altogether.
+        """
+        line = self.path + "".join(value for _, value in self.query)
+        if ("{id}" in line and not order_id) or ("{reference}" in line and not reference):
+            raise OperationOff("The order's name at the carrier is not known.")
         path = self.path.replace("{id}", quote(order_id, safe="")).replace(
             "{reference}", quote(reference, safe="")
         )

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, Count, F, Min, OuterRef, Q, Subquery, When
+from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from orders.models import CarrierAccount, Label, Order, OrderChange, StuckWork
 from orders.models.pauses import PAUSABLE
-from orders.models.statuses import Status
+from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk.listener import TEST_REFERENCE
 from tracking import polling
 from tracking.models import EventWord, Parcel, WebhookDelivery
@@ -89,7 +89,7 @@ NEXT_STEPS = {
     "unconfirmed": "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
     "conflict": "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
-    "cancel-stuck": "Ask the carrier whether it is cancelled; the sender still reads “Cancelling”.",
+    "cancel-stuck": "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
     "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
     "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
 }
@@ -106,7 +106,14 @@ def unread(now: dt.datetime) -> Q:
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 
 
-LABEL_NOT_FETCHED = Q(state=Label.State.FAILED)
+def label_missing() -> Q:
+    """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
+    others = Label.objects.filter(order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING])
+    has_none = Q(state=Label.State.ABSENT) & ~Exists(others)
+    needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
+    return needed & (Q(state=Label.State.FAILED) | has_none)
+
+
 PARKED = Q(parked_at__isnull=False)
 WORD_UNDECIDED = Q(progress="", is_known=False)
 
@@ -162,10 +169,10 @@ def waiting(now: dt.datetime) -> list[Queue]:
         ),
         _queue(
             "Labels not fetched",
-            Label.objects.filter(LABEL_NOT_FETCHED).aggregate(n=Count("pk"), oldest=Min("order__booked_at")),
+            Label.objects.filter(label_missing()).aggregate(n=Count("pk"), oldest=Min("order__booked_at")),
             "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
             "orders_label",
-            "?state__exact=failed",
+            "?needs=fetching",
         ),
         _queue(
             "Scans for unknown references",

@@ -3,6 +3,8 @@
 import pytest
 
 from shipping_portal.carrier.contract import Contract, ContractError
+from shipping_portal.carrier.errors import OperationOff
+from shipping_portal.carrier.operations import Operation
 
 
 def load(tmp_path, text):
@@ -101,3 +103,9 @@ def test_the_interface_documents_these_points_and_no_others():
         *("event_description", "location", "location_suburb", "location_state", "location_postcode"),
         "location_country",
     }
+
+
+@pytest.mark.parametrize("line", ["DELETE /orders/{id}", "GET /tracking?ref={reference}"])
+def test_an_operation_without_the_name_it_needs_is_never_sent(line: str) -> None:
+    with pytest.raises(OperationOff):
+        Operation.parse(line).filled()

@@ -62,12 +62,16 @@ def failed_label() -> Label:
     )
 
 
-def adopted() -> Order:
-    """Adopted by its reference alone."""
+def made_by_somebody(**fields: Any) -> Order:
     sender, owner = factories.sender(), person()
     factories.member(sender, owner)
     factories.pickup_address(sender, email=owner.email)
-    return factories.order(sender, owner, status="booked", carrier_order_id="")
+    return factories.order(sender, owner, **fields)
+
+
+def adopted() -> Order:
+    """Adopted by its reference alone."""
+    return made_by_somebody(status="booked", carrier_order_id="")
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +121,9 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.label", "fetch-again"): (failed_label, {}),
     ("orders.stuckwork", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
+    ("orders.order", "cancel"): (lambda: made_by_somebody(status="booked"), {}),
+    ("orders.order", "carrier-cancelled-it"): (lambda: made_by_somebody(status="cancel_unconfirmed"), {}),
+    ("orders.order", "still-booked"): (lambda: made_by_somebody(status="cancel_unconfirmed"), {}),
 }
 
 

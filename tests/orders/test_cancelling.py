@@ -9,6 +9,7 @@ from django.utils import timezone
 from orders import cancelling
 from orders.models import CancelAttempt, Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import Cancelled
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -273,3 +274,71 @@ def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_her
     assert not order.can_cancel(timezone.now())
     with pytest.raises(Order.WrongStatus):
         cancelling.ask(order, by=alice, why="-", now=timezone.now())
+
+
+def unclear(order: Order, by: User, carrier: SandboxCarrier) -> Order:
+    carrier.trouble("cancel", "commit-close", count=1)
+    return cancel(order, by)
+
+
+@pytest.mark.parametrize(
+    ("is_cancelled", "status", "state"), [(True, "cancelled", "done"), (False, "booked", "refused")]
+)
+def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
+    booked: Book, carrier: SandboxCarrier, alice: User, sam: User, is_cancelled: bool, status: str, state: str
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    assert order.status == "cancel_unconfirmed"
+    cancelling.settle(
+        order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now()
+    )
+    order.refresh_from_db()
+    assert (order.status, order.cancels.get().state) == (status, state)
+    assert (order.cancelled_at is not None) == is_cancelled
+
+
+def test_what_is_clear_already_is_not_settled_again(booked: Book, alice: User, sam: User) -> None:
+    order = booked()
+    with pytest.raises(Order.WrongStatus):
+        cancelling.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
+
+
+def test_a_late_yes_settles_what_another_worker_called_unclear(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    cancelling._done(order, order.cancels.get(), Cancelled("Cancelled", "", 200, b"{}"))
+    order.refresh_from_db()
+    assert (order.status, order.cancels.get().state) == ("cancelled", "done")
+
+
+def test_a_late_yes_after_it_was_found_still_booked_waits_for_an_operator(
+    booked: Book, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    cancelling._done(order, order.cancels.get(), Cancelled("Cancelled", "", 200, b"{}"))
+    order.refresh_from_db()
+    assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
+
+
+def test_each_try_is_counted(booked: Book, alice: User) -> None:
+    assert cancel(booked(), alice).cancels.get().tries == 1
+
+
+def test_a_carrier_that_takes_no_cancellations_leaves_the_parcel_booked_and_says_so(
+    booked: Book, alice: User, contract: Callable[[str], None]
+) -> None:
+    order = booked()
+    contract('cancel = ""')
+    cancel(order, alice)
+    assert order.status == "booked"
+    assert order.problem["text"] == cancelling.NO_WAY
+
+
+def test_a_carrier_without_tracking_on_demand_is_asked_to_cancel_all_the_same(
+    booked: Book, alice: User, contract: Callable[[str], None]
+) -> None:
+    order = booked()
+    contract('track = ""')
+    assert cancel(order, alice).status == "cancelled"

@@ -5,10 +5,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from orders.models import Label
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.celery import nudge
+from shipping_portal.desk import queues
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
 
 
@@ -32,10 +35,21 @@ FETCH_AGAIN = Act(
 )
 
 
+class NeedsFilter(admin.SimpleListFilter):
+    title = "needs"
+    parameter_name = "needs"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("fetching", "Not fetched")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Label]) -> QuerySet[Label]:
+        return queryset.filter(queues.label_missing()) if self.value() == "fetching" else queryset
+
+
 @admin.register(Label)
 class LabelAdmin(ActsAdmin):
     acts = (FETCH_AGAIN,)
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
-    list_filter = ["state", "size"]
+    list_filter = [NeedsFilter, "state", "size"]
     list_select_related = ["order"]
     search_fields = ["=order__carrier_reference", "=sha256"]

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import groups, queues
-from shipping_portal.desk.admin import resolving, revealing
+from shipping_portal.desk.admin import cancelling, resolving, revealing
 from shipping_portal.desk.admin.acts import ActsAdmin
 from shipping_portal.desk.admin.order_page import (
     FIELDSETS,
@@ -59,7 +59,7 @@ class CountryFilter(admin.SimpleListFilter):
 
 @admin.register(Order)
 class OrderAdmin(ActsAdmin):
-    acts = (resolving.ADD_ORDER_ID,)
+    acts = (resolving.ADD_ORDER_ID, cancelling.CANCEL, cancelling.CONFIRMED, cancelling.STILL_BOOKED)
     list_display = [
         "name",
         "sender",
