@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import gateway, settling
-from orders.models import CancelAttempt, Order
+from orders.models import CancelAttempt, Order, Replacement
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
 from shipping_portal.accounts.models import Audit, User
@@ -64,6 +64,13 @@ def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.d
 
 def work(order_id: int) -> None:
     """Send one owed cancellation, or look after an unclear one, if it is due."""
+    _work(order_id)
+    waiting = Replacement.objects.answered(timezone.now()).filter(order_id=order_id)
+    for replacement in waiting.values_list("pk", flat=True):
+        nudge("orders.tasks.replace", replacement)
+
+
+def _work(order_id: int) -> None:
     now = timezone.now()
     order = Order.objects.select_related("account", "sender").get(pk=order_id)
     if order.status not in UNDER_WAY or order.due_at is None or order.due_at > now:
