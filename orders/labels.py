@@ -12,8 +12,11 @@ from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 
-FIRST_WAITS = (2, 5, 15, 60)  # seconds; then every five minutes
+FIRST_WAITS = (2, 5, 15, 60)  # seconds
+LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
+LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT  # after three days only an operator asks again
+MOST_TRIES = 30_000  # the column is a small integer
 CARRIER_SIZES = {"full": ("a4", "letter"), "cropped": ("cropped",)}
 
 
@@ -44,9 +47,9 @@ def _fetch(label: Label) -> None:
         return _wait(label, str(error.text or error), alarm=error.code == "unsafe_link")
     except CarrierError as error:
         return _wait(label, str(error))
-    if links:
+    if links and label.tries >= len(FIRST_WAITS):
         _set(label, state=Label.State.ABSENT, due_at=None, problem="The carrier has no label of this size.")
-    else:
+    else:  # one size may be listed seconds before the other
         _wait(label, "The carrier is still making the label.")
 
 
@@ -72,17 +75,31 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
 
 def _claim(label: Label, now: dt.datetime) -> bool:
     until = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
-    return bool(Label.objects.filter(pk=label.pk, due_at=label.due_at).update(due_at=until))
+    if not Label.objects.filter(pk=label.pk, due_at=label.due_at).update(due_at=until):
+        return False
+    label.due_at = until
+    return True
+
+
+def wait_after(tries: int) -> int:
+    """Seconds between this try, counted from 0, and the next."""
+    return FIRST_WAITS[tries] if tries < len(FIRST_WAITS) else LATER_WAIT
 
 
 def _wait(label: Label, why: str, *, alarm: bool = False) -> None:
-    """Try again later; after too many tries, or at once with `alarm`, the operator is told."""
-    seconds = FIRST_WAITS[label.tries] if label.tries < len(FIRST_WAITS) else 300
+    """Try again later; after many tries, or at once with `alarm`, the operator is told, and in the end acts alone."""
     is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
-    state = Label.State.FAILED if is_a_case else Label.State.PENDING
-    due_at = timezone.now() + dt.timedelta(seconds=seconds * settings.TIME_SCALE)
-    _set(label, state=state, tries=label.tries + 1, due_at=due_at, problem=why[:300])
+    wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
+    _set(
+        label,
+        state=Label.State.FAILED if is_a_case else Label.State.PENDING,
+        tries=min(label.tries + 1, MOST_TRIES),
+        due_at=timezone.now() + wait if label.tries < LAST_TRY else None,
+        problem=why[:300],
+    )
 
 
 def _set(label: Label, **changes: object) -> None:
-    Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED).update(**changes)
+    """Change the label as we claimed it; not when our lease ran out and somebody else has it by now."""
+    ours = Label.objects.filter(pk=label.pk, due_at=label.due_at).exclude(state=Label.State.STORED)
+    ours.update(**changes)

@@ -108,7 +108,9 @@ def unread(now: dt.datetime) -> Q:
 
 def label_missing() -> Q:
     """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
-    others = Label.objects.filter(order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING])
+    others = Label.objects.filter(
+        order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
+    )
     has_none = Q(state=Label.State.ABSENT) & ~Exists(others)
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
     return needed & (Q(state=Label.State.FAILED) | has_none)

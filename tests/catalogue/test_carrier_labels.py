@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from orders import labels
 from orders.models import Label
+from shipping_portal.carrier.errors import CarrierError
 from tests.catalogue.acting import Book, Read, fetch, waiting
 from tests.catalogue.meddling import Meddler, reply
 from tests.catalogue.rows import rows
@@ -135,6 +136,88 @@ def test_a_file_that_is_no_whole_label_is_fetched_again_then_a_case_then_healed(
     assert label.state == "stored"
     assert label.sha256 == hashlib.sha256(label.intact_bytes()).hexdigest()
     assert order.status == "booked"
+
+
+def without_full_page(seen: dict[str, Any]) -> None:
+    seen["labels"] = [label for label in seen["labels"] if label["size"] == "cropped"]
+
+
+@rows("", ("R6", "the other size is listed first"))
+def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book: Book, line: Meddler) -> None:
+    order = book()
+    line.edits("view", without_full_page)
+    label = fetch(order)
+    assert (label.state, label.tries) == ("pending", 1)
+    line.behaves()
+    assert fetch(order).state == "stored"
+
+
+@rows("", ("R6", "a size that this carrier has not"))
+def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book: Book, line: Meddler) -> None:
+    order = book()
+    line.edits("view", without_full_page)
+    states = [fetch(order).state for _ in range(len(labels.FIRST_WAITS) + 1)]
+    assert states == ["pending"] * len(labels.FIRST_WAITS) + ["absent"]
+    assert waiting("Labels not fetched") == 0  # the cropped one may still come
+
+
+@rows("", ("R6", "sizes in words nobody knows"))
+def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_whom_to_ask(
+    book: Book, reads: Read, line: Meddler
+) -> None:
+    order = book()
+    line.edits("view", lambda seen: [label.update(size="poster") for label in seen["labels"]] and None)
+    order.labels.update(tries=len(labels.FIRST_WAITS))
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert {label.state for label in order.labels.all()} == {"absent"}
+    assert waiting("Labels not fetched") == 2
+    assert f"contact us and quote {order.carrier_reference}" in reads(order)
+
+
+@rows("", ("R6", "never a label, for three days"))
+def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
+    book: Book, reads: Read, line: Meddler
+) -> None:
+    order = book()
+    line.edits("view", lambda seen: seen.update(labels=None))
+    Label.objects.update(tries=labels.LAST_TRY - 1)
+    assert fetch(order).due_at is not None
+    label = fetch(order)
+    assert (label.state, label.due_at, label.tries) == ("failed", None, labels.LAST_TRY + 1)
+    assert waiting("Labels not fetched") == 1
+    assert "we keep asking" not in reads(order)
+    assert "Don't book it again." in reads(order)
+
+
+def test_the_last_try_is_three_days_after_the_first() -> None:
+    assert sum(labels.wait_after(tries) for tries in range(labels.LAST_TRY)) == pytest.approx(
+        3 * 24 * 3600, rel=0.001
+    )
+
+
+@rows("", ("R6", "more tries than a small number holds"))
+def test_the_count_of_tries_has_a_ceiling(book: Book, line: Meddler) -> None:
+    order = book()
+    line.says("file", pdf(HTML))
+    Label.objects.update(tries=32_767)
+    assert fetch(order).tries <= 32_767
+
+
+def test_a_worker_that_slept_through_its_lease_undoes_nothing(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = book()
+
+    class FetchedAgainMeanwhile:
+        def view(self, order_id: str) -> Any:
+            Label.objects.update(tries=0, state="pending", due_at=timezone.now())
+            raise CarrierError("the carrier closed the connection")
+
+    monkeypatch.setattr(labels.gateway, "carrier", lambda order: FetchedAgainMeanwhile())
+    Label.objects.update(tries=labels.LAST_TRY)
+    label = fetch(order)
+    assert (label.state, label.tries, label.due_at is not None) == ("pending", 0, True)
 
 
 @rows("", ("R6", "what was stored is never replaced"))

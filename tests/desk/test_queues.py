@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -14,6 +15,7 @@ from shipping_portal.desk.listener import TEST_REFERENCE
 from tests import factories
 from tracking.models import EventWord, Watch, WebhookDelivery
 
+NOW = timezone.now()
 LONG_AGO = dt.timedelta(hours=2)
 
 
@@ -32,8 +34,10 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     used = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
     factories.order(quill, alice, status="booked", carrier_pickup_date=now.date() - dt.timedelta(days=9))
     factories.order(quill, alice, status="booked", carrier_pickup_date=now.date())
+    without_label = factories.order(quill, alice, status="booked")
+    Label.objects.create(order=without_label, size="full", state="failed")
+    Label.objects.create(order=without_label, size="cropped", state="pending")
     Label.objects.create(order=used, size="full", state="failed")
-    Label.objects.create(order=used, size="cropped", state="pending")
     CarrierAccount.objects.update(stopped_at=now)
     CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
     stuck_since = {"first_at": now, "last_at": now}
@@ -58,6 +62,28 @@ def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
     for queue in queues.waiting(timezone.now()):
         assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
+
+
+@pytest.mark.parametrize(
+    ("other", "order", "count"),
+    [
+        ({"state": "pending"}, {}, 0),
+        ({"state": "stored", "sha256": "0" * 64, "length": 9, "stored_at": NOW}, {}, 0),
+        ({"state": "failed"}, {}, 2),
+        ({"state": "absent"}, {}, 2),
+        ({"state": "absent"}, {"progress": "pickup_missed"}, 2),
+        ({"state": "absent"}, {"progress": "collected"}, 0),
+        ({"state": "absent"}, {"status": "cancelled"}, 0),
+    ],
+)
+def test_a_size_that_is_not_offered_waits_only_where_nobody_can_print(
+    quill: Sender, alice: User, other: dict[str, Any], order: dict[str, Any], count: int
+) -> None:
+    made = factories.order(quill, alice, **{"status": "booked", **order})
+    made.labels.create(size="full", state="absent")
+    made.labels.create(size="cropped", **other)
+    labels = next(queue for queue in queues.waiting(NOW) if queue.title == "Labels not fetched")
+    assert labels.count == count
 
 
 def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:

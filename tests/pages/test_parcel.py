@@ -230,6 +230,8 @@ def test_queries_stay_few_however_many_scans(page: Client, order: Callable[..., 
 LABEL_STATES: list[tuple[dict[str, Any], str]] = [
     ({"state": "pending"}, "The carrier is making the label."),
     ({"state": "failed"}, "The carrier hasn't given us this label yet. The parcel is booked"),
+    ({"state": "failed", "due_at": timezone.now()}, "The parcel is booked; we keep asking."),
+    ({"state": "failed", "due_at": None}, "The parcel is booked; our team has to ask for it."),
     ({"state": "absent"}, "The carrier has no label of this size for this parcel."),
 ]
 
