@@ -12,7 +12,7 @@ from django.http import QueryDict
 from orders.contents_form import ROWS, ContentsForm
 from orders.entry import Entry
 from orders.form_fields import PlainDecimalField, measure_fields
-from orders.receiver_form import AUTHORITY, RECEIVER_PARTS, SIGNATURE, line
+from orders.receiver_form import as_typed, line
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
@@ -107,27 +107,19 @@ class ParcelForm(ContentsForm):
 def typed_again(entry: Entry, sender: Sender) -> dict[str, Any]:
     """The form's values for a parcel typed before, so that nothing is typed twice."""
     weight_unit, size_unit = UNITS[sender.country]
-    receiver, measures = entry.receiver, entry.measures
-    values: dict[str, Any] = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
-    values |= {"receiver_instructions": receiver.instructions, "description": entry.description}
+    measures = entry.measures
+    values: dict[str, Any] = {**as_typed(entry.receiver), "description": entry.description}
     values |= {"customer_reference": entry.customer_reference, "cover_amount": entry.cover}
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
         values[f"weight_{weight_unit}"] = measures.weight
         values |= {f"{size}_{size_unit}": getattr(measures, size) for size in SIZES}
-    values |= _instructions_as_choices(receiver.instructions) | {"contents_type": entry.contents_type}
+    values["contents_type"] = entry.contents_type
     for row, item in enumerate(entry.contents[:ROWS], start=1):
         values |= {
             f"item_{row}_{part}": getattr(item, part)
             for part in ("description", "value", "quantity", "origin", "hs_code")
         }
     return values
-
-
-def _instructions_as_choices(text: str) -> dict[str, str]:
-    for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
-        if text == term or text.startswith(f"{term}: "):
-            return {"delivery_choice": choice, "delivery_place": text.removeprefix(term).removeprefix(": ")}
-    return {"delivery_choice": "none"}
 
 
 def after_presses(typed: QueryDict) -> QueryDict:

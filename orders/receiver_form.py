@@ -235,6 +235,17 @@ class ReceiverForm(addresses.OnceOnly):
         return Party(**values, instructions=self.cleaned_data["receiver_instructions"])
 
 
+def as_typed(receiver: Party) -> dict[str, str]:
+    """The form's values for a receiver who is known already."""
+    values = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
+    values |= {"receiver_instructions": receiver.instructions, "delivery_choice": "none"}
+    for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
+        if receiver.instructions == term or receiver.instructions.startswith(f"{term}: "):
+            place = receiver.instructions.removeprefix(term).removeprefix(": ")
+            values |= {"delivery_choice": choice, "delivery_place": place}
+    return values
+
+
 AUTOCOMPLETE = {
     "receiver_name": "name",
     "receiver_company": "organization",

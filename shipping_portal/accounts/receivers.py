@@ -58,7 +58,7 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     for word in text.lower().split()[:MOST_WORDS]:
         start = word if "@" in word else fold(word).replace(" ", "")
         if start:
-            found = ReceiverKey.objects.filter(_begins(start), receiver=OuterRef("pk"))
+            found = ReceiverKey.objects.filter(_begins(start), receiver=OuterRef("pk"), sender=OuterRef("sender"))
             receivers = receivers.filter(Exists(found))
     return receivers
 
