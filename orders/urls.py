@@ -2,8 +2,26 @@
 
 from django.urls import path
 
+from orders.views.addresses import (
+    add_receiver,
+    addresses,
+    delete_receiver,
+    edit_receiver,
+    merge_receivers,
+)
 from orders.views.bench import bench, originals_zip, printed, ruler
 from orders.views.cancel import cancel
+from orders.views.import_row import import_row
+from orders.views.imports import (
+    book_import,
+    check_import,
+    failed_rows,
+    import_progress,
+    import_template,
+    imports,
+    match_columns,
+    new_import,
+)
 from orders.views.labels import label
 from orders.views.new_parcel import book, new_parcel, quotes
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
@@ -28,10 +46,24 @@ urlpatterns = [
     path("parcels/print/", bench, name="bench"),
     path("parcels/print/originals.zip", originals_zip, name="originals"),
     path("labels/test-page/", ruler, name="ruler"),
+    path("addresses/", addresses, name="addresses"),
+    path("addresses/new/", add_receiver, name="add_receiver"),
+    path("addresses/duplicates/", merge_receivers, name="merge_receivers"),
+    path("addresses/<uuid:receiver>/", edit_receiver, name="edit_receiver"),
+    path("addresses/<uuid:receiver>/delete/", delete_receiver, name="delete_receiver"),
     path("sizes/", sizes, name="sizes"),
     path("sizes/new/", add_size, name="add_size"),
     path("sizes/<uuid:size>/", edit_size, name="edit_size"),
     path("sizes/<uuid:size>/change/", change_size, name="change_size"),
     path("sizes/<uuid:size>/delete/", delete_size, name="delete_size"),
+    path("imports/", imports, name="imports"),
+    path("imports/new/", new_import, name="new_import"),
+    path("imports/template.csv", import_template, name="import_template"),
+    path("imports/<uuid:file>/", import_progress, name="import"),
+    path("imports/<uuid:file>/map/", match_columns, name="match_columns"),
+    path("imports/<uuid:file>/check/", check_import, name="check_import"),
+    path("imports/<uuid:file>/book/", book_import, name="book_import"),
+    path("imports/<uuid:file>/rows/<int:row>/", import_row, name="import_row"),
+    path("imports/<uuid:file>/failed.csv", failed_rows, name="failed_rows"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

@@ -14,12 +14,14 @@ from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
 from orders.models import Label, LabelBytes, Order, Quote
+from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,
     LocalityList,
     Membership,
     ParcelSize,
     PickupAddress,
+    Receiver,
     Role,
     Sender,
     User,
@@ -273,3 +275,9 @@ def size(of: Sender, *, name: str = "Mug box", **fields: Any) -> ParcelSize:
         "position": of.sizes.count() + 1,
     }
     return ParcelSize.objects.create(sender=of, name=name, **{**values, **fields})
+
+
+def saved_receiver(of: Sender, *, group: str = "", **changes: Any) -> Receiver:
+    made = Receiver(sender=of)
+    receivers.store(made, receiver(**changes), group=group, is_saved=True)
+    return made

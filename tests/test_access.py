@@ -70,6 +70,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "label": factories.stored_label(order),
         "member": sender.memberships.get(user=person),
         "size": factories.size(sender),
+        "receiver": factories.saved_receiver(sender),
         "address": sender.pickup_address(),
         "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }

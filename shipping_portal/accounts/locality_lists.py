@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
+from shipping_portal.accounts import address_book
 from shipping_portal.accounts.models import Audit, Locality, LocalityList
 from shipping_portal.accounts.places import fold, postal_code
 from shipping_portal.accounts.states import STATES, state_code
@@ -26,13 +27,17 @@ class UnreadableList(Exception):
 
 @dataclass(frozen=True)
 class Imported:
-    """How a country's new list differs from the one it replaced, counted in pairs."""
+    """How a country's new list differs from the one it replaced, counted in pairs.
+
+    `off_list` counts the receivers in senders' address books whose pair the new list lacks.
+    """
 
     country: str
     rows: int
     added: int
     removed: int
     is_same: bool = False
+    off_list: int = 0
 
 
 def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason: str = "") -> list[Imported]:
@@ -63,7 +68,9 @@ def _switch(
     Locality.objects.bulk_create(_rows(made, places), batch_size=BATCH)
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
-    counts = Imported(country, len(places), len(new - old), len(old - new))
+    counts = Imported(
+        country, len(places), len(new - old), len(old - new), off_list=address_book.mark_off_list(country)
+    )
     told = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
     reason = f"{told}: {reason}" if reason else told
     Audit.write("locality list imported", made, by=by, at=at, reason=reason)

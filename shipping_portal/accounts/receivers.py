@@ -54,11 +54,15 @@ def store(receiver: Receiver, party: Party, **values: Any) -> None:
 
 
 def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
-    """Those with a key that begins with each of the words."""
-    for word in text.lower().split()[:MOST_WORDS]:
+    """Those with a key that begins with each of the words; a number with spaces is one word."""
+    is_phone = not any(c.isalpha() for c in text)
+    words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
+    for word in words:
         start = word if "@" in word else fold(word).replace(" ", "")
         if start:
-            found = ReceiverKey.objects.filter(_begins(start), receiver=OuterRef("pk"), sender=OuterRef("sender"))
+            found = ReceiverKey.objects.filter(
+                _begins(start), receiver=OuterRef("pk"), sender=OuterRef("sender")
+            )
             receivers = receivers.filter(Exists(found))
     return receivers
 

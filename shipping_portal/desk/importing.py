@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from shipping_portal.accounts import places
+from shipping_portal.accounts import address_book, places
 from shipping_portal.accounts.locality_lists import Imported, import_list
 from shipping_portal.accounts.models import Audit, LocalityList, PickupAddress
 
@@ -47,6 +47,7 @@ def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -
             raise AlreadyActive("This list is in use already.")
         active.update(is_active=False)
         LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
+        address_book.mark_off_list(chosen.country)
         Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
 
 

@@ -109,6 +109,8 @@ class LocalityListAdmin(ActsAdmin):
             return self._page(request, {"form": UploadForm()})
         for change in done:
             text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
+            if change.off_list:
+                text += f" {change.off_list} addresses in senders' books are not on the list."
             messages.success(request, text)
         return redirect("admin:accounts_localitylist_changelist")
 

@@ -1,0 +1,97 @@
+"""Addresses: everybody parcels go to, kept by hand or remembered from a booking."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from orders.address_form import AddressForm
+from orders.forms import after_presses
+from shipping_portal.accounts import address_book
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.models import Receiver
+
+LONGEST_SEARCH = 200
+
+
+@audience(*BOOKERS)
+@require_GET
+def addresses(request: MemberRequest) -> HttpResponse:
+    """Search, filter and page; the whole state is in the address."""
+    asked = {name: _clean(request.GET.get(name, "")) for name in ("q", "group", "before")}
+    off_list = request.GET.get("off_list") == "yes"
+    found = address_book.listed(request.sender, q=asked["q"], group=asked["group"], off_list=off_list)
+    before = asked["before"]
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        found = found.filter(pk__lt=int(before))
+    rows = list(found[: address_book.PAGE + 1])
+    context: dict[str, Any] = {
+        **asked,
+        "search": asked["q"],  # `q` is also what the search for parcels at the top would show
+        "q": "",
+        "off_list": off_list,
+        "rows": rows[: address_book.PAGE],
+        "older": rows[address_book.PAGE - 1].pk if len(rows) > address_book.PAGE else None,
+        "groups": address_book.groups_of(request.sender),
+        "off_count": request.sender.receivers.filter(is_off_list=True).count(),
+        "is_filtered": any(asked.values()) or off_list,
+    }
+    return render(request, "orders/addresses.html", context)
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def add_receiver(request: MemberRequest) -> HttpResponse:
+    return _form_page(request, None)
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def edit_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
+    return _form_page(request, _mine(request, receiver))
+
+
+@audience(*BOOKERS)
+@require_POST
+def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
+    found = _mine(request, receiver)
+    found.delete()
+    messages.success(request, f"Deleted {found.name}. Parcels sent to them stay as they are.")
+    return redirect("addresses")
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def merge_receivers(request: MemberRequest) -> HttpResponse:
+    """Those with the same name and postcode; posting `keep` leaves one row of its set."""
+    sets = address_book.duplicates(request.sender)
+    if request.method == "GET":
+        return render(request, "orders/merge_receivers.html", {"sets": sets})
+    chosen = request.POST.get("keep", "")
+    for rows in sets:
+        kept = next((row for row in rows if str(row.uuid) == chosen), None)
+        if kept:
+            address_book.merge(kept, [row for row in rows if row != kept])
+            messages.success(request, f"{kept.name} is there once now.")
+    return redirect("merge_receivers" if len(sets) > 1 else "addresses")
+
+
+def _clean(text: str) -> str:
+    return "".join(c for c in text if c.isprintable()).strip()[:LONGEST_SEARCH]
+
+
+def _mine(request: MemberRequest, receiver: uuid.UUID) -> Receiver:
+    return get_object_or_404(Receiver.objects.for_user(request.user), uuid=receiver)
+
+
+def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpResponse:
+    typed = after_presses(request.POST) if request.method == "POST" else None
+    form = AddressForm(typed, sender=request.sender, receiver=receiver)
+    if typed is not None and form.is_valid() and form.save():
+        messages.success(request, f"Saved {form.known.name}.")
+        return redirect("addresses")
+    context = {"form": form, "receiver": receiver}
+    return render(request, "orders/address.html", context, status=422 if form.errors else 200)
