@@ -21,6 +21,12 @@ window.addEventListener("pageshow", (event) => {
 const summary = document.querySelector(".error-summary");
 if (summary) summary.focus();
 
+const address = document.getElementById("address-form");
+if (address) {
+  suggestPlaces(address);
+  countAddressLines(address);
+}
+
 const parcel = document.getElementById("parcel-form");
 if (parcel) {
   suggestPlaces(parcel);
