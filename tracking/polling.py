@@ -59,8 +59,8 @@ def work(parcel_id: int) -> None:
     gateway.wait_for_turn(account, "poll")
     try:
         tracked = _ask(parcel, gateway.carrier(parcel.order))
-    except CarrierError as error:
-        return _failed(parcel, error)
+    except CarrierError:
+        return _failed(parcel)
     take(parcel, tracked, now=timezone.now())
     scans.project(parcel.pk)
     _next(parcel.pk)
@@ -113,13 +113,14 @@ def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -
         )
 
 
-def _failed(parcel: Parcel, error: CarrierError) -> None:
-    """404 right after booking means "not yet"; everything else is asked again after a back-off."""
-    tries = parcel.poll_failures + 1
+def _failed(parcel: Parcel) -> None:
+    """404 right after booking means "not yet"; everything else is asked again after a back-off.
+
+    What was answered is in the log of calls: `subscription_text` is the carrier's refusal, which the sender reads.
+    """
+    tries = min(parcel.poll_failures + 1, 30_000)
     wait = gateway.backoff(tries, first=30, cap=6 * 3600)
-    Parcel.objects.filter(pk=parcel.pk).update(
-        poll_failures=tries, poll_due_at=timezone.now() + wait, subscription_text=str(error)[:300]
-    )
+    Parcel.objects.filter(pk=parcel.pk).update(poll_failures=tries, poll_due_at=timezone.now() + wait)
 
 
 def _next(parcel_id: int) -> None:

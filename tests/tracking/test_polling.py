@@ -82,6 +82,27 @@ def test_a_reference_nobody_knows_yet_is_asked_for_again(
     assert parcel.poll_due_at > timezone.now()
 
 
+def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
+    carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
+    Parcel.objects.filter(pk=watched.parcel.pk).update(
+        subscription="refused", subscription_text="Unknown reference."
+    )
+    parcel = poll(watched.parcel)
+    assert (parcel.poll_failures, parcel.subscription_text) == (1, "Unknown reference.")
+
+
+def test_the_count_of_failed_polls_ends_before_its_column_does(
+    carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
+    Parcel.objects.filter(pk=watched.parcel.pk).update(poll_failures=30_000)
+    parcel = poll(watched.parcel)
+    assert parcel.poll_failures == 30_000  # PostgreSQL refuses 32,768, which would park the parcel
+    assert parcel.poll_due_at > timezone.now()
+
+
 @pytest.mark.parametrize(
     ("progress", "hours"),
     [("", 6), ("pickup_futile", 6), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 0.25)],
