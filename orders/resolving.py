@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import confirming, gateway, settling
+from orders import confirming, gateway, second_orders, settling
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -92,6 +92,7 @@ def adopt(
         with transaction.atomic():
             order.move_to(Status.BOOKED, by=by, reason=f"adopted {reference}: {reason}", at=now, **fields)
             _accept_attempt(order, reference, now)
+            second_orders.note(order, at=now)
             for size in settling.OWED_LABELS:
                 Label.objects.get_or_create(order=order, size=size, defaults={"due_at": now})
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=reason, at=now)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import gateway
+from orders import gateway, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -79,6 +79,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             if fields["charged_price"] is None:
                 reason += "; its reply names no price we can use"
             order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
+            second_orders.note(order, at=at)
             for size in OWED_LABELS:
                 Label.objects.create(order=order, size=size, due_at=at)
     except IntegrityError:  # the reference belongs to another order already
@@ -114,7 +115,9 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
     unsent = order.status == Status.BOOKING and not order.attempts.filter(state__in=attempt.LIVE).exists()
     if unsent or order.status in SETTLED_OTHERWISE:
         order.move_to(Status.CONFLICT, reason=reason, at=at, due_at=None)
-    elif order.is_held:  # one key, two references: this carrier's replays cannot be trusted
+    else:
+        second_orders.note(order, at=at, told_to=attempt)
+    if order.is_held:  # one key, two references: this carrier's replays cannot be trusted
         CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
 

@@ -36,8 +36,16 @@ class BookingAttempt(models.Model):
     response = models.BinaryField(default=bytes, blank=True)  # capped, links and label URLs cut out
     error = models.CharField(max_length=300, blank=True)
     seen_reference = models.CharField(max_length=40, blank=True)  # told to us by a reply we did not trust
+    second_order_at = models.DateTimeField(null=True, blank=True)  # see orders/second_orders.py
 
     class Meta:
+        indexes = [
+            models.Index(
+                fields=["second_order_at"],
+                name="second_orders_waiting",
+                condition=Q(second_order_at__isnull=False),
+            )
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["order"],

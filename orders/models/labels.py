@@ -40,7 +40,12 @@ class Label(models.Model):
                 name="a_stored_label_has_its_checksum",
             ),
         ]
-        indexes = [models.Index(fields=["due_at"], name="labels_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(fields=["due_at"], name="labels_owed", condition=Q(due_at__isnull=False)),
+            models.Index(
+                fields=["order"], name="labels_missing", condition=Q(state__in=["absent", "failed"])
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.size} label of {self.order}"

@@ -12,7 +12,7 @@ from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, Subquery,
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from orders.models import CarrierAccount, Label, Order, OrderChange, StuckWork
+from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, StuckWork
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk.listener import TEST_REFERENCE
@@ -23,7 +23,7 @@ State = WebhookDelivery.State
 Rule = Callable[[dt.datetime], Q]
 STUCK_AFTER = dt.timedelta(minutes=10)
 UNREAD_AFTER = dt.timedelta(minutes=1)
-MOST_SILENT = 1000
+MOST_LISTED = 1000
 LATE_AFTER = dt.timedelta(minutes=15)
 OVERDUE_AFTER = dt.timedelta(hours=2)
 
@@ -65,14 +65,21 @@ def missed_twice(now: dt.datetime) -> Q:
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
     undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
     silent = Order.objects.filter(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
-    found = silent.select_related("sender").order_by("carrier_pickup_date", "pk")[:MOST_SILENT]
+    found = silent.select_related("sender").order_by("carrier_pickup_date", "pk")[:MOST_LISTED]
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
+
+
+def second_order(now: dt.datetime) -> Q:
+    """Orders for which the carrier may have made another one beside; see orders/second_orders.py."""
+    waiting = BookingAttempt.objects.filter(second_order_at__isnull=False).order_by("second_order_at")
+    return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
 ORDER_RULES: dict[str, tuple[str, Rule]] = {
     "unconfirmed": ("Not known whether booked", lambda now: Q(status=Status.UNCONFIRMED)),
     "unconfirmed-long": ("Not known for over 10 minutes", unconfirmed_long),
     "conflict": ("Two answers that disagree", lambda now: Q(status=Status.CONFLICT)),
+    "second-order": ("Second carrier order", second_order),
     "refused": (
         "Refused in the last 24 hours",
         lambda now: Q(status=Status.REJECTED, created_at__gte=now - dt.timedelta(days=1)),
@@ -88,6 +95,7 @@ UNDECIDED = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of 
 NEXT_STEPS = {
     "unconfirmed": "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
     "conflict": "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
+    "second-order": "The carrier may charge for both. Open it, and ask the carrier to void the one not used.",
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
     "cancel-stuck": "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
     "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
@@ -112,8 +120,9 @@ def label_missing() -> Q:
         order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
     )
     has_none = Q(state=Label.State.ABSENT) & ~Exists(others)
+    missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # in the words of the index
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
-    return needed & (Q(state=Label.State.FAILED) | has_none)
+    return missing & needed & (Q(state=Label.State.FAILED) | has_none)
 
 
 PARKED = Q(parked_at__isnull=False)
@@ -158,7 +167,7 @@ def _accounts(now: dt.datetime) -> Queue:
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
-    """Every queue, empty ones too, in the order in which they cost money. Eight queries."""
+    """Every queue, empty ones too, in the order in which they cost money. Nine queries."""
     return [
         *_orders(now),
         _accounts(now),

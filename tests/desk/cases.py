@@ -11,9 +11,14 @@ from tests import factories
 BODY = b'{"receiver": {"contact": {"name": "Noor Tamsin"}}}'
 
 
-def unclear(of: Sender, by: User, *, status: str = "unconfirmed", **attempt: Any) -> Order:
+def unclear(of: Sender, by: User, *, status: str = "unconfirmed", **attempt_fields: Any) -> Order:
     """An order whose one attempt went out and brought no usable answer back."""
     order = factories.order(of, by, status=status)
+    attempt(order, **{"error": "the connection closed before the answer", **attempt_fields})
+    return order
+
+
+def attempt(of: Order, **fields: Any) -> BookingAttempt:
     now = timezone.now()
     values = {
         "generation": 1,
@@ -23,7 +28,5 @@ def unclear(of: Sender, by: User, *, status: str = "unconfirmed", **attempt: Any
         "lease_until": now,
         "sent_at": now,
         "done_at": now,
-        "error": "the connection closed before the answer",
     }
-    BookingAttempt.objects.create(order=order, **{**values, **attempt})
-    return order
+    return BookingAttempt.objects.create(order=of, **{**values, **fields})

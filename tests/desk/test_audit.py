@@ -21,6 +21,7 @@ from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, 
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from tests import factories
+from tests.desk import cases
 from tests.desk.conftest import REASON
 from tracking.models import EventWord
 
@@ -74,6 +75,19 @@ def adopted() -> Order:
     return made_by_somebody(status="booked", carrier_order_id="")
 
 
+def made_twice() -> Order:
+    order = made_by_somebody(status="booked")
+    attempt = cases.attempt(order, state="accepted", seen_reference="SSECOND001")
+    order.attempts.filter(pk=attempt.pk).update(second_order_at=timezone.now())
+    return order
+
+
+def unclear_cancel() -> Order:
+    order = made_by_somebody(status="cancel_unconfirmed")
+    order.cancels.create(by=order.made_by, why="not sending it", state="unknown", asked_at=timezone.now())
+    return order
+
+
 @pytest.fixture(autouse=True)
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it confirms, and what it does not: tests/orders/test_adopting.py."""
@@ -121,9 +135,10 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.label", "fetch-again"): (failed_label, {}),
     ("orders.stuckwork", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
+    ("orders.order", "second-order-settled"): (made_twice, {}),
     ("orders.order", "cancel"): (lambda: made_by_somebody(status="booked"), {}),
-    ("orders.order", "carrier-cancelled-it"): (lambda: made_by_somebody(status="cancel_unconfirmed"), {}),
-    ("orders.order", "still-booked"): (lambda: made_by_somebody(status="cancel_unconfirmed"), {}),
+    ("orders.order", "carrier-cancelled-it"): (unclear_cancel, {}),
+    ("orders.order", "still-booked"): (unclear_cancel, {}),
 }
 
 

@@ -76,8 +76,17 @@ class ActsAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        context = {"acts": self.open_acts(request, object_id), **(extra_context or {})}
+        thing = self.get_object(request, object_id)
+        context = {
+            "acts": self.open_acts(request, object_id),
+            "notice": self.notice(thing) if thing else "",
+            **(extra_context or {}),
+        }
         return super().change_view(request, object_id, form_url, context)
+
+    def notice(self, thing: Any) -> str:
+        """What an operator must know before anything else on the page; mostly nothing."""
+        return ""
 
     def open_acts(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         """Label and address of each act that applies now, for those who may."""

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import groups, queues
-from shipping_portal.desk.admin import cancelling, resolving, revealing
+from shipping_portal.desk.admin import cancelling, resolving, revealing, second_orders
 from shipping_portal.desk.admin.acts import ActsAdmin
 from shipping_portal.desk.admin.order_page import (
     FIELDSETS,
@@ -59,7 +59,13 @@ class CountryFilter(admin.SimpleListFilter):
 
 @admin.register(Order)
 class OrderAdmin(ActsAdmin):
-    acts = (resolving.ADD_ORDER_ID, cancelling.CANCEL, cancelling.CONFIRMED, cancelling.STILL_BOOKED)
+    acts = (
+        resolving.ADD_ORDER_ID,
+        second_orders.SETTLED,
+        cancelling.CANCEL,
+        cancelling.CONFIRMED,
+        cancelling.STILL_BOOKED,
+    )
     list_display = [
         "name",
         "sender",
@@ -121,6 +127,9 @@ class OrderAdmin(ActsAdmin):
 
     def _context(self, request: HttpRequest) -> dict[str, Any]:
         return {**self.admin_site.each_context(request), "opts": self.opts}
+
+    def notice(self, thing: Order) -> str:
+        return second_orders.notice(thing)
 
     def open_acts(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         order = self.get_object(request, object_id)

@@ -1,0 +1,46 @@
+"""A second carrier order: a reply to one of an order's attempts named a reference that is not the order's.
+
+The carrier may charge for both, and ours is the only one that can be printed or cancelled here. It waits at the desk
+until an operator has had the one not used voided.
+"""
+
+import datetime as dt
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from orders.models import BookingAttempt, Order
+from shipping_portal.accounts.models import Audit
+
+
+class NothingWaits(Exception):
+    """Somebody has dealt with it already; the text is for the operator."""
+
+
+def waiting(order: Order) -> QuerySet[BookingAttempt]:
+    """The attempts of this order that were answered with another reference than it has, nobody having settled it."""
+    return order.attempts.filter(second_order_at__isnull=False).order_by("generation")
+
+
+def note(order: Order, *, at: dt.datetime, told_to: BookingAttempt | None = None) -> None:
+    """Compare what the replies named with the order's reference, all or one. The order is locked by the caller."""
+    own = order.carrier_reference or ""
+    waiting(order).filter(seen_reference__iexact=own).update(second_order_at=None)
+    others = order.attempts.filter(second_order_at=None).exclude(seen_reference="")
+    if told_to:
+        others = others.filter(pk=told_to.pk)
+    known = Order.objects.filter(carrier_reference=OuterRef("seen_reference"))  # and charged there
+    others.exclude(seen_reference__iexact=own).exclude(Exists(known)).update(second_order_at=at)
+
+
+def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """An operator has asked the carrier; the reason is kept for good. Raises NothingWaits."""
+    with transaction.atomic():
+        references = [attempt.seen_reference for attempt in waiting(order).select_for_update()]
+        if not waiting(order).update(second_order_at=None):
+            raise NothingWaits("No second order waits any more.")
+        named = ", ".join(references)
+        Audit.write(
+            "second order settled", order, by=by, sender=order.sender, reason=f"{named}: {reason}", at=now
+        )

@@ -1,0 +1,110 @@
+"""Two carrier orders for one of ours: told once, for as long as nobody at the desk has dealt with it."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, gateway, resolving, second_orders, settling
+from orders.models import BookingAttempt, Order
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.carrier.errors import Rejected
+from tests import factories
+from tests.desk import cases
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Submit = Callable[..., Order]
+REASON = "the carrier voided it"
+
+
+@pytest.fixture(autouse=True)
+def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orders.confirming.confirm", lambda order, reference, order_id: reference)
+
+
+def waiting(order: Order) -> list[str]:
+    return [attempt.seen_reference for attempt in second_orders.waiting(order)]
+
+
+def attempt(order: Order, *, generation: int, seen: str) -> BookingAttempt:
+    return cases.attempt(order, generation=generation, state="not_created", seen_reference=seen)
+
+
+def test_a_booking_with_one_answer_has_none(booked: Submit) -> None:
+    assert waiting(booked()) == []
+
+
+def test_one_key_with_two_references_has_one(submitted: Submit, booked: Submit) -> None:
+    order = booked()
+    first = order.attempts.get()
+    other = gateway.carrier().book(bytes(first.body), key=str(uuid.uuid4()))
+    settling.settle(first, other)
+    settling.settle(first, other)  # told twice
+    assert waiting(order) == [other.reference]
+
+
+def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_if_that_is_refused(
+    submitted: Submit, sam: User, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    first = booking._write_down(order, timezone.now())
+    answer = gateway.carrier().book(bytes(first.body), key=str(first.key))
+    settling.unknown(first, "the lease ran out", at=timezone.now())
+    order.refresh_from_db()
+    resolving.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
+    booking.confirm(order, by=alice, now=timezone.now())
+    order.refresh_from_db()
+    second = booking._write_down(order, timezone.now())
+    settling.settle(first, answer)
+    settling.settle(second, Rejected(422, text="Too heavy."))
+    order.refresh_from_db()
+    assert (order.status, waiting(order)) == ("rejected", [answer.reference])
+
+
+def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(
+    submitted: Submit,
+) -> None:
+    order = submitted()
+    attempt(order, generation=1, seen="SFIRST0001")
+    Order.objects.filter(pk=order.pk).update(generation=2)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, waiting(order)) == ("booked", ["SFIRST0001"])
+
+
+def test_adopting_one_of_two_references_leaves_the_other(quill: Sender, alice: User, sam: User) -> None:
+    order = cases.unclear(quill, alice, status="conflict", seen_reference="SSECOND002", generation=2)
+    attempt(order, generation=1, seen="SFIRST0001")
+    resolving.adopt(order, "ssecond002", by=sam, reason=REASON, now=timezone.now())
+    assert waiting(order) == ["SFIRST0001"]
+
+
+def test_adopting_the_very_reference_that_waited_leaves_none(quill: Sender, alice: User, sam: User) -> None:
+    order = cases.unclear(quill, alice, seen_reference="SFIRST0001", second_order_at=timezone.now())
+    resolving.adopt(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
+    assert waiting(order) == []
+
+
+def test_a_reference_that_another_order_has_is_no_second_one(quill: Sender, alice: User, sam: User) -> None:
+    factories.order(quill, alice, status="booked", carrier_reference="SOTHERS001")
+    order = cases.unclear(quill, alice, status="conflict", seen_reference="SOTHERS001")
+    resolving.adopt(order, "STHISONE01", by=sam, reason=REASON, now=timezone.now())
+    assert waiting(order) == []
+
+
+def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(
+    quill: Sender, alice: User, sam: User
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    attempt(order, generation=1, seen="SFIRST0001")
+    second_orders.note(order, at=timezone.now())
+    second_orders.settle(order, by=sam, reason=REASON, now=timezone.now())
+    assert waiting(order) == []
+    row = Audit.objects.get()
+    assert (row.action, row.actor, row.reason) == ("second order settled", sam, f"SFIRST0001: {REASON}")
+    with pytest.raises(second_orders.NothingWaits):
+        second_orders.settle(order, by=sam, reason=REASON, now=timezone.now())
+    assert Audit.objects.count() == 1
