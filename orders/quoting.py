@@ -19,8 +19,12 @@ class Paused(Exception):
     """The operator paused prices for everybody; the text is for the sender."""
 
 
-def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False) -> Quote:
+def ask(
+    sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
+) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
+
+    A minute holds so many `typed` ones; those of an import's rows go at the carrier's rate and count for nobody.
 
     Raises Paused, TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to
     ask again: a quote books nothing). Interface §2.4, §4, §8.
@@ -30,7 +34,8 @@ def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool
     kept = None if fresh else _kept(sender, entry, now)
     if kept:
         return kept
-    asked = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1)).count()
+    lately = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1))
+    asked = lately.filter(import_rows=None).count() if typed else 0
     if asked >= sender.quotes_a_minute:
         raise TooMany(f"{asked} quotes in the last minute")
     products = gateway.carrier().quote(entry.shipment())

@@ -3,6 +3,8 @@
 from celery import shared_task
 
 from orders import booking, cancelling, labels, replacing, resolving
+from orders.importing import booking as importing
+from orders.importing import checking
 
 
 @shared_task
@@ -28,3 +30,13 @@ def replace(replacement_id: int) -> None:
 @shared_task
 def fetch_label(label_id: int) -> None:
     labels.work(label_id)
+
+
+@shared_task
+def check_row(row_id: int) -> None:
+    checking.work(row_id)
+
+
+@shared_task
+def book_row(row_id: int) -> None:
+    importing.work(row_id)

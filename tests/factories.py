@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
-from orders.models import Label, LabelBytes, Order, Quote
+from orders.models import Import, ImportRow, Label, LabelBytes, Order, Quote
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,
@@ -281,3 +281,60 @@ def saved_receiver(of: Sender, *, group: str = "", **changes: Any) -> Receiver:
     made = Receiver(sender=of)
     receivers.store(made, receiver(**changes), group=group, is_saved=True)
     return made
+
+
+IMPORT_HEADER = [
+    "Name",
+    "Email",
+    "Address 1",
+    "Suburb",
+    "Postcode",
+    "Contents",
+    "Weight",
+    "Length",
+    "Width",
+    "Height",
+]
+IMPORT_COLUMNS = ("receiver_name", "receiver_email", "receiver_line1", "receiver_suburb", "receiver_postcode",
+                  "description", "weight", "length", "width", "height")  # fmt: skip
+
+
+def import_file(of: Sender, by: User, **fields: Any) -> Import:
+    """A file whose columns are matched."""
+    values: dict[str, Any] = {
+        "created_at": timezone.now(),
+        "file_name": "orders.csv",
+        "sha256": uuid.uuid4().hex,
+        "encoding": "utf-8",
+        "delimiter": ",",
+        "header": IMPORT_HEADER,
+        "fingerprint": uuid.uuid4().hex,
+        "columns": {name: place for place, name in enumerate(IMPORT_COLUMNS)},
+        "state": "checking",
+    }
+    return Import.objects.create(sender=of, made_by=by, **{**values, **fields})
+
+
+def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: Any) -> ImportRow:
+    """A row whose weight is to be fixed."""
+    file = file or import_file(of, by)
+    number = file.rows.count() + 2
+    cells = [
+        "Noor Tamsin",
+        "noor@example.net",
+        "4 Sample Street",
+        "Hobart",
+        "7000",
+        "Mugs",
+        "0",
+        "32",
+        "24",
+        "11",
+    ]
+    values: dict[str, Any] = {
+        "number": number,
+        "cells": cells,
+        "state": "fix",
+        "problems": {"weight_kg": ["This must be more than 0."]},
+    }
+    return ImportRow.objects.create(file=file, **{**values, **fields})

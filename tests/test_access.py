@@ -63,7 +63,10 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
     """One of everything that has an address, by the name its address gives it."""
     order = factories.order(sender, person, status="booked")
     factories.parcel(order)
+    row = factories.import_row(sender, person)
     return {
+        "file": row.file,
+        "row": row,
         "order": order,
         "quote": order.quote,
         "watch": factories.watch(sender, person),

@@ -56,6 +56,11 @@ class Import(models.Model):
     def __str__(self) -> str:
         return self.file_name
 
+    @property
+    def separators(self) -> str:
+        """What stands between cells, in a word."""
+        return {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}[self.delimiter]
+
 
 class ImportRowQuerySet(models.QuerySet["ImportRow"]):
     def to_check(self, now: dt.datetime) -> Self:

@@ -7,7 +7,8 @@ from django import template
 from django.utils import timezone
 
 from orders import gateway
-from orders.models import Order
+from orders.importing.standing import reason
+from orders.models import ImportRow, Order
 from orders.models.pauses import PAUSABLE, Pause
 
 register = template.Library()
@@ -57,3 +58,15 @@ def next_pickup(order: Order) -> dt.date | None:
     known = order.expected_pickup()
     today = timezone.now().astimezone(order.sender.tzinfo).date()
     return known if known and known >= today else None
+
+
+@register.filter
+def why(row: ImportRow) -> str:
+    """Why a row of an import came to nothing."""
+    return reason(row)
+
+
+@register.filter
+def loose(problems: dict[str, list[str]]) -> list[str]:
+    """What is wrong with a row as a whole."""
+    return problems.get("", [])

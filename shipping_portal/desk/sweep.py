@@ -20,7 +20,9 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from orders import booking, cancelling, labels, replacing, resolving
-from orders.models import Label, Order, Replacement
+from orders.importing import booking as importing
+from orders.importing import checking
+from orders.models import ImportRow, Label, Order, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice
@@ -99,6 +101,20 @@ JOURNEYS = (
     Journey("label", "orders.tasks.fetch_label", _labels, labels.work, sender="order__sender"),
     Journey("read", "tracking.tasks.read_delivery", _unread, intake.read, due_field="received_at", sender=""),
     Journey("fold", "tracking.tasks.project", _folds, scans.project, "fold_due_at", "order__sender"),
+    Journey(
+        "book a row",
+        "orders.tasks.book_row",
+        ImportRow.objects.to_book,
+        importing.work,
+        sender="file__sender",
+    ),
+    Journey(
+        "check a row",
+        "orders.tasks.check_row",
+        ImportRow.objects.to_check,
+        checking.work,
+        sender="file__sender",
+    ),
     Journey("news", "shipping_portal.accounts.tasks.mail", _notices, mailing.work),
     Journey("poll", "tracking.tasks.poll", Parcel.objects.due, polling.work, "poll_due_at", "order__sender"),
 )

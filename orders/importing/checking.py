@@ -1,0 +1,166 @@
+"""Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing is booked by it.
+
+begin  (web)     the columns are matched; every row is owed a check
+work   (worker)  claim → the form's rules → bought before? → prices → ready, or what there is to fix
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from orders import gateway, offers, quoting
+from orders.forms import ParcelForm
+from orders.importing import columns
+from orders.models import ColumnMapping, Import, ImportRow, Order
+from orders.models.statuses import Status
+from shipping_portal.accounts import places
+from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.celery import nudge
+
+State = ImportRow.State
+NUDGED_AT_ONCE = 50  # the sweep brings the others
+NOT_BOUGHT = (Status.REJECTED, Status.NOT_BOOKED, Status.CANCELLED)
+
+
+def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now: dt.datetime) -> None:
+    """Owe every unbooked row a check, and remember how these columns were matched."""
+    with transaction.atomic():
+        Import.objects.filter(pk=file.pk).update(
+            columns=matched, constants=constants, state=Import.State.CHECKING
+        )
+        file.rows.exclude(state__in=(State.OWED, State.BOOKED)).update(
+            state=State.NEW, due_at=now, tries=0, problems={}, near=[], quote=None
+        )
+        ColumnMapping.objects.update_or_create(
+            sender=file.sender,
+            fingerprint=file.fingerprint,
+            defaults={"columns": matched, "constants": constants, "used_at": now},
+        )
+    hurry(file, "orders.tasks.check_row", State.NEW)
+
+
+def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
+    """Owe one row a check with what was put right. False when it is booked, or somebody else was faster."""
+    if row.state in (State.OWED, State.BOOKED):
+        return False
+    kept = {**row.corrected, **corrected}
+    return row.settle(State.NEW, corrected=kept, due_at=now, problems={}, near=[], quote=None)
+
+
+def hurry(file: Import, task: str, state: str) -> None:
+    """Tell the workers of the first rows."""
+    for pk in file.rows.filter(state=state).values_list("pk", flat=True)[:NUDGED_AT_ONCE]:
+        if not nudge(task, pk):
+            break
+
+
+def work(row_id: int) -> None:
+    """Check one row, if it is due. Safe to run twice, late, or never."""
+    now = timezone.now()
+    due = ImportRow.objects.to_check(now).select_related("file__sender", "file__made_by")
+    row = due.filter(pk=row_id).first()
+    if row and row.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
+        _check(row, now)
+
+
+def _check(row: ImportRow, now: dt.datetime) -> None:
+    form = form_of(row)
+    if form is None:
+        row.settle(State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
+    elif shape := _odd_shape(row):
+        row.settle(State.FIX, problems={"": [shape]})
+    elif not form.is_valid():
+        _to_fix(row, form)
+    elif twin := _bought_before(row, form.cleaned_data["customer_reference"]):
+        row.settle(State.SKIPPED, problems={"": [twin]})
+    else:
+        _price(row, form, now)
+
+
+def form_of(row: ImportRow, size: ParcelSize | None = None) -> ParcelForm | None:
+    """The new-parcel form as if this row had been typed into it; None where there is no pickup address."""
+    sender = row.file.sender
+    address = sender.pickup_address()
+    if address is None:
+        return None
+    size = size or chosen_size(row.file)
+    return ParcelForm(columns.values(row, row.file, size), sender=sender, address=address)
+
+
+def chosen_size(file: Import) -> ParcelSize | None:
+    """The saved size that all rows have, if one was chosen and is still there."""
+    wanted = file.constants.get(columns.SIZE)
+    return file.sender.sizes.filter(uuid=wanted).first() if wanted else None
+
+
+def _odd_shape(row: ImportRow) -> str:
+    """A cell too many or too few moves all others: not guessed, unless somebody has looked at the row."""
+    wanted = len(row.file.header)
+    extra = [cell for cell in row.cells[wanted:] if cell.strip()]
+    if row.corrected or not (extra or len(row.cells) < wanted):
+        return ""
+    return f"This row has {len(row.cells)} cells; the first line has {wanted}. Check each value, then save the row."
+
+
+def _to_fix(row: ImportRow, form: ParcelForm) -> None:
+    near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or _unmangled(form)
+    problems = {
+        "" if name == "__all__" else name: [str(text) for text in texts]
+        for name, texts in form.errors.items()
+    }
+    row.settle(State.FIX, problems=problems, near=near)
+
+
+def _unmangled(form: ParcelForm) -> list[list[str]]:
+    """Spreadsheets drop leading zeros: `800` in Darwin was 0800."""
+    wide = {"AU": 4, "US": 5}
+    country, code = form.cleaned_data.get("receiver_country", ""), str(form.data.get("receiver_postcode", ""))
+    if not code.isdigit() or len(code) >= wide.get(country, 0):
+        return []
+    pair = places.check_pair(country, form.data.get("receiver_suburb", ""), code.zfill(wide[country]))
+    return [[pair.place.suburb, pair.place.state, pair.place.postcode]] if pair.place else []
+
+
+def _bought_before(row: ImportRow, reference: str) -> str:
+    """Where this order number was booked or stands already; "" when it is new, or was let through."""
+    if not reference or row.corrected.get("anyway"):
+        return ""
+    bought = Order.objects.filter(sender=row.file.sender, customer_reference=reference)
+    order = bought.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
+    if order:
+        standing = f"is booked already: {order}" if order.is_held else "has a parcel already"
+        return f"Your order number {reference} {standing}."
+    place = row.file.columns.get("customer_reference")
+    earlier = row.file.rows.filter(number__lt=row.number).exclude(state=State.SKIPPED)
+    first = place is not None and earlier.filter(**{f"cells__{place}": row.cells[place]}).first()
+    return f"Your order number {reference} is on row {first.number} too." if first else ""
+
+
+def _price(row: ImportRow, form: ParcelForm, now: dt.datetime) -> None:
+    entry = form.entry()
+    gateway.wait_for_turn(gateway.account(), "call")
+    try:
+        quote = quoting.ask(row.file.sender, entry, by=row.file.made_by, now=timezone.now(), typed=False)
+    except Rejected as error:
+        form.take_refusal(error.messages or {"": [error.text or "The carrier refused this parcel."]})
+        _to_fix(row, form)
+    except (CarrierError, quoting.Paused):
+        postpone(row, now)
+    else:
+        second_look = offers.warnings(entry)
+        row.settle(
+            State.WARNING if second_look else State.READY,
+            quote=quote,
+            problems={"": second_look} if second_look else {},
+        )
+
+
+def postpone(row: ImportRow, now: dt.datetime) -> None:
+    """Nobody answered, or prices or bookings are paused: the row stays owed and is looked at again."""
+    later = now + gateway.backoff(row.tries, first=2.0, cap=60.0)
+    ImportRow.objects.filter(pk=row.pk, state=row.state, due_at=row.due_at).update(
+        due_at=later, tries=min(row.tries + 1, 100)
+    )

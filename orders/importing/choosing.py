@@ -1,0 +1,60 @@
+"""Which of a quote's products a rule means, and what a whole file costs by each rule."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import Sender
+
+Rule = Sender.ServiceRule
+
+
+@dataclass(frozen=True)
+class Total:
+    """What the ready rows cost together by one rule, as priced now."""
+
+    rule: str
+    label: str
+    amount: Decimal
+    currency: str
+    has_pickup: bool
+
+
+def last_product(sender: Sender) -> str:
+    """The product code of the newest parcel; "" before the first."""
+    newest = Order.objects.filter(sender=sender).order_by("-id")
+    return newest.values_list("product_code", flat=True).first() or ""
+
+
+def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
+    """The offer a rule means, or the cheapest where there is none of its kind; None when nothing is offered."""
+    by_price = sorted(products, key=lambda offer: Decimal(offer["amount"]))
+    wanted = by_price
+    if rule == Rule.CHEAPEST_PICKUP:
+        wanted = [offer for offer in by_price if offer["first_mile"] == "pickup"]
+    elif rule == Rule.FASTEST:
+        wanted = sorted((offer for offer in by_price if offer["eta_to"]), key=lambda offer: offer["eta_to"])
+    elif rule == Rule.LAST:
+        wanted = [offer for offer in by_price if offer["code"] == last]
+    return next(iter(wanted or by_price), None)
+
+
+def totals(quotes: Iterable[Quote], sender: Sender) -> list[Total]:
+    """One total for each rule that can be chosen now; "same as last time" only after the first parcel."""
+    offered = [quote.products for quote in quotes]
+    last = last_product(sender)
+    rules = [rule for rule in Rule if rule != Rule.LAST or last]
+    return [_total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
+
+
+def _total(rule: Rule, chosen: list[dict[str, Any] | None]) -> Total:
+    found = [offer for offer in chosen if offer]
+    return Total(
+        rule=rule.value,
+        label=str(rule.label),
+        amount=sum((Decimal(offer["amount"]) for offer in found), Decimal(0)),
+        currency=found[0]["currency"] if found else "",
+        has_pickup=any(offer["first_mile"] == "pickup" for offer in found),
+    )

@@ -1,0 +1,118 @@
+"""Putting rows right: the fields in trouble of each, places that may have been meant, and rows in the same trouble."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from orders.forms import ParcelForm
+from orders.importing import checking, columns
+from orders.models import Import, ImportRow
+from shipping_portal.accounts.models import ParcelSize, PickupAddress
+from shipping_portal.celery import nudge
+
+State = ImportRow.State
+SHOWN = 25  # rows of the grid at a time
+PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
+
+Trouble = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value in trouble: its control, and what is wrong with it."""
+
+    control: forms.BoundField
+    messages: list[str]
+
+    @property
+    def messages_id(self) -> str:
+        return f"{self.control.id_for_label}_error"
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One row as the grid shows it. `alike` counts the other rows in the same trouble."""
+
+    row: ImportRow
+    cells: list[Cell]
+    who: str
+    messages: list[str]
+    alike: int
+
+
+def grid(file: Import, address: PickupAddress) -> list[Fix]:
+    """The first rows to be fixed. The number of queries does not depend on theirs."""
+    size = checking.chosen_size(file)
+    rows = list(file.rows.filter(state=State.FIX))
+    typed = {row.pk: _values(row, file, size) for row in rows}
+    same = Counter(trouble(row, typed[row.pk]) for row in rows)
+    return [
+        _fix(row, typed[row.pk], file, address, same[trouble(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
+    ]
+
+
+def trouble(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
+    """What two rows have in common that can be put right together: fields in trouble, and what was typed there."""
+    return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
+
+
+def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime) -> int:
+    """Owe the row a check with these values, and if asked for every row in the same trouble; how many rows."""
+    rows = [row]
+    if alike and row.problems:
+        size = checking.chosen_size(file)
+        wanted = trouble(row, _values(row, file, size))
+        others = file.rows.filter(state=State.FIX).exclude(pk=row.pk)
+        rows += [one for one in others if wanted and trouble(one, _values(one, file, size)) == wanted]
+        corrected = {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
+    saved = [one for one in rows if checking.again(one, dict(corrected), now)]
+    for one in saved[: checking.NUDGED_AT_ONCE]:
+        if len(saved) > 1 and not nudge("orders.tasks.check_row", one.pk):
+            break
+    return len(saved)
+
+
+def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
+    """What was changed: values of the form's own fields that differ from what the row says."""
+    place = posted.get("place", "").split("|")
+    chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
+    said = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
+    return {
+        name: text
+        for name, text in said.items()
+        if text != form.initial.get(name, "") or name in row.problems
+    }
+
+
+def form_of(
+    row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None
+) -> ParcelForm:
+    """The parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
+    form = ParcelForm(
+        initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s"
+    )
+    for name in row.problems:
+        if name in form.fields:
+            described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{name}_error"}
+            form.fields[name].widget.attrs |= described
+    return form
+
+
+def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:
+    return columns.values(row, file, size)
+
+
+def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:
+    form = form_of(row, file, address)
+    cells = [Cell(form[name], row.problems[name]) for name in form.fields if name in row.problems]
+    loose = [text for name, texts in row.problems.items() if name not in form.fields for text in texts]
+    return Fix(row, cells, typed.get("receiver_name", ""), loose, alike)
+
+
+def _tidy(text: str) -> str:
+    """As typed, but for what no database stores; the form refuses the sign that takes its place."""
+    return text.strip().replace("\x00", "\ufffd")[:2000]

@@ -1,0 +1,159 @@
+"""The two forms of an import: the file or the paste, and which column is which field."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from orders.forms import UNITS, DayField
+from orders.importing import columns, reading
+from orders.importing.reading import Sheet, Unreadable
+from orders.models import Import
+from shipping_portal.accounts.models import PickupAddress, Sender
+
+NO_COLUMN = ""
+TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
+
+
+class UploadForm(forms.Form):
+    """One of the two; `sheet` is the table in it once the form is good."""
+
+    file = forms.FileField(
+        label="CSV or TSV file",
+        required=False,
+        help_text="Up to 2,000 rows and 2 MB. The first line names the columns.",
+        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
+        error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
+    )
+    pasted = forms.CharField(
+        label="Or paste from a spreadsheet",
+        required=False,
+        strip=False,
+        help_text="Copy the rows with the line that names the columns, and paste them here.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "wide"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")
+        if "file" in self.errors or "pasted" in self.errors:
+            return cleaned
+        if not upload and not pasted.strip():
+            raise ValidationError({"file": "Choose a file, or paste the rows below."})
+        name = "file" if upload else "pasted"
+        try:
+            if upload and upload.size > reading.MOST_BYTES:
+                raise Unreadable(TOO_LARGE)
+            self.sheet: Sheet = reading.read(upload.read() if upload else pasted.encode())
+        except Unreadable as error:
+            raise ValidationError({name: str(error)}) from error
+        return cleaned
+
+    @property
+    def file_name(self) -> str:
+        """The file's own name, without a path and only what can be shown."""
+        upload = self.cleaned_data.get("file")
+        name = PurePosixPath(upload.name.replace("\\", "/")).name if upload else "Pasted rows"
+        return "".join(c if c.isprintable() else " " for c in name)[:120].strip() or "Import"
+
+
+@dataclass(frozen=True)
+class Match:
+    """One line of the matching page: our field, the choice of column, the value for all, what the column holds."""
+
+    field: columns.Field
+    column: forms.BoundField
+    constant: forms.BoundField | None
+    preview: list[str]
+
+
+class MatchForm(forms.Form):
+    """A column for each of our fields, or one value that all rows have."""
+
+    def __init__(self, *args: Any, file: Import, address: PickupAddress, **options: Any) -> None:
+        self.file = file
+        self.wanted = columns.fields(file.sender, address)
+        super().__init__(*args, **options)
+        places = [(NO_COLUMN, "No column"), *((str(place), name) for place, name in enumerate(file.header))]
+        for field in self.wanted:
+            self.fields[f"column_{field.name}"] = forms.ChoiceField(
+                label=field.label, choices=places, required=False,
+                error_messages={"invalid_choice": "Choose one of the file's columns."},
+            )  # fmt: skip
+            if field.name != columns.LAST_NAME:
+                self.fields[f"all_{field.name}"] = forms.CharField(
+                    label=f"{field.label}, the same for all rows", max_length=255, required=False
+                )
+        self.fields[columns.WEIGHT_UNIT] = forms.ChoiceField(
+            label="Weights are in",
+            choices=[(unit, unit) for unit in columns.UNITS_OF_WEIGHT],
+            initial=UNITS[file.sender.country][0],
+        )
+        self._offer_sizes(file.sender)
+
+    def _offer_sizes(self, sender: Sender) -> None:
+        sizes = [(str(size.uuid), size.name) for size in sender.sizes.order_by("position", "pk")]
+        self.fields[columns.SIZE] = forms.ChoiceField(
+            label="Size for rows without measures",
+            choices=[("", "None: the file has them"), *sizes],
+            required=False,
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        of_size = {columns.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
+        for field in self.wanted:
+            given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
+            if field.is_needed and not given and field.name not in of_size:
+                text = f"Choose the column for “{field.label}”, or write what all rows have."
+                self.add_error(f"column_{field.name}", text)
+        return cleaned
+
+    @property
+    def columns(self) -> dict[str, int]:
+        chosen = {field.name: self.cleaned_data.get(f"column_{field.name}") for field in self.wanted}
+        return {name: int(place) for name, place in chosen.items() if place}
+
+    @property
+    def constants(self) -> dict[str, str]:
+        names = {f"all_{field.name}": field.name for field in self.wanted}
+        names |= {columns.WEIGHT_UNIT: columns.WEIGHT_UNIT, columns.SIZE: columns.SIZE}
+        said = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
+        return {name: text for name, text in said.items() if text}
+
+    def matches(self) -> Iterator[Match]:
+        """Our fields with the column chosen or guessed, and the first three values in it."""
+        firsts = [row.cells for row in self.file.rows.all()[:3]]
+        for field in self.wanted:
+            column = self[f"column_{field.name}"]
+            place = str(column.value() or "")
+            at = int(place) if place.isdecimal() else -1
+            preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
+            constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None
+            yield Match(field, column, constant, preview)
+
+
+def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
+    """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
+    known = columns.remembered(file.sender, file.fingerprint)
+    matched = known.columns if known else columns.guess(file.header, [field.name for field in wanted])
+    unit = columns.guess_unit(file.header, matched, file.sender.country)
+    constants = known.constants if known else {columns.WEIGHT_UNIT: unit}
+    named = {f"all_{name}": text for name, text in constants.items()}
+    return named | constants | {f"column_{name}": str(place) for name, place in matched.items()}
+
+
+class BookAllForm(forms.Form):
+    """By which rule every row's service is chosen, and the pickup day of those that are picked up."""
+
+    rule = forms.ChoiceField(
+        choices=Sender.ServiceRule.choices,
+        error_messages={
+            "required": "Choose how the services are chosen.",
+            "invalid_choice": "Choose one of the rules.",
+        },
+    )
+    pickup_date = DayField(required=False)

@@ -1,0 +1,127 @@
+"""What a file or a paste holds: its encoding, its delimiter, its header and its rows, or why it cannot be read."""
+
+import csv
+import hashlib
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from shipping_portal.accounts.places import fold
+from shipping_portal.sheets import STARTS_A_FORMULA
+
+MOST_ROWS = 2000
+MOST_COLUMNS = 200
+MOST_BYTES = 2 * 1024 * 1024
+LONGEST_CELL = 2000
+DELIMITERS = (",", "\t", ";", "|")
+REASON = "Reason"  # the last column of the failed rows, which come back
+SAVE_AS = "In your spreadsheet choose Save as, then CSV, and upload that file."
+NO_TABLES = {
+    b"PK\x03\x04": f"This is a spreadsheet workbook or a ZIP, not a CSV file. {SAVE_AS}",
+    b"\xd0\xcf\x11\xe0": f"This is an old spreadsheet workbook, not a CSV file. {SAVE_AS}",
+    b"%PDF": "This is a PDF. Export your orders as CSV, and upload that file.",
+    b"\x89PNG": "This is a picture. Export your orders as CSV, and upload that file.",
+    b"\xff\xd8\xff": "This is a picture. Export your orders as CSV, and upload that file.",
+}
+MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+class Unreadable(Exception):
+    """The file cannot be imported; the sentence tells its sender why and what to do."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table as typed. `rows` are those with anything in them, in the file's order."""
+
+    header: list[str]
+    rows: list[list[str]]
+    encoding: str
+    delimiter: str
+    sha256: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the header: files of the same shop have the same, and failed rows that come back too."""
+        names = [fold(name) for name in self.header]
+        return hashlib.sha256(
+            "\x1f".join(names[:-1] if names[-1:] == [fold(REASON)] else names).encode()
+        ).hexdigest()
+
+
+def read(data: bytes) -> Sheet:
+    """The table in these bytes. Raises Unreadable; nothing is guessed that cannot be told."""
+    if len(data) > MOST_BYTES:
+        raise Unreadable("This file is larger than 2 MB. Split it and import the parts one after the other.")
+    if not data.strip():
+        raise Unreadable("This file is empty.")
+    text, encoding = _text(data)
+    delimiter, body = _delimiter(text)
+    lines = [line for line in _lines(body, delimiter) if any(cell.strip() for cell in line)]
+    _refuse_odd_shapes(lines)
+    header = [name.strip() or f"Column {place}" for place, name in enumerate(lines[0], start=1)]
+    return Sheet(header, lines[1:], encoding, delimiter, hashlib.sha256(data).hexdigest())
+
+
+def _text(data: bytes) -> tuple[str, str]:
+    for start, sentence in NO_TABLES.items():
+        if data.startswith(start):
+            raise Unreadable(sentence)
+    marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
+    if not marked and b"\x00" in data:
+        raise Unreadable(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
+    for encoding in [marked] if marked else ["utf-8", "cp1252"]:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+        else:
+            if "\x00" in text:
+                raise Unreadable(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
+            return text, encoding
+    raise Unreadable(
+        f"A character on line {line} cannot be read. In your spreadsheet choose Save as, then “CSV UTF-8”."
+    )
+
+
+def _delimiter(text: str) -> tuple[str, str]:
+    """The sign between cells, and the text without the line by which some spreadsheets name it."""
+    named = re.match(r"sep=([,;\t|])\r?\n", text, re.IGNORECASE)
+    if named:
+        return named[1], text[named.end() :]
+    first = next(line for line in text.splitlines() if line.strip())
+    seen = Counter(re.sub(r'"(?:[^"]|"")*"', "", first))
+    return max(DELIMITERS, key=lambda sign: seen[sign]), text
+
+
+def _lines(text: str, delimiter: str) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return [[_plain(cell) for cell in line] for line in reader]
+    except csv.Error as error:
+        raise Unreadable(
+            f"The quotation marks near line {max(reader.line_num, 1)} don't pair up, so it is unclear where a cell "
+            "ends. Put the line right and upload the file again."
+        ) from error
+
+
+def _plain(cell: str) -> str:
+    """The cell without the apostrophe that keeps spreadsheets from calculating it; formulas stay text."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell
+
+
+def _refuse_odd_shapes(lines: list[list[str]]) -> None:
+    rows = len(lines) - 1
+    if rows < 1:
+        raise Unreadable("This has a first line but no rows below it. The first line names the columns.")
+    if rows > MOST_ROWS:
+        raise Unreadable(
+            f"This file has {rows:,} rows. One import takes at most {MOST_ROWS:,}: split the file and import the "
+            "parts one after the other."
+        )
+    if len(lines[0]) > MOST_COLUMNS:
+        raise Unreadable(f"This file has {len(lines[0]):,} columns. One import takes at most {MOST_COLUMNS}.")
+    for number, line in enumerate(lines, start=1):
+        if any(len(cell) > LONGEST_CELL for cell in line):
+            raise Unreadable(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")

@@ -1,0 +1,118 @@
+"""How far an import is, by counting its rows; and the rows that came to nothing, as a file again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from orders.importing.columns import plain_name
+from orders.importing.reading import REASON
+from orders.models import Import, ImportRow
+from orders.models.statuses import HELD, Status
+from shipping_portal.accounts.places import fold
+
+State = ImportRow.State
+REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
+NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows by how they stand. Those handed over stand as their orders do."""
+
+    rows: int
+    unchecked: int
+    ready: int
+    warnings: int
+    fix: int
+    skipped: int
+    waiting: int
+    booked: int
+    unclear: int
+    asked: int  # the price went up, or something else needs the sender's yes
+    risen: int
+    failed: int
+    retryable: int  # of the failed, those without an order
+
+    @property
+    def handed(self) -> int:
+        """All that were sent on their way to be booked."""
+        return self.waiting + self.booked + self.unclear + self.asked + self.failed
+
+    @property
+    def bookable(self) -> int:
+        return self.ready + self.warnings
+
+    @property
+    def checked(self) -> int:
+        return self.rows - self.unchecked
+
+
+def counts(file: Import) -> Counts:
+    """One query, whatever the number of rows."""
+    handed = Q(state=State.BOOKED)
+    wanted = {
+        "rows": Q(),
+        "unchecked": Q(state=State.NEW),
+        "ready": Q(state=State.READY),
+        "warnings": Q(state=State.WARNING),
+        "fix": Q(state=State.FIX),
+        "skipped": Q(state=State.SKIPPED),
+        "waiting": Q(state=State.OWED) | handed & Q(order__status=Status.BOOKING),
+        "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
+        "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
+        "asked": handed & Q(order__status=Status.DRAFT),
+        "risen": handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose"),
+        "retryable": Q(state=State.FAILED, order=None),
+        "failed": Q(state=State.FAILED) | handed & Q(order__status__in=REFUSED),
+    }
+    return Counts(**file.rows.aggregate(**{name: Count("pk", filter=of) for name, of in wanted.items()}))
+
+
+def with_counts(files: QuerySet[Import]) -> QuerySet[Import]:
+    """Each with what the list says of it: its rows, those booked and those that need somebody."""
+    handed = Q(rows__state=State.BOOKED)
+    return files.annotate(
+        all_rows=Count("rows"),
+        booked_rows=Count("rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])),
+        to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
+    )
+
+
+def risen(file: Import) -> QuerySet[ImportRow]:
+    """Rows that stopped because the carrier's price went up."""
+    stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
+    return stopped.select_related("order")
+
+
+def came_to_nothing(file: Import) -> QuerySet[ImportRow]:
+    return file.rows.filter(NOTHING).select_related("order")
+
+
+def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
+    """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
+    had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)
+    width = len(file.header) - (1 if had_reason else 0)
+    rows = came_to_nothing(file).iterator(chunk_size=500)
+    lines = ([*_own_cells(row, file, width), reason(row)] for row in rows)
+    return [*file.header[:width], REASON], lines
+
+
+def reason(row: ImportRow) -> str:
+    """Why, on one line."""
+    problem: dict[str, Any] = row.order.problem if row.order else {}
+    texts = [problem["text"]] if problem.get("text") else []
+    texts += [text for name in row.problems for text in row.problems[name]]
+    return " ".join(dict.fromkeys(texts))
+
+
+def _own_cells(row: ImportRow, file: Import, width: int) -> list[str]:
+    cells = (row.cells + [""] * width)[:width]
+    for name, text in row.corrected.items():
+        place = file.columns.get(plain_name(name))
+        if (
+            place is not None and place < width and plain_name(name) != "weight"
+        ):  # which may be in grams there
+            cells[place] = text
+    return cells

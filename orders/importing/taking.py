@@ -1,0 +1,33 @@
+"""Taking a file in: its rows are kept as typed, and columns known from before are matched at once."""
+
+import datetime as dt
+
+from django.db import transaction
+
+from orders.importing import checking, columns
+from orders.importing.reading import Sheet
+from orders.models import Import, ImportRow
+from shipping_portal.accounts.models import Sender, User
+
+AT_ONCE = 500
+
+
+def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
+    """Keep the whole file or nothing of it. A header that was matched before goes straight to its check."""
+    with transaction.atomic():
+        file = Import.objects.create(
+            sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
+            encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,
+        )  # fmt: skip
+        rows = (ImportRow(file=file, number=at, cells=cells) for at, cells in enumerate(sheet.rows, start=2))
+        ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)
+    known = columns.remembered(sender, sheet.fingerprint)
+    if known:
+        checking.begin(file, known.columns, known.constants, now)
+        file.refresh_from_db()
+    return file
+
+
+def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
+    """The newest import of the very same file."""
+    return Import.objects.filter(sender=sender, sha256=sheet.sha256).order_by("-created_at").first()

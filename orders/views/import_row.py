@@ -1,0 +1,56 @@
+"""One row of an import: put right in the grid or on a page of its own, left out, or let through after all."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from orders.importing import checking, fixing
+from orders.models import ImportRow
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
+    """All fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
+    mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
+    found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order"), pk=row)
+    address = request.sender.pickup_address()
+    if address is None or found.order or found.state == ImportRow.State.OWED:
+        messages.info(request, "This row is handed over for booking, so it stays as it is.")
+        return redirect("import", found.file.uuid)
+    form = fixing.form_of(found, found.file, address, checking.chosen_size(found.file))
+    if request.method == "GET":
+        return render(
+            request,
+            "orders/import_row.html",
+            {"file": found.file, "row": found, "fields": _fields(found, form)},
+        )
+    if "leave_out" in request.POST:
+        found.settle(ImportRow.State.SKIPPED, problems={"": ["You left this row out."]})
+    else:
+        _save(request, found, form)
+    return redirect(
+        f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid"
+    )
+
+
+def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> None:
+    corrected = fixing.corrections(row, form, request.POST)
+    if "anyway" in request.POST:
+        corrected["anyway"] = "yes"
+    saved = fixing.save(
+        row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()
+    )
+    checking.work(row.pk)
+    if saved > 1:
+        messages.success(request, f"Applied to {saved} rows. They are checked again.")
+
+
+def _fields(row: ImportRow, form: fixing.ParcelForm) -> list[fixing.Cell]:
+    return [fixing.Cell(control, row.problems.get(control.name, [])) for control in form]

@@ -1,0 +1,228 @@
+"""An import's rows: checked by the form's own rules, priced, booked once each, and come back when they fail."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking
+from orders.importing import booking as importing
+from orders.importing import checking, columns, fixing, reading, standing, taking
+from orders.models import Import, ImportRow, Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+HEADER = "Name,Email,Address 1,Suburb,Postcode,Contents,Weight,Length,Width,Height,Order number"
+GOOD = "Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,2.4,32,24,11,1001"
+
+
+def sheet(*rows: str) -> bytes:
+    return "\r\n".join([HEADER, *rows]).encode()
+
+
+def taken(sender: Sender, by: User, *rows: str) -> Import:
+    """An import of these rows, its columns matched by their names."""
+    now = timezone.now()
+    file = taking.take(reading.read(sheet(*rows)), name="orders.csv", sender=sender, by=by, now=now)
+    names = [field.name for field in columns.fields(sender, sender.pickup_address())]
+    checking.begin(file, columns.guess(file.header, names), {}, now)
+    file.refresh_from_db()
+    return file
+
+
+def checked(sender: Sender, by: User, *rows: str) -> Import:
+    file = taken(sender, by, *rows)
+    work_off(file)
+    return file
+
+
+def work_off(file: Import) -> None:
+    """What workers do, until nothing is owed any more."""
+    for row in file.rows.filter(state="new"):
+        checking.work(row.pk)
+    for row in file.rows.filter(state="owed"):
+        importing.work(row.pk)
+    for order in Order.objects.filter(status="booking"):
+        booking.work(order.pk)
+
+
+def book(file: Import) -> None:
+    importing.begin(file, rule="cheapest", pickup_date=None, now=timezone.now())
+    work_off(file)
+
+
+def states(file: Import) -> list[str]:
+    return list(file.rows.values_list("state", flat=True))
+
+
+@pytest.fixture
+def shop(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) -> SandboxCarrier:
+    """The carrier, and a sender who may import."""
+    return carrier
+
+
+def test_a_good_row_is_ready_with_a_price_and_nothing_is_booked(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    row = file.rows.get()
+    assert row.state == "ready"
+    assert row.quote is not None
+    assert row.due_at is None
+    assert not Order.objects.exists()
+    assert shop.ledger("booked") == []
+
+
+def test_a_bad_row_is_told_in_the_forms_own_words(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD.replace("2.4", "0").replace("priya@example.net", "priya"))
+    row = file.rows.get()
+    assert row.state == "fix"
+    assert row.problems == {
+        "receiver_email": ["Write the whole address, such as name@example.com."],
+        "weight_kg": ["This must be more than 0."],
+    }
+
+
+def test_ready_rows_become_one_order_each(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"), GOOD.replace("3056", "9999"))
+    book(file)
+    assert states(file) == ["booked", "booked", "fix"]
+    counts = standing.counts(file)
+    assert (counts.booked, counts.fix, counts.waiting) == (2, 1, 0)
+    assert len(shop.ledger("booked")) == 2
+
+
+def test_a_row_worked_on_again_makes_no_second_order(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    """The worker died after the order was made and before the row knew of it."""
+    file = checked(quill, alice, GOOD)
+    book(file)
+    ImportRow.objects.update(state="owed", order=None, due_at=timezone.now())
+    work_off(file)
+    assert Order.objects.count() == 1
+    assert file.rows.get().order == Order.objects.get()
+    assert len(shop.ledger("booked")) == 1
+
+
+def test_a_claimed_row_is_left_to_its_worker(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = taken(quill, alice, GOOD)
+    row = file.rows.get()
+    assert row.claim(until=timezone.now() + timezone.timedelta(seconds=30))
+    checking.work(row.pk)
+    assert states(file) == ["new"]
+
+
+def test_a_paused_import_begins_no_row_and_goes_on_where_it_was(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    importing.begin(file, rule="cheapest", pickup_date=None, now=timezone.now())
+    importing.pause(file, timezone.now())
+    work_off(file)
+    assert states(file) == ["owed"]
+    importing.resume(file, timezone.now())
+    work_off(file)
+    assert states(file) == ["booked"]
+
+
+def test_an_order_number_booked_before_is_left_out(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    book(checked(quill, alice, GOOD))
+    again = checked(quill, alice, GOOD)
+    row = again.rows.get()
+    assert row.state == "skipped"
+    assert row.problems[""] == [f"Your order number 1001 is booked already: {Order.objects.get()}."]
+
+
+def test_an_order_number_twice_in_a_file_is_taken_once(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD, GOOD)
+    assert states(file) == ["ready", "skipped"]
+
+
+def test_somebody_elses_order_numbers_are_nobodys_business(
+    shop: SandboxCarrier, quill: Sender, alice: User, bob: User
+) -> None:
+    factories.order(bob.membership.sender, bob, status="booked", customer_reference="1001")
+    assert states(checked(quill, alice, GOOD)) == ["ready"]
+
+
+def test_one_correction_is_applied_to_all_rows_like_it(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    wrong = GOOD.replace("3056", "3065")
+    file = checked(
+        quill, alice, wrong, wrong.replace("1001", "1002"), GOOD.replace("3056", "9999").replace("1001", "3")
+    )
+    first = file.rows.first()
+    assert first is not None
+    place = {"receiver_suburb": "Brunswick", "receiver_state": "VIC", "receiver_postcode": "3056"}
+    assert fixing.save(file, first, place, alike=True, now=timezone.now()) == 2
+    work_off(file)
+    assert states(file) == ["ready", "ready", "fix"]
+
+
+def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD)
+    Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
+    shop.prices(20)
+    book(file)
+    assert standing.counts(file).risen == 1
+    assert importing.agree(file, by=alice, now=timezone.now()) == 1
+    work_off(file)
+    assert standing.counts(file).booked == 1
+
+
+def test_failed_rows_come_back_as_a_file_that_imports(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD, GOOD.replace("Priya Nair", "=1+1").replace("3056", "9999"))
+    heads, lines = standing.failed_sheet(file)
+    rows = list(lines)
+    assert heads == [*HEADER.split(","), "Reason"]
+    assert rows[0][:2] == ["=1+1", "priya@example.net"]
+    assert "doesn't match 9999" in rows[0][-1]
+    assert reading.read(sheet()[:0] + ",".join(heads).encode() + b"\n,x").fingerprint == file.fingerprint
+
+
+def test_a_carrier_that_does_not_answer_only_delays_the_check(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = taken(quill, alice, GOOD)
+    shop.trouble("quote", "503", count=1)
+    work_off(file)
+    row = file.rows.get()
+    assert (row.state, row.tries) == ("new", 1)
+    ImportRow.objects.update(due_at=timezone.now())
+    work_off(file)
+    assert states(file) == ["ready"]
+
+
+def test_the_second_file_of_a_shop_skips_the_columns(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    taken(quill, alice, GOOD)
+    second: Any = taking.take(
+        reading.read(sheet(GOOD.replace("1001", "1002"))),
+        name="second.csv", sender=quill, by=alice, now=timezone.now(),
+    )  # fmt: skip
+    assert second.state == "checking"
+    assert second.columns["receiver_email"] == 1
+
+
+def test_grams_become_kilograms() -> None:
+    assert columns.weigh("2400", "g", "kg") == "2.400"
+    assert columns.weigh("40 oz", "oz", "lb") == "2.500"
+    assert columns.weigh("heavy", "g", "kg") == "heavy"
+
+
+def test_imports_take_their_own_token_per_row(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = taken(quill, alice, GOOD, GOOD.replace("1001", "1002"))
+    tokens = set(file.rows.values_list("token", flat=True))
+    assert len(tokens) == 2
+    assert uuid.UUID(int=0) not in tokens
