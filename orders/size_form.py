@@ -20,7 +20,8 @@ class SizeForm(OnceOnly):
 
     def __init__(self, *args: Any, sender: Sender, size: ParcelSize | None = None, **options: Any) -> None:
         self.sender, self.size = sender, size or ParcelSize(sender=sender)
-        super().__init__(*args, initial=_typed(self.size) if size else {}, **options)
+        options["initial"] = _typed(self.size) if size else {}
+        super().__init__(*args, **options)
         of_country = UNITS[sender.country]
         self.units = (self.size.weight_units or of_country[0], self.size.dimension_units or of_country[1])
         controls = measure_fields(*self.units)
