@@ -77,8 +77,12 @@ def submit(
 
 
 def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
-    """The sender's yes: to a higher price, or to booking again what was settled as not booked."""
+    """The sender's yes: to a higher price, or to booking again what was settled as not booked.
+
+    Raises Suspended, Paused, TooManyToday, PickupDayPassed or Order.WrongStatus; nothing is owed then.
+    """
     refuse_unless_booking_is_on(order.sender, now)
+    _refuse_past_pickup(order.sender, order.entry().pickup, order.pickup_date, now)
     with transaction.atomic():
         changes: dict[str, Any] = {"problem": {}, "tries": 0, "created_at": now, "account": gateway.account()}
         if order.status == Status.NOT_BOOKED:
@@ -212,7 +216,9 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
     offer = quote.offer(code)
     if offer is None:
         raise Gone(code)
-    _refuse_past_pickup(quote, offer, pickup_date, now)
+    if pickup_date and offer["first_mile"] == "drop-off":
+        raise PickupDayPassed(pickup_date.isoformat())
+    _refuse_past_pickup(quote.sender, Entry.from_json(quote.entry).pickup, pickup_date, now)
     return offer
 
 
@@ -233,11 +239,8 @@ def pickup_days(sender: Sender, pickup: Party, now: dt.datetime) -> list[dt.date
     return places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
 
 
-def _refuse_past_pickup(quote: Quote, offer: dict[str, Any], day: dt.date | None, now: dt.datetime) -> None:
-    if day is None:
-        return
-    pickup = Entry.from_json(quote.entry).pickup
-    if offer["first_mile"] == "drop-off" or day not in pickup_days(quote.sender, pickup, now):
+def _refuse_past_pickup(sender: Sender, pickup: Party, day: dt.date | None, now: dt.datetime) -> None:
+    if day and day not in pickup_days(sender, pickup, now):
         raise PickupDayPassed(day.isoformat())
 
 

@@ -148,6 +148,9 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return suspended(request, status=403)
     except (booking.Paused, booking.TooManyToday) as error:
         messages.error(request, sentence(error, request.sender))
+    except booking.PickupDayPassed as error:  # another day is chosen with the prices
+        messages.error(request, sentence(error, request.sender))
+        return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
     except Order.WrongStatus:  # another press of the same button was faster
         pass
     return redirect("booking_progress", found.uuid)

@@ -252,6 +252,31 @@ def test_a_price_that_rose_asks_the_sender_and_books_at_the_yes(
     assert order.charged_price > old
 
 
+@pytest.mark.parametrize("status", ["draft", "not_booked"])
+def test_a_yes_after_the_pickup_day_books_nothing(
+    submitted: Submit, alice: User, carrier: SandboxCarrier, status: str
+) -> None:
+    order = submitted()
+    today = timezone.now().astimezone(order.sender.tzinfo).date()
+    Order.objects.filter(pk=order.pk).update(status=status, due_at=None, pickup_date=today)
+    order.refresh_from_db()
+    with pytest.raises(booking.PickupDayPassed):
+        booking.confirm(order, by=alice, now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.due_at) == (status, None)
+
+
+def test_a_yes_before_the_pickup_day_books_for_it(
+    submitted: Submit, alice: User, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    day = booking.pickup_days(order.sender, order.entry().pickup, timezone.now())[0]
+    Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day)
+    order.refresh_from_db()
+    booking.confirm(order, by=alice, now=timezone.now())
+    assert (order.status, order.pickup_date) == ("booking", day)
+
+
 def test_a_price_that_fell_books_at_the_lower_price(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     old = order.price

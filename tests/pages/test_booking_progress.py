@@ -1,5 +1,6 @@
 """The wait for the carrier, and the yes to a new price."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -111,6 +112,14 @@ def test_a_yes_to_a_price_not_shown_books_nothing(
     made.refresh_from_db()
     assert made.status == "draft"
     assert "The price changed again. Nothing was booked" in text(answer)
+
+
+def test_a_yes_after_the_pickup_day_leads_to_another_day(page: Client, order: Callable[..., Order]) -> None:
+    made = order(status="draft", problem=ROSE, pickup_date=dt.date(2026, 1, 5))
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40"})
+    assert answer["Location"] == f"/parcels/new/?again={made.uuid}"
+    assert "That pickup day is no longer on offer. Nothing was booked." in text(page.get(answer["Location"]))
+    assert Order.objects.get().status == "draft"
 
 
 def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[..., Order]) -> None:
