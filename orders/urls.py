@@ -10,6 +10,7 @@ from orders.views.addresses import (
     merge_receivers,
 )
 from orders.views.bench import bench, originals_zip, printed, ruler
+from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
 from orders.views.import_row import import_row
 from orders.views.imports import (
@@ -25,8 +26,9 @@ from orders.views.imports import (
 from orders.views.labels import label
 from orders.views.new_parcel import book, new_parcel, quotes
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
-from orders.views.parcels import parcels
+from orders.views.parcels import delete_view, parcels, save_view
 from orders.views.replace import replace, replace_prices, replacing_progress
+from orders.views.suggestions import suggest_receivers, unpaste
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
 
 urlpatterns = [
@@ -46,6 +48,8 @@ urlpatterns = [
     path("parcels/print/", bench, name="bench"),
     path("parcels/print/originals.zip", originals_zip, name="originals"),
     path("labels/test-page/", ruler, name="ruler"),
+    path("suggest/receivers/", suggest_receivers, name="suggest_receivers"),
+    path("suggest/pasted/", unpaste, name="unpaste"),
     path("addresses/", addresses, name="addresses"),
     path("addresses/new/", add_receiver, name="add_receiver"),
     path("addresses/duplicates/", merge_receivers, name="merge_receivers"),
@@ -65,5 +69,11 @@ urlpatterns = [
     path("imports/<uuid:file>/book/", book_import, name="book_import"),
     path("imports/<uuid:file>/rows/<int:row>/", import_row, name="import_row"),
     path("imports/<uuid:file>/failed.csv", failed_rows, name="failed_rows"),
+    path("parcels/cancel/", cancel_many, name="cancel_many"),
+    path("parcels/note/", note_many, name="note_many"),
+    path("parcels/again/", send_again, name="send_again"),
+    path("parcels/export.csv", export, name="export"),
+    path("parcels/views/", save_view, name="save_view"),
+    path("parcels/views/<slug:view>/delete/", delete_view, name="delete_view"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

@@ -22,12 +22,14 @@ class _Line:
         return line
 
 
-def stream(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> StreamingHttpResponse:
-    """A download of `name`, written while the rows are read. Everything is quoted."""
+def stream(
+    name: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, has_mark: bool = True
+) -> StreamingHttpResponse:
+    """A download of `name`, written while the rows are read. Everything is quoted. `has_mark`: for Excel."""
     writer = csv.writer(_Line(), quoting=csv.QUOTE_ALL)
 
     def lines() -> Iterator[str]:
-        yield BYTE_ORDER_MARK + writer.writerow(heads)
+        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow(heads)
         for row in rows:
             yield writer.writerow([cell(value) for value in row])
 

@@ -18,6 +18,31 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
 
+// [data-copy] puts an address on the clipboard; `c` presses the first one on the page. Hidden without this script.
+document.documentElement.classList.add("js");
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.querySelector("[role=status]").textContent = " – copied";
+  } catch {
+    button.querySelector("[role=status]").textContent = ` – copy it by hand: ${button.dataset.copy}`;
+  }
+});
+
+// Single keys that work on every page: `/` goes to the search, `c` copies. Never while somebody types.
+document.addEventListener("keydown", (event) => {
+  if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
+  const found = { "/": "search", c: "copy" }[event.key.toLowerCase()];
+  const control = found === "search" ? document.getElementById("search") : document.querySelector("[data-copy]");
+  if (!found || !control) return;
+  event.preventDefault();
+  if (found === "search") control.select();
+  else control.click();
+});
+
 const summary = document.querySelector(".error-summary");
 if (summary) summary.focus();
 

@@ -1,67 +1,130 @@
-"""The list of parcels: newest first, fifty a page, its whole state in the address."""
+"""The list of parcels: fifty a page, its whole state in the address; and the views of it that people keep."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_POST
 
+from orders import listing
 from orders.meaning import GROUPS, standing
-from orders.models import Order
-from orders.receivers import sees_contact, shown
-from shipping_portal.accounts.access import EVERY_MEMBER, VIEWER, MemberRequest, audience
+from orders.models import Draft, Order, SavedView
+from orders.printing import MOST
+from orders.receivers import shown
+from orders.system_views import ABOVE_THE_LIST, VIEWS, Desk, View
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.models import Sender
 
-PAGE = 50
-LONGEST_SEARCH = 200
+KEPT = ("view", "q", "sort", *listing.FILTERS)
+MOST_DRAFTS = 20
+MOST_SAVED = 40
+
+
+@dataclass
+class Asked:
+    """What one address of the list means for the person who opens it."""
+
+    request: MemberRequest
+
+    def __post_init__(self) -> None:
+        self.desk = Desk.of(self.request.user, self.request.sender, timezone.now())
+        self.saved = list(SavedView.objects.for_user(self.request.user).order_by("name", "pk"))
+        slug = self.request.GET.get("view", "")
+        self.kept = next((view for view in self.saved if view.slug == slug and slug not in VIEWS), None)
+        self.query = self._query()
+        self.q = listing.clean_search(self.query.get("q", ""))
+        self.slug = self.query.get("view", "") if self.query.get("view", "") in VIEWS else ""
+        self.sort = self.query.get("sort", "") if self.query.get("sort", "") in listing.SORTS else "newest"
+        self.filters = listing.active(self.query, self.desk)
+
+    def _query(self) -> QueryDict:
+        """The words of the address that mean something; a kept view stands for its own, and what is added wins."""
+        query = QueryDict(self.kept.query if self.kept else "", mutable=True)
+        own = self.request.GET
+        for name in KEPT:
+            if name in own and not (name == "view" and self.kept):
+                query[name] = own[name]
+        return query
+
+    @property
+    def view(self) -> View:
+        return VIEWS[self.slug or "all"]
+
+    @cached_property
+    def found(self) -> QuerySet[Order]:
+        orders = self.desk.orders.filter(self.view.where(self.desk))
+        orders = listing.search(orders, self.q, self.request.membership.role)
+        return listing.narrowed(orders, self.filters)
+
+    def link(self, **changes: str | None) -> str:
+        """This list with some of its query changed; None takes a word away."""
+        query = self.query.copy()
+        for name, value in changes.items():
+            query.pop(name, None)
+            if value is not None:
+                query[name] = value
+        return f"?{query.urlencode()}" if query else reverse("parcels")
 
 
 @audience(*EVERY_MEMBER)
 @require_GET
 def parcels(request: MemberRequest) -> HttpResponse:
-    """Search, filter and page; a search for one's own reference opens that parcel."""
-    q = "".join(c for c in request.GET.get("q", "") if c.isprintable()).strip()[:LONGEST_SEARCH]
-    group = request.GET.get("status", "")
-    mine = Order.objects.for_user(request.user)
-    if q and (exact := mine.filter(carrier_reference=q.upper()).first()):
-        return redirect("parcel", exact.uuid)
-    found = _search(mine, q, request.membership.role)
-    if group in GROUPS:
-        found = found.filter(GROUPS[group][1])
-    rows, older = _page(found, request.GET.get("before", ""))
+    """Search, filter and page. A search for one's own reference, or from the top for just one parcel, opens it."""
+    asked = Asked(request)
+    if opened := _opened(asked):
+        return redirect("parcel", opened.uuid)
+    before, after = request.GET.get("before", ""), request.GET.get("after", "")
+    page = listing.page(asked.found, listing.SORTS[asked.sort], before=before, after=after)
+    count = asked.found.count()
+    choices = listing.Choices.of(asked.desk)
     context = {
-        "q": q,
-        "group": group if group in GROUPS else "",
-        "group_words": GROUPS[group][0] if group in GROUPS else "",
+        "asked": asked,
+        "q": asked.q,
+        "count": count,
+        "rows": [_row(request, order) for order in page.rows],
+        "views": [(slug, VIEWS[slug].words) for slug in ABOVE_THE_LIST],
+        "chips": _chips(asked, choices),
+        "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
-        "count": found.count(),
-        "rows": [_row(request, order) for order in rows],
-        "older": older,
-        "before": request.GET.get("before", ""),
+        "countries": Sender.Country.choices,
+        "printed": listing.PRINTED,
+        "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
+        "back": page.back and asked.link(after=page.back),
+        "on": page.on and asked.link(before=page.on),
+        "sorted": listing.SORTS[asked.sort].words,
+        "links": {name: asked.link(**changes) for name, changes in LINKS.items()},
+        "paged": bool(before or after),
+        "drafts": _drafts(asked) if asked.slug == "drafts" else [],
+        "most": MOST,
     }
-    return render(request, "orders/parcels.html", context)
+    return render(request, "orders/parcels.html", context | _selection(asked, page.rows, count))
 
 
-def _search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
-    """Every word must occur. Who may not see contact details cannot find parcels by them either."""
-    for word in q.lower().split():
-        if sees_contact(role):
-            orders = orders.filter(search__contains=word)
-        else:
-            by_name = Q(receiver_name__icontains=word) if role == VIEWER else Q()
-            orders = orders.filter(
-                by_name | Q(carrier_reference__icontains=word) | Q(customer_reference__icontains=word)
-            )
-    return orders
+LINKS: dict[str, dict[str, str | None]] = {
+    "all": {"select": "all"},
+    "none": {},
+    "unfiltered": dict.fromkeys(("q", *listing.FILTERS)),
+    **{sort: {"sort": None if sort == "newest" else sort} for sort in listing.SORTS},
+}
 
 
-def _page(orders: QuerySet[Order], before: str) -> tuple[list[Order], int | None]:
-    """One page by key, and the key to go on from, if there is more."""
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        orders = orders.filter(pk__lt=int(before))
-    rows = list(orders.order_by("-pk")[: PAGE + 1])
-    return rows[:PAGE], rows[PAGE - 1].pk if len(rows) > PAGE else None
+def _opened(asked: Asked) -> Order | None:
+    """The one parcel that was meant: by its whole reference, or as the only one that a search from the top finds."""
+    if not asked.q:
+        return None
+    spellings = {asked.q, asked.q.upper()}  # the carrier's own case counts, and a hasty hand is understood
+    exact = asked.desk.orders.filter(carrier_reference__in=spellings).first()
+    if exact or "open" not in asked.request.GET:
+        return exact
+    two = list(asked.found.order_by("-pk")[:2])
+    return two[0] if len(two) == 1 else None
 
 
 def _row(request: MemberRequest, order: Order) -> dict[str, Any]:
@@ -72,3 +135,86 @@ def _row(request: MemberRequest, order: Order) -> dict[str, Any]:
         "standing": standing(order, timezone.now()),
         "pickup": None if order.first_mile == "drop-off" else order.expected_pickup(),
     }
+
+
+def _chips(asked: Asked, choices: listing.Choices) -> list[tuple[str, str, str]]:
+    """Each filter with the address without it: label, value in words, address."""
+    said = [
+        (one.label, one.said(asked.query[name], choices), asked.link(**{name: None}))
+        for name, one in listing.FILTERS.items()
+        if name in asked.filters
+    ]
+    return [*([("Search", asked.q, asked.link(q=None))] if asked.q else []), *said]
+
+
+def _selection(asked: Asked, rows: list[Order], count: int) -> dict[str, Any]:
+    """Which boxes are ticked, and the chosen parcels that stand on other pages."""
+    if asked.request.GET.get("select") != "all" or count > MOST:
+        return {"is_all": False, "elsewhere": []}
+    here = {order.uuid for order in rows}
+    uuids = asked.found.order_by("-pk").values_list("uuid", flat=True)
+    return {"is_all": True, "elsewhere": [one for one in uuids if one not in here]}
+
+
+def _drafts(asked: Asked) -> list[Draft]:
+    """Half-typed parcels; they are no orders yet, and only for those who may book."""
+    if asked.request.membership.role not in BOOKERS:
+        return []
+    drafts = Draft.objects.for_user(asked.request.user).filter(replaces=None).order_by("-updated_at")
+    return list(drafts[:MOST_DRAFTS])
+
+
+@audience(*EVERY_MEMBER)
+@require_POST
+def save_view(request: MemberRequest) -> HttpResponse:
+    """Keep the list as it stands under a name: one's own, or the whole team's. A name of one's own is overwritten."""
+    name = " ".join(request.POST.get("name", "").split())[:60]
+    query = _kept_query(request.POST.get("query", ""))
+    if not name or not name.isprintable():
+        messages.warning(request, "Give the view a name. Nothing was saved.")
+        return redirect(f"{reverse('parcels')}?{query}")
+    mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
+    values = {"query": query, "is_shared": request.POST.get("shared") == "yes"}
+    if found := mine.filter(name=name).first():
+        mine.filter(pk=found.pk).update(**values)
+        slug = found.slug
+    elif mine.count() >= MOST_SAVED:
+        messages.warning(request, f"You keep {MOST_SAVED} views already. Delete one first.")
+        return redirect(f"{reverse('parcels')}?{query}")
+    else:
+        slug = _free_slug(request, name)
+        SavedView.objects.create(sender=request.sender, made_by=request.user, name=name, slug=slug, **values)
+    messages.success(request, f"Saved the view “{name}”.")
+    return redirect(f"{reverse('parcels')}?view={slug}")
+
+
+def _kept_query(text: str) -> str:
+    """Only what the list understands, as long as a row holds."""
+    given, kept = QueryDict(text[:2000]), QueryDict(mutable=True)
+    for name in KEPT:
+        value = "".join(c for c in given.get(name, "") if c.isprintable())
+        if value:
+            kept[name] = value
+            if len(kept.urlencode()) > 500:
+                del kept[name]
+    return kept.urlencode()
+
+
+def _free_slug(request: MemberRequest, name: str) -> str:
+    """The name as an address: no system view's, and nobody else's in this account."""
+    taken = {*VIEWS, *SavedView.objects.filter(sender=request.sender).values_list("slug", flat=True)}
+    plain = slugify(name)[:60] or "view"
+    numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
+    return plain if plain not in taken else next(slug for slug in numbered if slug not in taken)
+
+
+@audience(*EVERY_MEMBER)
+@require_POST
+def delete_view(request: MemberRequest, view: str) -> HttpResponse:
+    """Only who made a view takes it away."""
+    found = get_object_or_404(
+        SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view
+    )
+    found.delete()
+    messages.success(request, f"Deleted the view “{found.name}”. The parcels in it are untouched.")
+    return redirect("parcels")

@@ -163,4 +163,4 @@ def test_queries_are_the_same_few_for_any_length(
     page.get("/parcels/")  # makes the carrier account's row
     with CaptureQueriesContext(connection) as queries:
         page.get("/parcels/?q=noor&status=waiting")
-    assert len(queries) == 7, [query["sql"][:90] for query in queries]
+    assert len(queries) == 11, [query["sql"][:90] for query in queries]

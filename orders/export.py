@@ -1,0 +1,76 @@
+"""The columns of the parcels export, as far as a role sees them. Never a signed link, a label or the raw carrier."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+from orders.meaning import standing
+from orders.models import Order
+from orders.receivers import masked, sees_contact
+from shipping_portal.accounts.access import BOOKKEEPER
+from shipping_portal.accounts.models import Sender
+
+Cell = Callable[[Order, dt.datetime], object]
+
+
+def columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
+    """The heads, and what makes an order one row under them. Moments are in the sender's zone."""
+    chosen = {**_COMMON, **_receiver(role), **_MONEY}
+
+    def moment(at: dt.datetime | None) -> str:
+        return f"{at.astimezone(sender.tzinfo):%Y-%m-%d %H:%M}" if at else ""
+
+    chosen["Booked"] = lambda order, now: moment(order.booked_at)
+    chosen["Cancelled"] = lambda order, now: moment(order.cancelled_at)
+    if sees_contact(role):
+        chosen["Label printed"] = lambda order, now: moment(order.printed_at)
+        chosen["Note"] = lambda order, now: order.note
+        chosen["Public tracking page"] = lambda order, now: order.public_tracking_url
+    return list(chosen), lambda order, now: [cell(order, now) for cell in chosen.values()]
+
+
+def _receiver(role: str) -> dict[str, Cell]:
+    if role == BOOKKEEPER:
+        return {
+            "To": lambda order, now: masked(order.receiver_name),
+            "Postcode": _attribute("receiver_postcode"),
+            "Country": _attribute("receiver_country"),
+        }
+    fields = {"To": "name", "Company": "company", "Suburb": "suburb", "State": "state"}
+    if sees_contact(role):
+        fields |= {"E-mail": "email", "Phone": "phone", "Address": "line1", "Address line 2": "line2"}
+    fields |= {"Postcode": "postcode", "Country": "country"}
+    return {head: _attribute(f"receiver_{name}") for head, name in fields.items()}
+
+
+def _attribute(name: str) -> Cell:
+    return lambda order, now: getattr(order, name)
+
+
+def _pickup(order: Order, now: dt.datetime) -> object:
+    return "Drop-off" if order.first_mile == "drop-off" else order.expected_pickup()
+
+
+def _person(order: Order, now: dt.datetime) -> Any:
+    return order.made_by.get_full_name()
+
+
+_COMMON: dict[str, Cell] = {
+    "Reference": _attribute("carrier_reference"),
+    "Your order number": _attribute("customer_reference"),
+    "Status": lambda order, now: standing(order, now)[1],
+}
+_MONEY: dict[str, Cell] = {
+    "Service": _attribute("product_name"),
+    "Size": lambda order, now: order.size.name if order.size else "",
+    "Weight, kg": _attribute("weight_kg"),
+    "Length, cm": _attribute("length_cm"),
+    "Width, cm": _attribute("width_cm"),
+    "Height, cm": _attribute("height_cm"),
+    "Pickup": _pickup,
+    "Due from": _attribute("eta_from"),
+    "Due by": _attribute("eta_to"),
+    "Price": _attribute("total"),
+    "Currency": _attribute("currency"),
+    "Made by": _person,
+}

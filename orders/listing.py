@@ -1,0 +1,238 @@
+"""What the parcels list is asked for in its address: a view, a search, filters, an order and a page by key."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import DateField, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.http import QueryDict
+
+from orders.meaning import GROUPS
+from orders.models import Order
+from orders.receivers import sees_contact
+from orders.system_views import BY_DRIVER, PICKUP_DAY, Desk
+from shipping_portal.accounts.access import VIEWER
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import local_date
+
+PAGE = 50
+LONGEST_SEARCH = 200
+NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
+PRINTED = {"yes": "Printed", "no": "Not printed"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One filter of the list. `where` is None for a value that means nothing; `said` is the value on its chip."""
+
+    label: str
+    where: Callable[[str, Desk], Q | None]
+    said: Callable[[str, "Choices"], str]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What there is to choose from in this account, by the value in the address."""
+
+    sender: Sender
+    services: dict[str, str]
+    sizes: dict[str, str]
+    people: dict[str, str]
+
+    @classmethod
+    def of(cls, desk: Desk) -> "Choices":
+        newest = desk.orders.order_by("-pk").values_list("product_code", "product_name")[:500]
+        sizes = {str(size.uuid): size.name for size in desk.sender.sizes.all()}
+        members = desk.sender.memberships.select_related("user")
+        people = {str(member.user_id): member.user.get_full_name() for member in members}
+        return cls(desk.sender, dict(sorted(newest)), sizes, people)
+
+
+def clean_search(text: str) -> str:
+    return "".join(c for c in text if c.isprintable()).strip()[:LONGEST_SEARCH]
+
+
+def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
+    """Every word must occur. Who may not see contact details cannot find parcels by them either."""
+    for word in q.lower().split():
+        if sees_contact(role):
+            orders = orders.filter(search__contains=word)
+        else:
+            by_name = Q(receiver_name__icontains=word) if role == VIEWER else Q()
+            orders = orders.filter(
+                by_name | Q(carrier_reference__icontains=word) | Q(customer_reference__icontains=word)
+            )
+    return orders
+
+
+def _day(text: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _group(value: str, desk: Desk) -> Q | None:
+    return GROUPS[value][1] if value in GROUPS else None
+
+
+def _pickup(value: str, desk: Desk) -> Q | None:
+    day = _day(value)
+    return BY_DRIVER & Q(pickup_day=day) if day else None
+
+
+def _booked_from(value: str, desk: Desk) -> Q | None:
+    day = _day(value)
+    return Q(booked_at__gte=_midnight(day, desk)) if day else None
+
+
+def _booked_to(value: str, desk: Desk) -> Q | None:
+    day = _day(value)
+    return Q(booked_at__lt=_midnight(day + dt.timedelta(days=1), desk)) if day and day < NO_DAY else None
+
+
+def _midnight(day: dt.date, desk: Desk) -> dt.datetime:
+    """When that day begins where the sender is."""
+    day = max(day, dt.date(1970, 1, 1))
+    return dt.datetime.combine(day, dt.time(), desk.sender.tzinfo).astimezone(dt.UTC)
+
+
+def _country(value: str, desk: Desk) -> Q | None:
+    return Q(receiver_country=value) if value in Sender.Country.values else None
+
+
+def _printed(value: str, desk: Desk) -> Q | None:
+    return Q(printed_at__isnull=value == "no") if value in PRINTED else None
+
+
+def _by_uuid(path: str) -> Callable[[str, Desk], Q | None]:
+    def where(value: str, desk: Desk) -> Q | None:
+        try:
+            return Q(**{path: uuid.UUID(value)})
+        except ValueError:
+            return None
+
+    return where
+
+
+def _made_by(value: str, desk: Desk) -> Q | None:
+    is_key = value.isascii() and value.isdigit() and len(value) < 19
+    return Q(made_by=int(value)) if is_key else None
+
+
+def _service(value: str, desk: Desk) -> Q | None:
+    return Q(product_code=value) if value.isprintable() else None
+
+
+def _date_words(value: str, choices: Choices) -> str:
+    return local_date(_day(value), choices.sender)
+
+
+FILTERS: dict[str, Filter] = {
+    "status": Filter("Status", _group, lambda value, choices: GROUPS[value][0]),
+    "pickup": Filter("Pickup", _pickup, _date_words),
+    "booked_from": Filter("Booked from", _booked_from, _date_words),
+    "booked_to": Filter("Booked to", _booked_to, _date_words),
+    "service": Filter("Service", _service, lambda value, choices: choices.services.get(value, value)),
+    "size": Filter(
+        "Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")
+    ),
+    "country": Filter(
+        "Country", _country, lambda value, choices: str(dict(Sender.Country.choices).get(value, value))
+    ),
+    "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
+    "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
+    "import": Filter("Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"),
+}
+
+
+def active(asked: QueryDict, desk: Desk) -> dict[str, Q]:
+    """The filters that mean something, by name; a value nobody could have chosen filters nothing."""
+    found = {
+        name: one.where(asked.get(name, "")[:200], desk) for name, one in FILTERS.items() if asked.get(name)
+    }
+    return {name: where for name, where in found.items() if where is not None}
+
+
+def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
+    if "pickup" in filters:
+        orders = orders.annotate(pickup_day=PICKUP_DAY)
+    for where in filters.values():
+        orders = orders.filter(where)
+    return orders
+
+
+@dataclass(frozen=True)
+class Sort:
+    """An order of the list that pages by key: a column, and the number of the row where two are equal."""
+
+    words: str
+    column: str
+    is_descending: bool = False
+
+
+SORTS = {
+    "newest": Sort("Newest first", "pk", is_descending=True),
+    "oldest": Sort("Oldest first", "pk"),
+    "pickup": Sort("By pickup day", "day"),
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows, and the keys of the pages on either side; None where the list ends."""
+
+    rows: list[Order]
+    back: str | None
+    on: str | None
+
+
+def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
+    """Fifty rows. `before` is the key of the last row seen and goes on; `after` that of the first and goes back."""
+    if sort.column == "day":
+        orders = orders.annotate(day=Coalesce(PICKUP_DAY, Value(NO_DAY), output_field=DateField()))
+    key, is_back = _key(after, sort), True
+    if key is None:
+        key, is_back = _key(before, sort), False
+    is_descending = sort.is_descending != (is_back and key is not None)
+    if key is not None:
+        orders = orders.filter(_beyond(key, sort, is_descending=is_descending))
+    sign = "-" if is_descending else ""
+    columns = dict.fromkeys((sort.column, "pk"))
+    rows = list(orders.order_by(*(f"{sign}{column}" for column in columns))[: PAGE + 1])
+    is_more, rows = len(rows) > PAGE, rows[:PAGE]
+    if key is not None and is_back:
+        rows.reverse()
+        return Page(rows, _written(rows[:1], sort) if is_more else None, _written(rows[-1:], sort))
+    return Page(
+        rows, _written(rows[:1], sort) if key else None, _written(rows[-1:], sort) if is_more else None
+    )
+
+
+def _key(text: str, sort: Sort) -> tuple[Any, int] | None:
+    """`2026-11-25.1042` by day, `1042` by number; None for anything else."""
+    day, _, number = text.rpartition(".")
+    if not (number.isascii() and number.isdigit() and len(number) < 19):
+        return None
+    if sort.column == "pk":
+        return None if day else (int(number), int(number))
+    parsed = _day(day)
+    return (parsed, int(number)) if parsed else None
+
+
+def _beyond(key: tuple[Any, int], sort: Sort, *, is_descending: bool) -> Q:
+    past = "lt" if is_descending else "gt"
+    value, number = key
+    if sort.column == "pk":
+        return Q(**{f"pk__{past}": number})
+    return Q(**{f"day__{past}": value}) | Q(**{"day": value, f"pk__{past}": number})
+
+
+def _written(rows: list[Order], sort: Sort) -> str | None:
+    """The key of the one row given; none of no row."""
+    for row in rows:
+        return str(row.pk) if sort.column == "pk" else f"{row.day:%Y-%m-%d}.{row.pk}"  # type: ignore[attr-defined]
+    return None

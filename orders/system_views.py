@@ -1,0 +1,128 @@
+"""The views of the parcels list that everybody has, each a condition. Today shows the same ones: its counts are theirs."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import DateField, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from orders.meaning import GROUPS, MOVING, UNBOOKED, UNCLEAR
+from orders.models import Order
+from orders.models.statuses import Progress, Status
+from orders.printing import TO_PRINT, UNPRINTED
+from shipping_portal.accounts.models import Sender, User
+
+PICKUP_DAY = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
+MOST_MISSED = 1000
+BY_DRIVER = ~Q(first_mile="drop-off")
+
+
+@dataclass
+class Desk:
+    """One person's parcels at one moment; what the clock derives is worked out once."""
+
+    orders: QuerySet[Order]
+    sender: Sender
+    now: dt.datetime
+
+    @classmethod
+    def of(cls, user: User, sender: Sender, now: dt.datetime) -> "Desk":
+        return cls(Order.objects.for_user(user), sender, now)
+
+    @property
+    def today(self) -> dt.date:
+        """The day it is where the sender is."""
+        return self.now.astimezone(self.sender.tzinfo).date()
+
+    @cached_property
+    def missed(self) -> list[Order]:
+        """Pickups no driver came to, told by a scan or by the calendar (interface §3 rule 2), longest waiting first."""
+        waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
+        day_is_past = Q(day__lt=self.today) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
+        told = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
+        asked = self.orders.annotate(day=PICKUP_DAY).filter(told | waiting & day_is_past)
+        found = list(asked.order_by("day", "pk")[:MOST_MISSED])
+        for order in found:
+            order.sender = self.sender
+        return [order for order in found if order.shown_progress(self.now) == Progress.PICKUP_MISSED]
+
+
+@dataclass(frozen=True)
+class View:
+    """`where` is the condition; `empty` is what the list says when nothing meets it."""
+
+    words: str
+    where: Callable[[Desk], Q]
+    empty: str
+
+
+def _is(condition: Q) -> Callable[[Desk], Q]:
+    return lambda desk: condition
+
+
+def _booked(*progress: Progress) -> Q:
+    return Q(status=Status.BOOKED, progress__in=progress)
+
+
+def _missed(desk: Desk) -> Q:
+    return Q(pk__in=[order.pk for order in desk.missed])
+
+
+def _waiting(desk: Desk) -> Q:
+    return GROUPS["waiting"][1]
+
+
+# The first ten stand above the list; the others are what "See all" on Today leads to.
+VIEWS: dict[str, View] = {
+    "all": View("All", _is(Q()), "Parcels appear here once somebody books one."),
+    "needs-attention": View(
+        "Needs attention", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
+    ),
+    TO_PRINT: View(
+        "Labels to print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."
+    ),
+    "waiting-for-pickup": View(
+        "Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."
+    ),
+    "on-the-way": View(
+        "On the way", _is(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
+    ),
+    "late": View(
+        "Late",
+        lambda desk: _booked(*MOVING) & Q(eta_to__lt=desk.today),
+        "Nothing on the way is past the day the carrier named.",
+    ),
+    "delivery-problem": View(
+        "Delivery problem", _is(GROUPS["problem"][1]), "No parcel has trouble on its way just now."
+    ),
+    "delivered": View("Delivered", _is(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
+    "cancelled": View("Cancelled", _is(GROUPS["cancelled"][1]), "No parcel was cancelled."),
+    "drafts": View(
+        "Drafts", _is(Q(status=Status.DRAFT)), "What waits for your yes, and half-typed parcels, are here."
+    ),
+    "not-booked": View(
+        "Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."
+    ),
+    "couldnt-collect": View(
+        "Driver came, parcel wasn't ready",
+        _is(_booked(Progress.PICKUP_FUTILE)),
+        "No driver left without a parcel.",
+    ),
+    "driver-didnt-come": View("Driver didn't come", _missed, "No pickup was missed."),
+    "checking": View(
+        "Checking with the carrier", _is(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."
+    ),
+    "used-after-cancelling": View(
+        "Label used after cancelling",
+        _is(Q(used_after_cancel_at__isnull=False)),
+        "No cancelled label was used.",
+    ),
+    "due-today": View(
+        "Due today",
+        lambda desk: _booked(*MOVING) & Q(eta_to=desk.today),
+        "The carrier named today for no parcel on the way.",
+    ),
+}
+ABOVE_THE_LIST = list(VIEWS)[1:10] + ["all"]

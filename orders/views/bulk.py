@@ -1,0 +1,180 @@
+"""What is done with many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from orders import cancelling
+from orders.export import columns
+from orders.models import Order
+from orders.models.statuses import Progress, Status
+from orders.printing import MOST
+from orders.receivers import shown
+from orders.views.parcels import Asked
+from shipping_portal import sheets
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+
+LONGEST_NOTE = 500
+NOT_BOOKED = "It isn't booked, so there is nothing to cancel."
+WHY_NOT = {
+    Status.CANCELLED: "It is cancelled already.",
+    Status.CANCELLING: "A cancellation is already under way.",
+    Status.CANCEL_UNCONFIRMED: "A cancellation is already under way.",
+    Status.UNCONFIRMED: "We're still checking with the carrier whether it is booked.",
+    Status.CONFLICT: "The carrier's answers don't agree; a person is looking at it.",
+}
+WHY_KEPT = {
+    Progress.PICKUP_MISSED: "The driver didn't come; another one is booked. Leave the label on and don't cancel.",
+    Progress.PICKUP_FUTILE: "The driver came but couldn't collect it. Choose a new day in parcel tools; don't cancel.",
+}
+COLLECTED = "It's already been picked up, so it can't be cancelled."
+
+
+def chosen(request: MemberRequest) -> QuerySet[Order]:
+    """The chosen parcels that are this person's, newest first; at most 500. What is no parcel is left out."""
+    uuids = []
+    for text in request.POST.getlist("order")[:MOST]:
+        try:
+            uuids.append(uuid.UUID(text))
+        except ValueError:
+            continue
+    return Order.objects.for_user(request.user).filter(uuid__in=uuids).order_by("-pk")
+
+
+def _back(request: MemberRequest) -> HttpResponse:
+    """To the list as it was."""
+    query = QueryDict(request.POST.get("query", "")[:2000]).urlencode()
+    return redirect(f"{reverse('parcels')}?{query}" if query else "parcels")
+
+
+def _nothing_chosen(request: MemberRequest) -> HttpResponse:
+    messages.warning(request, "Choose at least one parcel first.")
+    return _back(request)
+
+
+@audience(*BOOKERS)
+@require_POST
+def cancel_many(request: MemberRequest) -> HttpResponse:
+    """First a page that names what is cancelled and what is not, and why; `sure` cancels, each by its own rules."""
+    found = list(chosen(request).select_related("account"))
+    if not found:
+        return _nothing_chosen(request)
+    if request.POST.get("sure") == "yes":
+        return _cancelled(request, found)
+    rows = [_judged(request, order) for order in found]
+    context = {
+        "eligible": [row for row in rows if not row["why"]],
+        "excluded": [row for row in rows if row["why"]],
+        "query": request.POST.get("query", "")[:2000],
+    }
+    return render(request, "orders/parcels_cancel.html", context)
+
+
+def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
+    order.sender = request.sender
+    try:
+        order.refuse_cancel_unless_allowed(timezone.now())
+    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
+        why = why_not(order, error)
+    else:
+        why = ""
+    return {"order": order, "receiver": shown(order, request.membership.role), "why": why}
+
+
+def why_not(order: Order, error: Exception) -> str:
+    """Why this parcel isn't cancelled, in a sentence."""
+    if isinstance(error, Order.AlreadyCollected):
+        return COLLECTED
+    if isinstance(error, Order.PickupProblem):
+        return WHY_KEPT[Progress(order.shown_progress(timezone.now()))]
+    if order.status == Status.BOOKED:
+        return "The carrier's number of it isn't known here. Contact us; we'll ask the carrier."
+    return WHY_NOT.get(Status(order.status), NOT_BOOKED)
+
+
+def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
+    """Ask for each; what changed since the page was shown is named with its reason."""
+    asked, kept = 0, []
+    for order in found:
+        order.sender = request.sender
+        try:
+            cancelling.ask(order, by=request.user, why="not sending it", now=timezone.now())
+        except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
+            order.refresh_from_db(fields=["status", "progress"])
+            kept.append(f"{order.carrier_reference or 'One parcel'}: {why_not(order, error)}")
+        else:
+            asked += 1
+    if asked:
+        parcels = "1 parcel" if asked == 1 else f"{asked} parcels"
+        messages.info(request, f"Asked the carrier to cancel {parcels}. Destroy the labels; don't use them.")
+    for words in kept:
+        messages.warning(request, f"Not cancelled. {words}")
+    return _back(request)
+
+
+@audience(*BOOKERS)
+@require_POST
+def note_many(request: MemberRequest) -> HttpResponse:
+    """A note of one's own on each chosen parcel; `note` is written over the one that was there, empty removes it."""
+    found = chosen(request)
+    count = found.count()
+    if not count:
+        return _nothing_chosen(request)
+    if "note" not in request.POST:
+        notes = list(found.exclude(note="").values_list("note", flat=True))
+        context = {
+            "uuids": list(found.values_list("uuid", flat=True)),
+            "count": count,
+            "noted": len(notes),
+            "note": notes[0] if count == 1 and notes else "",
+            "longest": LONGEST_NOTE,
+            "query": request.POST.get("query", "")[:2000],
+        }
+        return render(request, "orders/parcels_note.html", context)
+    text = "".join(c if c.isprintable() else " " for c in request.POST["note"]).strip()[:LONGEST_NOTE]
+    Order.objects.for_user(request.user).filter(pk__in=list(found.values_list("pk", flat=True))).update(
+        note=text
+    )
+    messages.success(
+        request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}."
+    )
+    return _back(request)
+
+
+@audience(*BOOKERS)
+@require_POST
+def send_again(request: MemberRequest) -> HttpResponse:
+    """The new-parcel form with one parcel's values."""
+    found = list(chosen(request)[:2])
+    if len(found) != 1:
+        messages.warning(request, "Choose one parcel to send again. For many at once, import a file.")
+        return _back(request)
+    return redirect(f"{reverse('new_parcel')}?again={found[0].uuid}")
+
+
+@audience(*EVERY_MEMBER)
+@require_http_methods(["GET", "POST"])
+def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
+    """The chosen parcels, or by GET the whole list of that address, as a spreadsheet. Streamed; never a signed link."""
+    found = chosen(request) if request.method == "POST" else Asked(request).found.order_by("-pk")
+    if request.method == "POST" and not found.exists():
+        return _nothing_chosen(request)
+    heads, cells = columns(request.membership.role, request.sender)
+    now = timezone.now()
+
+    def rows() -> Iterator[list[object]]:
+        for order in found.select_related("made_by", "printed_by", "size").iterator(chunk_size=500):
+            order.sender = request.sender
+            yield cells(order, now)
+
+    day = now.astimezone(request.sender.tzinfo).date()
+    has_mark = (request.POST.get("mark") or request.GET.get("mark")) != "no"
+    return sheets.stream(f"parcels-{day:%Y-%m-%d}.csv", heads, rows(), has_mark=has_mark)
