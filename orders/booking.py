@@ -19,7 +19,7 @@ from orders.entry import Entry, in_metric
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.pauses import BOOKINGS
 from orders.models.statuses import Status
-from shipping_portal.accounts import places
+from shipping_portal.accounts import places, receivers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Party
@@ -70,6 +70,7 @@ def submit(
         with transaction.atomic():
             order.save()
             order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
+            receivers.remember(order.sender, order.entry().receiver, at=now)
     except IntegrityError:  # another press of the same button was faster
         return _same_form(Order.objects.get(sender=quote.sender, form_token=form_token), form_hash)
     nudge("orders.tasks.book", order.pk)

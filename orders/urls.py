@@ -28,8 +28,8 @@ from orders.views.new_parcel import book, new_parcel, quotes
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import delete_view, parcels, save_view
 from orders.views.replace import replace, replace_prices, replacing_progress
-from orders.views.suggestions import suggest_receivers, unpaste
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
+from orders.views.suggestions import suggest_receivers, unpaste
 
 urlpatterns = [
     path("parcels/", parcels, name="parcels"),

@@ -1,18 +1,20 @@
 """Who a sender ships to: one row for each person and place, found by the beginning of any of its words."""
 
+import datetime as dt
 import hashlib
 import json
 from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from shipping_portal.accounts.models import Receiver, ReceiverKey
+from shipping_portal.accounts.models import Receiver, ReceiverKey, Sender
 from shipping_portal.accounts.places import fold
 from shipping_portal.carrier.messages import Party
 
 LONGEST_KEY = 120
+FEWEST_LETTERS = 2  # typed before anybody is suggested
 MOST_WORDS = 6  # of a search; more than a name and a place have
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
 
@@ -46,11 +48,36 @@ def store(receiver: Receiver, party: Party, **values: Any) -> None:
         if same.exclude(pk=receiver.pk).exists():
             raise AlreadyThere(f"{party.name} at this address is in your address book already.")
         receiver.save()
-        receiver.keys.all().delete()
-        ReceiverKey.objects.bulk_create(
-            ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key)
-            for key in sorted(keys_of(party))
+        _write_keys(receiver, party)
+
+
+def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
+    """A parcel is booked to them: one more use. Of a receiver not kept by hand the newest contact details stay."""
+    with transaction.atomic():
+        receiver, is_new = Receiver.objects.get_or_create(
+            sender=sender, fingerprint=fingerprint(party), defaults=asdict(party)
         )
+        changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
+        if receiver.is_saved:
+            changes = {}
+        Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
+        if is_new or any(getattr(receiver, name) != value for name, value in changes.items()):
+            _write_keys(receiver, party)
+
+
+def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
+    """Whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
+    if len(fold(text)) < FEWEST_LETTERS:
+        return []
+    return list(matching(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
+
+
+def _write_keys(receiver: Receiver, party: Party) -> None:
+    receiver.keys.all().delete()
+    ReceiverKey.objects.bulk_create(
+        ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key)
+        for key in sorted(keys_of(party))
+    )
 
 
 def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
@@ -60,8 +87,11 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     for word in words:
         start = word if "@" in word else fold(word).replace(" ", "")
         if start:
+            is_email = "." in word and word != start  # its dots are no part of a folded word
             found = ReceiverKey.objects.filter(
-                _begins(start), receiver=OuterRef("pk"), sender=OuterRef("sender")
+                _begins(start) | _begins(word) if is_email else _begins(start),
+                receiver=OuterRef("pk"),
+                sender=OuterRef("sender"),
             )
             receivers = receivers.filter(Exists(found))
     return receivers

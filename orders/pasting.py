@@ -1,0 +1,195 @@
+"""A pasted address taken apart. The carrier's list of localities is the anchor; nothing is guessed silently.
+
+What no field used is returned as it stood, so that the sender decides where it goes.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from django.core.exceptions import ValidationError
+
+from orders.receiver_form import EXPORTERS
+from shipping_portal.accounts.models import Locality
+from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.places import active, fold, postal_code, spellings
+from shipping_portal.accounts.states import STATES, state_code
+
+LONGEST = 2000
+MOST_WORDS_OF_A_SUBURB = 5
+CODES = {
+    "AU": re.compile(r"\b\d{4}\b", re.ASCII),
+    "US": re.compile(r"\b\d{5}(?:-\d{4})?\b", re.ASCII),
+    "CA": re.compile(r"\b[A-Z]\d[A-Z][ -]?\d[A-Z]\d\b", re.ASCII | re.IGNORECASE),
+}
+COUNTRIES = {"australia": "AU", "canada": "CA", "united states": "US", "united states of america": "US",
+             "usa": "US", "us": "US"}  # fmt: skip
+EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
+WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+LABEL = re.compile(
+    r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
+    r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
+    re.IGNORECASE,
+)
+NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
+STREET = re.compile(r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
+UNIT = re.compile(
+    r"^(?:unit|suite|ste|apt|apartment|level|floor|fl|shop|building|bldg|lot|#)\.? *#? *[\w-]+$", re.I
+)
+COMPANY = re.compile(r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I)
+GLUED = re.compile(r"^(\D+?),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
+
+
+@dataclass
+class Pasted:
+    """Parts of a receiver found in the text, by the names of the form's controls without `receiver_`."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+    def as_typed(self) -> dict[str, str]:
+        return {f"receiver_{name}": value for name, value in self.parts.items()}
+
+
+def read(text: str, home: str) -> Pasted:
+    """Take a pasted text apart; `home` is the country the parcel starts in."""
+    pasted = Pasted()
+    text = text[:LONGEST].replace("\r", "")
+    text = _take_email(text, pasted)
+    text = _take_place(text, home, pasted)
+    text = _take_phone(text, pasted.parts.get("country", home), pasted)
+    pieces = _pieces(text)
+    if "suburb" in pasted.parts:
+        _take_lines(pieces, pasted)
+    else:
+        pasted.left += pieces
+    return pasted
+
+
+def _take_email(text: str, pasted: Pasted) -> str:
+    found = EMAIL.search(text)
+    if not found:
+        return text
+    pasted.parts["email"] = found[0].rstrip(".")
+    return text.replace(f"<{found[0]}>", "\n").replace(found[0], "\n")
+
+
+def _take_phone(text: str, country: str, pasted: Pasted) -> str:
+    for found in PHONE.finditer(text):
+        try:
+            pasted.parts["phone"] = clean_phone(found[0], country)
+        except ValidationError:
+            continue
+        return f"{text[: found.start()]}\n{text[found.end() :]}"
+    return text
+
+
+def _take_place(text: str, home: str, pasted: Pasted) -> str:
+    """Find the pair that is on the carrier's list, the last one first: it ends an address."""
+    folded = f" {fold(text)} "
+    named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in folded]
+    reach = [home, *(code for code in CODES if code != home)] if home in EXPORTERS else [home]
+    for country in sorted(reach, key=lambda code: code not in named):
+        for code in reversed(list(CODES[country].finditer(text))):
+            found = _place_before(text, code, country)
+            if found:
+                place, start, end = found
+                pasted.parts |= {"suburb": place.suburb, "state": place.state,
+                                 "postcode": place.postcode, "country": country}  # fmt: skip
+                return f"{text[:start]}\n{text[end:]}"
+    return text
+
+
+def _place_before(text: str, code: re.Match[str], country: str) -> tuple[Locality, int, int] | None:
+    """The listed place whose name stands right before its postcode, with or without a state between or after."""
+    written = code[0].replace("-", "") if country == "CA" else code[0]
+    listed = list(active(country).filter(postcode=postal_code(country, written)))
+    words = list(WORD.finditer(text[: code.start()]))
+    skip, state = _state_at_end(words, country)
+    near = words[: len(words) - skip] if skip else words
+    for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)) if listed else 0, 0, -1):
+        ways = spellings(" ".join(word[0] for word in near[-count:]))
+        fits = [place for place in listed if place.folded in ways]
+        if fits:
+            end, after = _state_after(text, code.end(), country)
+            wanted = state or after
+            place = next((one for one in fits if one.state == wanted), fits[0])
+            return place, near[-count].start(), end
+    return None
+
+
+def _is_state(name: str, country: str) -> str:
+    """The state's code when the words name one; "" otherwise."""
+    found = state_code(country, name)
+    return found if found in STATES[country] else ""
+
+
+def _state_at_end(words: list[re.Match[str]], country: str) -> tuple[int, str]:
+    for count in (3, 2, 1):
+        state = _is_state(" ".join(word[0] for word in words[-count:]), country)
+        if len(words) > count and state:
+            return count, state
+    return 0, ""
+
+
+def _state_after(text: str, end: int, country: str) -> tuple[int, str]:
+    found = re.match(r"[ ,]*([A-Za-z]{2,3})\b", text[end:])
+    state = _is_state(found[1], country) if found else ""
+    return (end + found.end(), state) if found and state else (end, "")
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines that say something; one line alone is cut at its commas."""
+    lines = _plain(text.split("\n"))
+    return lines if len(lines) > 1 else _plain(re.split(r"[,;\t|]", lines[0])) if lines else []
+
+
+def _plain(lines: list[str]) -> list[str]:
+    plain = (LABEL.sub("", line.strip(" \t,;|<>")).strip(" \t,;|<>:") for line in lines)
+    return [line for line in plain if line and fold(line) and fold(line) not in COUNTRIES]
+
+
+def _take_lines(pieces: list[str], pasted: Pasted) -> None:
+    """Names stand above the street; what is below it, and no unit, stays unused."""
+    useful = [piece for piece in pieces if not NOISE.search(piece)]
+    pasted.left += [piece for piece in pieces if piece not in useful]
+    if useful and not any(STREET.search(piece) for piece in useful):
+        useful = _unglued(useful)
+    at = next((n for n, piece in enumerate(useful) if STREET.search(piece) and not UNIT.match(piece)), None)
+    if at is None:
+        pasted.left += useful
+        return
+    below = useful[at + 1 :]
+    if "," in useful[at]:
+        head, _, tail = useful[at].partition(",")
+        unit, street = (tail, head) if UNIT.match(tail.strip()) else (head, tail)
+        if UNIT.match(unit.strip()):
+            useful[at] = street.strip()
+            below.insert(0, unit.strip())
+    pasted.parts["line1"] = useful[at]
+    _take_names([piece for piece in useful[:at] if not UNIT.match(piece)], pasted)
+    units = [piece for piece in [*useful[:at], *below] if UNIT.match(piece)]
+    if units:
+        pasted.parts["line2"] = ", ".join(units)
+    pasted.left += [piece for piece in below if piece not in units]
+
+
+def _unglued(pieces: list[str]) -> list[str]:
+    """`Priya Nair 4 Sample Street` without a comma: the name ends where the number begins."""
+    cut = (GLUED.match(piece) for piece in pieces)
+    return [
+        part
+        for found, piece in zip(cut, pieces, strict=True)
+        for part in (found.groups() if found else [piece])
+    ]
+
+
+def _take_names(pieces: list[str], pasted: Pasted) -> None:
+    firms = [piece for piece in pieces if COMPANY.search(piece)]
+    people = [piece for piece in pieces if piece not in firms]
+    if not firms and len(people) == 2:
+        firms = [people.pop()]
+    for name, found in (("name", people), ("company", firms)):
+        if found:
+            pasted.parts[name] = found[0]
+            pasted.left += found[1:]

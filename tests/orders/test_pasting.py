@@ -1,0 +1,145 @@
+"""A pasted address: what each form of it becomes, and what is left for the sender to place."""
+
+from typing import Any
+
+import pytest
+
+from orders import pasting
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
+
+PRIYA = {"name": "Priya Nair", "line1": "4 Sample Street", "suburb": "Hobart", "state": "TAS", "postcode": "7000",
+         "country": "AU"}  # fmt: skip
+MAIL = {"email": "priya.nair@example.net"}
+PHONE = {"phone": "0491 570 156"}
+AVERY = {"name": "Avery Lund", "line1": "500 Placeholder Ave", "suburb": "Portland", "state": "OR",
+         "postcode": "97205", "country": "US"}  # fmt: skip
+OTTAWA = {"name": "Jo Roy", "line1": "90 Sample Street", "suburb": "Ottawa", "state": "ON", "postcode": "K1P 5M7",
+          "country": "CA"}  # fmt: skip
+
+READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
+    "an envelope": ("AU", "Priya Nair\n4 Sample Street\nHobart TAS 7000", PRIYA, []),
+    "capitals": ("AU", "Priya Nair\n4 Sample Street\nHOBART TAS 7000\nAUSTRALIA", PRIYA, []),
+    "one line": (
+        "AU",
+        "Priya Nair, 4 Sample Street, Hobart TAS 7000, priya.nair@example.net",
+        PRIYA | MAIL,
+        [],
+    ),
+    "one line without commas": ("AU", "Priya Nair 4 Sample Street Hobart TAS 7000", PRIYA, []),
+    "the state after the postcode": ("AU", "Priya Nair\n4 Sample Street\nHobart 7000 TAS", PRIYA, []),
+    "the state in full": ("AU", "Priya Nair\n4 Sample Street\nHobart, Tasmania, 7000", PRIYA, []),
+    "a line for each part": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nHobart\nTasmania\n7000\nAustralia",
+        PRIYA,
+        [],
+    ),
+    "with a company": (
+        "AU",
+        "Priya Nair\nNair Ceramics Pty Ltd\n4 Sample Street\nHobart TAS 7000",
+        PRIYA | {"company": "Nair Ceramics Pty Ltd"},
+        [],
+    ),
+    "the company first": (
+        "AU",
+        "Nair Ceramics Pty Ltd\nPriya Nair\n4 Sample Street\nHobart TAS 7000",
+        PRIYA | {"company": "Nair Ceramics Pty Ltd"},
+        [],
+    ),
+    "a unit below the street": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nUnit 3\nHobart TAS 7000",
+        PRIYA | {"line2": "Unit 3"},
+        [],
+    ),
+    "a unit in front of the street": (
+        "AU",
+        "Priya Nair\nUnit 3, 4 Sample Street\nHobart TAS 7000",
+        PRIYA | {"line2": "Unit 3"},
+        [],
+    ),
+    "a PO box": ("AU", "Priya Nair\nPO Box 12\nHobart TAS 7000", PRIYA | {"line1": "PO Box 12"}, []),
+    "a gate code": (
+        "AU",
+        "Priya Nair\n4 Sample Street\ngate code 42\nHobart TAS 7000\npriya.nair@example.net",
+        PRIYA | MAIL,
+        ["gate code 42"],
+    ),
+    "a signature": (
+        "AU",
+        (
+            "--\nPriya Nair\nNair Ceramics\n4 Sample Street, Hobart TAS 7000\nM: 0491 570 156\n"
+            "E: priya.nair@example.net"
+        ),
+        PRIYA | MAIL | PHONE | {"company": "Nair Ceramics"},
+        [],
+    ),
+    "an order confirmation": (
+        "AU",
+        (
+            "Order #1042\nShip to:\nPriya Nair\n4 Sample Street\nHobart Tasmania 7000\nAustralia\n"
+            "Phone: +61 491 570 156\nTotal: $48.00"
+        ),
+        PRIYA | PHONE,
+        ["Order #1042", "Total: $48.00"],
+    ),
+    "labels before the parts": (
+        "AU",
+        "Name: Priya Nair\nAddress: 4 Sample Street\nHobart TAS 7000\nEmail: priya.nair@example.net",
+        PRIYA | MAIL,
+        [],
+    ),
+    "a word of the place that the list has not": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nNorth Hobart TAS 7000",
+        PRIYA,
+        ["North"],
+    ),
+    "a house number like a postcode": (
+        "AU",
+        "Priya Nair\n7000 Sample Street\nHobart TAS 7000",
+        PRIYA | {"line1": "7000 Sample Street"},
+        [],
+    ),
+    "the United States": ("US", "Avery Lund\n500 Placeholder Ave\nPortland, OR 97205", AVERY, []),
+    "a ZIP+4 and a phone": (
+        "US",
+        "Avery Lund\n500 Placeholder Ave Apt 5\nPortland, OR 97205-1234\nUSA\n(503) 226-0142",
+        AVERY | {"line1": "500 Placeholder Ave Apt 5", "phone": "(503) 226-0142"},
+        [],
+    ),
+    "abroad": ("AU", "Avery Lund\n500 Placeholder Ave\nPortland, Oregon 97205\nUnited States", AVERY, []),
+    "Canada": ("CA", "Jo Roy\n90 Sample Street\nOttawa ON K1P 5M7", OTTAWA, []),
+    "Canada without the space": ("CA", "Jo Roy, 90 Sample Street, Ottawa ON k1p5m7, Canada", OTTAWA, []),
+    "a place not on the list": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nNowhere TAS 7999\npriya.nair@example.net",
+        MAIL,
+        ["Priya Nair", "4 Sample Street", "Nowhere TAS 7999"],
+    ),
+    "a foreign place where nothing goes": (
+        "CA",
+        "Priya Nair\n4 Sample Street\nHobart TAS 7000",
+        {},
+        ["Priya Nair", "4 Sample Street", "Hobart TAS 7000"],
+    ),
+    "nothing": ("AU", " \n ", {}, []),
+}
+
+
+@pytest.mark.parametrize(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
+def test_each_form_of_an_address_is_taken_apart(
+    home: str, text: str, parts: dict[str, str], left: list[str]
+) -> None:
+    pasted = pasting.read(text, home)
+    found = {name: value for name, value in pasted.parts.items() if value}
+    assert {**found, "suburb": found.get("suburb", "").title()} == {
+        **parts,
+        "suburb": parts.get("suburb", ""),
+    }
+    assert pasted.left == left
+
+
+def test_a_very_long_text_is_read_to_a_limit() -> None:
+    assert pasting.read("7000 " * 4000, "AU").parts == {}

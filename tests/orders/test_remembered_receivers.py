@@ -1,0 +1,61 @@
+"""Whoever a parcel was booked to is found again by the first letters."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from orders.models import Order
+from shipping_portal.accounts import receivers
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+Submit = Callable[..., Order]
+
+
+def test_booking_remembers_the_receiver_and_counts_each_parcel(submitted: Submit, quill: Sender) -> None:
+    submitted()
+    submitted(receiver=factories.receiver(name="NOOR TAMSIN", email="noor@new.example"))
+    [receiver] = receivers.find(quill, "noo")
+    assert (receiver.uses, receiver.email, receiver.is_saved) == (2, "noor@new.example", False)
+    assert receivers.find(quill, "noor@new") == [receiver]
+
+
+def test_who_was_kept_by_hand_keeps_the_contact_details(submitted: Submit, quill: Sender) -> None:
+    submitted()
+    quill.receivers.update(is_saved=True)
+    submitted(receiver=factories.receiver(email="other@example.net"))
+    assert [(one.uses, one.email) for one in quill.receivers.all()] == [(2, "noor.tamsin@example.net")]
+
+
+@pytest.mark.parametrize("typed", ["no", "Tam cer", "0491 570", "noor.t", "7000", "NÔOR"])
+def test_a_receiver_is_found_by_the_start_of_any_word(submitted: Submit, quill: Sender, typed: str) -> None:
+    submitted()
+    assert len(receivers.find(quill, typed)) == 1
+
+
+@pytest.mark.parametrize("typed", ["", "n", "amsin", "noor x"])
+def test_too_little_or_another_word_finds_nobody(submitted: Submit, quill: Sender, typed: str) -> None:
+    submitted()
+    assert receivers.find(quill, typed) == []
+
+
+def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
+    submitted: Submit, alice: User, bob: User, visit: Callable[[User], Client]
+) -> None:
+    submitted()
+    [row] = visit(alice).get("/suggest/receivers/?q=noor").json()
+    assert (row["name"], row["place"]) == ("Noor Tamsin", "Tamsin Ceramics, HOBART 7000")
+    assert row["values"]["receiver_line1"] == "4 Sample Street"
+    assert row["values"]["delivery_choice"] == "authority_to_leave"
+    assert visit(bob).get("/suggest/receivers/?q=noor").json() == []
+
+
+@pytest.mark.usefixtures("localities")
+def test_the_page_is_given_a_pasted_address_taken_apart(alice: User, visit: Callable[[User], Client]) -> None:
+    text = "Priya Nair\n4 Sample Street\nHobart TAS 7000\ngate code 42"
+    found = visit(alice).post("/suggest/pasted/", {"text": text}).json()
+    assert found["values"]["receiver_name"] == "Priya Nair"
+    assert found["left"] == ["gate code 42"]
