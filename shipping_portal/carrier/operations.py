@@ -11,6 +11,7 @@ from shipping_portal.carrier.errors import OperationOff
 FORM = re.compile(
     r"(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~/{}-]*)(?:\?([A-Za-z0-9._~=&{}-]+))?", re.ASCII
 )
+NO_NAMES = {"", ".", ".."}  # each would make the path another one
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,12 @@ class Operation:
     def filled(self, *, order_id: str = "", reference: str = "") -> tuple[str, dict[str, str]]:
         """The path and query for one order or parcel; the values cannot leave their place in the path.
 
-        Raises OperationOff where a name it needs is blank: `DELETE /orders/` would be another request altogether.
+        Raises OperationOff where a name it needs is blank, or dots: `DELETE /orders/` would be another request.
         """
         line = self.path + "".join(value for _, value in self.query)
-        if ("{id}" in line and not order_id) or ("{reference}" in line and not reference):
-            raise OperationOff("The order's name at the carrier is not known.")
+        for place, value in {"{id}": order_id, "{reference}": reference}.items():
+            if place in line and value.strip() in NO_NAMES:
+                raise OperationOff("The order's name at the carrier is not known.")
         path = self.path.replace("{id}", quote(order_id, safe="")).replace(
             "{reference}", quote(reference, safe="")
         )

@@ -109,3 +109,9 @@ def test_the_interface_documents_these_points_and_no_others():
 def test_an_operation_without_the_name_it_needs_is_never_sent(line: str) -> None:
     with pytest.raises(OperationOff):
         Operation.parse(line).filled()
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", ".."])
+def test_a_name_that_is_no_place_of_its_own_is_never_put_into_a_path(name: str) -> None:
+    with pytest.raises(OperationOff):
+        Operation.parse("DELETE /orders/{id}").filled(order_id=name)
