@@ -48,16 +48,20 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
 
 
 def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """The carrier told an operator what became of an unclear cancellation. Raises Order.WrongStatus."""
+    """The carrier told an operator what became of an unclear cancellation.
+
+    Raises Order.WrongStatus once it is settled, and while a worker asks the carrier.
+    """
+    new, state = (Status.CANCELLED, State.DONE) if is_cancelled else (Status.BOOKED, State.REFUSED)
+    changes: dict[str, Any] = {"due_at": now, "problem": {}}
+    if is_cancelled:
+        changes["cancelled_at"] = now
+    if order.status != Status.CANCEL_UNCONFIRMED:
+        raise Order.WrongStatus("It is settled already.")
     with transaction.atomic():
-        changes: dict[str, Any] = {"due_at": now, "problem": {}}
-        if is_cancelled:
-            changes["cancelled_at"] = now
-        new, state = (Status.CANCELLED, State.DONE) if is_cancelled else (Status.BOOKED, State.REFUSED)
-        if order.status != Status.CANCEL_UNCONFIRMED or order.cancels.filter(state=State.IN_FLIGHT).exists():
-            raise Order.WrongStatus("The carrier is being asked at this moment, or it is settled already.")
-        order.cancels.filter(state=State.UNKNOWN).update(state=state, done_at=now)
         order.move_to(new, by=by, reason=reason, at=now, **changes)
+        if not order.cancels.filter(state=State.UNKNOWN).update(state=state, done_at=now):
+            raise Order.WrongStatus("The carrier is being asked at this moment. Decide in half a minute.")
         action = "cancellation confirmed" if is_cancelled else "found still booked"
         Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
 
@@ -103,7 +107,7 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
             return
         answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(lease))
     except OperationOff:
-        _back_to_booked(order, attempt, Rejected(0, "", NO_WAY))
+        refused(order, attempt, Rejected(0, "", NO_WAY))
     except Rejected as error:
         refused(order, attempt, error)
     except (NotSent, AccountStopped) as error:
@@ -158,13 +162,15 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
     with transaction.atomic(durable=True):
         order = Order.objects.select_for_update().get(pk=order_id)
-        attempt = CancelAttempt.objects.filter(pk=attempt_id)
-        if attempt.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now, **fields):
+        attempt = order.cancels.filter(pk=attempt_id)
+        if order.status in UNDER_WAY:  # for this attempt, or one more since: either way it is cancelled
+            order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
+            attempt.update(state=State.DONE, done_at=now, **fields)
             # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
             order.move_to(
                 Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now
             )
-        elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, **fields):
+        elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
             reason = "the carrier said yes late, after it was found still booked"
             order.move_to(Status.CANCELLING, reason=reason, at=now, due_at=None)
             order.move_to(Status.CANCEL_UNCONFIRMED, reason=reason, at=now)  # which waits for an operator
@@ -207,12 +213,18 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
     try:
         viewed = gateway.carrier(order).view(order.carrier_order_id)
     except CarrierError:
-        return _again(order)
+        return _still_unclear(order, attempt)
     if viewed.state.casefold() == gateway.contract().cancelled_word.casefold():
         _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
     elif refusal:
         _back_to_booked(order, attempt, refusal)
     else:
+        _still_unclear(order, attempt)
+
+
+def _still_unclear(order: Order, attempt: CancelAttempt) -> None:
+    """Nobody asks at this moment any more, so that an operator may settle it."""
+    if _swap(attempt, state=State.UNKNOWN):
         _again(order)
 
 

@@ -4,28 +4,17 @@ import datetime as dt
 import hashlib
 import random
 import time
-from functools import lru_cache
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from orders.contract import contract
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
 from shipping_portal.carrier.client import Call, Carrier
-from shipping_portal.carrier.contract import Contract
 
 VERSION = "0.1"
-
-
-def contract() -> Contract:
-    """What this carrier is assumed or known to do; read once per file."""
-    return _load(settings.CARRIER_CONTRACT)
-
-
-@lru_cache(maxsize=8)
-def _load(path: str) -> Contract:
-    return Contract.load(path or None)
 
 
 def account() -> CarrierAccount:

@@ -11,6 +11,7 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from orders import pickups
+from orders.contract import contract
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
@@ -252,6 +253,8 @@ class Order(models.Model):
         """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
         if self.status != Status.BOOKED:
             raise self.WrongStatus(f"{self} is {self.get_status_display().lower()}")
+        if contract().operation("cancel") is None:
+            raise self.WrongStatus("The carrier takes no cancellations from here.")
         if not self.carrier_order_id:
             raise self.WrongStatus(
                 f"the carrier's number of {self} is not known, so it is cancelled by the operator"

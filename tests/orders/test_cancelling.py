@@ -2,13 +2,15 @@
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from orders import cancelling
 from orders.models import CancelAttempt, Order
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Cancelled
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
@@ -16,6 +18,7 @@ from tests.sandbox_carrier import SandboxCarrier
 pytestmark = pytest.mark.django_db
 
 Book = Callable[..., Order]
+YES = Cancelled("Cancelled", "", 200, b"{}")
 
 
 def cancel(order: Order, by: User) -> Order:
@@ -297,6 +300,18 @@ def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
     assert (order.cancelled_at is not None) == is_cancelled
 
 
+def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
+    booked: Book, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    order.cancels.update(state="in_flight")
+    with pytest.raises(Order.WrongStatus, match="at this moment"):
+        cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.cancels.get().state) == ("cancel_unconfirmed", "in_flight")
+    assert not Audit.objects.exists()
+
+
 def test_what_is_clear_already_is_not_settled_again(booked: Book, alice: User, sam: User) -> None:
     order = booked()
     with pytest.raises(Order.WrongStatus):
@@ -307,7 +322,7 @@ def test_a_late_yes_settles_what_another_worker_called_unclear(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
-    cancelling._done(order, order.cancels.get(), Cancelled("Cancelled", "", 200, b"{}"))
+    cancelling._done(order, order.cancels.get(), YES)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
 
@@ -317,23 +332,99 @@ def test_a_late_yes_after_it_was_found_still_booked_waits_for_an_operator(
 ) -> None:
     order = unclear(booked(), alice, carrier)
     cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
-    cancelling._done(order, order.cancels.get(), Cancelled("Cancelled", "", 200, b"{}"))
+    cancelling._done(order, order.cancels.get(), YES)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
+
+
+def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
+    booked: Book, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    first = order.cancels.get()
+    cancelling.settle(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancelling._done(order, first, YES)
+    order.refresh_from_db()
+    assert order.status == "cancelled"
+    assert [attempt.state for attempt in order.cancels.order_by("pk")] == ["done", "done"]
+
+
+def test_a_yes_outlives_a_database_that_is_away_for_a_moment(
+    booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, failures = cancelling._store_yes, [OperationalError("the server is starting up"), InterfaceError()]
+
+    def away_at_first(*arguments: Any) -> None:
+        if failures:
+            raise failures.pop()
+        store(*arguments)
+
+    monkeypatch.setattr(cancelling, "_store_yes", away_at_first)
+    monkeypatch.setattr(cancelling.settling, "close_old_connections", lambda: None)
+    monkeypatch.setattr(cancelling.settling.time, "sleep", lambda seconds: None)
+    assert cancel(booked(), alice).status == "cancelled"
+    assert len(carrier.ledger("cancelled")) == 1
+
+
+def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
+    booked: Book, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    carrier.trouble("cancel", "422", count=20)
+    carrier.trouble("view", "refuse", count=20)
+    for _ in range(10):
+        work(order)
+    assert (order.status, order.due_at) == ("cancel_unconfirmed", None)
+    assert order.cancels.get().state == "unknown"
+    cancelling.settle(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
+    assert order.status == "cancelled"
+
+
+@pytest.mark.parametrize("trouble", ["500", "refuse"])
+def test_the_counts_of_tries_have_a_ceiling(
+    booked: Book, carrier: SandboxCarrier, alice: User, trouble: str
+) -> None:
+    order = booked()
+    carrier.trouble("cancel", trouble)
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    Order.objects.filter(pk=order.pk).update(tries=32_767)
+    CancelAttempt.objects.update(tries=32_767)
+    assert work(order).tries <= 32_767
+    assert order.cancels.get().tries <= 32_767
 
 
 def test_each_try_is_counted(booked: Book, alice: User) -> None:
     assert cancel(booked(), alice).cancels.get().tries == 1
 
 
-def test_a_carrier_that_takes_no_cancellations_leaves_the_parcel_booked_and_says_so(
+def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()
     contract('cancel = ""')
-    cancel(order, alice)
-    assert order.status == "booked"
+    assert not order.can_cancel(timezone.now())
+    with pytest.raises(Order.WrongStatus, match="takes no cancellations"):
+        cancelling.ask(order, by=alice, why="-", now=timezone.now())
+
+
+def test_an_owed_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
+    booked: Book, alice: User, contract: Callable[[str], None]
+) -> None:
+    order = booked()
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    contract('cancel = ""')
+    assert work(order).status == "booked"
     assert order.problem["text"] == cancelling.NO_WAY
+
+
+def test_an_unclear_cancellation_stays_unclear_where_the_carrier_no_longer_takes_any(
+    booked: Book, carrier: SandboxCarrier, alice: User, contract: Callable[[str], None]
+) -> None:
+    order = unclear(booked(), alice, carrier)
+    contract('cancel = ""\nview = ""')
+    assert work(order).status == "cancel_unconfirmed"
+    assert order.cancels.get().state == "unknown"
 
 
 def test_a_carrier_without_tracking_on_demand_is_asked_to_cancel_all_the_same(

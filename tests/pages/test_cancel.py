@@ -116,3 +116,13 @@ def test_what_is_not_booked_is_not_cancelled(page: Client, quill: Sender, alice:
 def test_a_suspended_sender_still_cancels(page: Client, order: Order, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
     assert page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"}).status_code == 302
+
+
+def test_what_cannot_be_cancelled_from_here_says_whom_to_ask(
+    page: Client, order: Order, contract: Callable[[str], None]
+) -> None:
+    contract('cancel = ""')
+    words = ask(page, order, "not_sending")
+    assert f"{order} can't be cancelled from here" in words
+    assert f"Contact us and quote {order}; we'll ask the carrier." in words
+    assert "picked up" not in words

@@ -30,8 +30,8 @@ def _still_booked(order: Order, cleaned: dict[str, Any], by: User, now: dt.datet
 
 
 def _is_unclear(order: Order) -> bool:
-    asked = CancelAttempt.State.IN_FLIGHT
-    return order.status == Status.CANCEL_UNCONFIRMED and not order.cancels.filter(state=asked).exists()
+    unclear = order.cancels.filter(state=CancelAttempt.State.UNKNOWN)
+    return order.status == Status.CANCEL_UNCONFIRMED and unclear.exists()
 
 
 REFUSALS = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
