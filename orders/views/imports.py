@@ -172,7 +172,7 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
 def _agree(request: MemberRequest, file: Import) -> None:
     try:
         importing.agree(file, by=request.user, now=timezone.now())
-    except (booking.Suspended, booking.Paused, booking.TooManyToday) as error:
+    except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
         messages.error(request, sentence(error, request.sender))
 
 

@@ -75,7 +75,7 @@ class Scene(RuleBasedStateMachine):
     def say_yes(self, order: Order) -> None:
         """To a new price, or to booking again what was not booked."""
         if order.status in {Status.DRAFT, Status.NOT_BOOKED}:
-            with suppress(booking.Suspended, booking.Paused):
+            with suppress(booking.Suspended, booking.Paused, booking.PickupDayPassed):
                 booking.confirm(order, by=self.cast.alice, now=self.clock.now())
 
     def cancel(self, order: Order) -> None:

@@ -1,5 +1,6 @@
 """The pages of an import, walked without JavaScript."""
 
+import datetime as dt
 import re
 from typing import Any
 
@@ -133,3 +134,21 @@ def test_pages_cost_the_same_whatever_the_number_of_rows(
             assert client.get(url).status_code == 200
         found.append(len([query for query in seen.captured_queries if "SAVEPOINT" not in query["sql"]]))
     assert found[0] == found[1] == found[2] <= 12
+
+
+def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
+    listed: Client, carrier: SandboxCarrier
+) -> None:
+    upload(listed, f"{HEADER}\n{GOOD}")
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    listed.post(reverse("book_import", args=[file.uuid]), {"rule": "cheapest", "pickup_date": ""})
+    work_off(file)
+    offer = {"kind": "price_rose", "new": "99.00"}
+    Order.objects.update(
+        status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer
+    )
+    answer = listed.post(reverse("import", args=[file.uuid]), {"act": "agree"}, follow=True)
+    assert "That pickup day is no longer on offer. Nothing was booked." in text(answer)
+    assert Order.objects.get().status == "draft"
