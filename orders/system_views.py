@@ -1,4 +1,4 @@
-"""The views of the parcels list that everybody has, each a condition. Today shows the same ones: its counts are theirs."""
+"""The views of the parcels list that everybody has, each a condition; Today counts by the same ones."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -125,4 +125,4 @@ VIEWS: dict[str, View] = {
         "The carrier named today for no parcel on the way.",
     ),
 }
-ABOVE_THE_LIST = list(VIEWS)[1:10] + ["all"]
+ABOVE_THE_LIST = [*list(VIEWS)[1:10], "all"]

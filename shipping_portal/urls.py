@@ -7,6 +7,7 @@ urlpatterns = [
     path("", include("shipping_portal.accounts.urls")),
     path("", include("orders.urls")),
     path("", include("tracking.urls")),
+    path("", include("shipping_portal.desk.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -86,6 +86,7 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
         "str:token": "no-such-token",
         "str:reference": things["order"].carrier_reference,
         "slug:article": "fix-a-mistake",
+        "slug:view": "late-ones",
     }
 
     def value(found: re.Match[str]) -> str:

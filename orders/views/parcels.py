@@ -40,7 +40,8 @@ class Asked:
         self.kept = next((view for view in self.saved if view.slug == slug and slug not in VIEWS), None)
         self.query = self._query()
         self.q = listing.clean_search(self.query.get("q", ""))
-        self.slug = self.query.get("view", "") if self.query.get("view", "") in VIEWS else ""
+        view = self.query.get("view", "")
+        self.slug = view if view in VIEWS and view != "all" else ""
         self.sort = self.query.get("sort", "") if self.query.get("sort", "") in listing.SORTS else "newest"
         self.filters = listing.active(self.query, self.desk)
 

@@ -27,7 +27,7 @@ def landing_page(user: Any) -> str:
     if membership is None:
         return resolve_url("no_account")
     is_new = membership.role == Role.OWNER and membership.sender.pickup_address() is None
-    return resolve_url("start" if is_new else "parcels")
+    return resolve_url("start" if is_new else "today")
 
 
 class PortalAccountAdapter(DefaultAccountAdapter):

@@ -41,7 +41,7 @@ def test_both_people_log_in_with_what_is_printed(settings: Any, capsys: Any) -> 
     people = json.loads(capsys.readouterr().out)
     sender, operator = Client(), Client()
     fields = {who: {"login": one["email"], "password": one["password"]} for who, one in people.items()}
-    assert sender.post("/accounts/login/", fields["sender"])["Location"] == "/parcels/"
+    assert sender.post("/accounts/login/", fields["sender"])["Location"] == "/today/"
     operator.post("/accounts/login/", fields["operator"])
     call_command("totp")
     code = capsys.readouterr().out.strip()

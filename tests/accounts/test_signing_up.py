@@ -137,7 +137,7 @@ def alice_with_password(alice: User) -> User:
 def test_a_member_lands_on_parcels_and_an_owner_without_a_pickup_address_on_the_first_steps(
     alice_with_password: User, quill: Sender
 ) -> None:
-    assert log_in(Client(), alice_with_password)["Location"] == "/parcels/"
+    assert log_in(Client(), alice_with_password)["Location"] == "/today/"
     quill.pickup_addresses.all().delete()
     assert log_in(Client(), alice_with_password)["Location"] == "/start/"
 
@@ -170,7 +170,7 @@ def test_logging_in_and_failing_to_each_leave_one_line_without_the_address(
 def test_the_next_page_is_never_elsewhere(alice_with_password: User) -> None:
     for elsewhere in ("//evil.example", "https://evil.example", "javascript:alert(1)"):
         fields = {"login": alice_with_password.email, "password": factories.PASSWORD, "next": elsewhere}
-        assert Client().post("/accounts/login/", fields)["Location"] == "/parcels/"
+        assert Client().post("/accounts/login/", fields)["Location"] == "/today/"
 
 
 def test_six_wrong_passwords_are_one_too_many_for_an_address(alice_with_password: User) -> None:
@@ -254,5 +254,5 @@ def test_help_is_open_to_everybody() -> None:
 
 def test_the_front_door_leads_to_the_log_in_or_to_ones_own_page(alice: User, sam: User, visit: Any) -> None:
     assert Client().get("/")["Location"] == "/accounts/login/"
-    assert visit(alice).get("/")["Location"] == "/parcels/"
+    assert visit(alice).get("/")["Location"] == "/today/"
     assert visit(sam).get("/")["Location"] == "/admin/"

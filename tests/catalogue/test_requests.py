@@ -120,7 +120,7 @@ def test_the_next_page_is_never_elsewhere(alice: User, elsewhere: str) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     log_in = {"login": alice.email, "password": factories.PASSWORD, "next": elsewhere}
-    assert Browser().send("/accounts/login/", log_in)["Location"] == "/parcels/"
+    assert Browser().send("/accounts/login/", log_in)["Location"] == "/today/"
     browser = Browser(alice)
     seen = browser.client.get("/accounts/login/", {"next": elsewhere})
     again = browser.send("/accounts/reauthenticate/", {"password": factories.PASSWORD, "next": elsewhere})
@@ -140,4 +140,4 @@ def test_the_desks_door_leads_nowhere_else(elsewhere: str, alice: User) -> None:
     alice.save()
     door = Browser().client.get("/admin/login/", {"next": elsewhere})["Location"]
     answer = Browser().send(door, {"login": alice.email, "password": factories.PASSWORD})
-    assert answer["Location"] == "/parcels/"
+    assert answer["Location"] == "/today/"

@@ -1,0 +1,300 @@
+"""Views, filters, pages both ways and what is done with many parcels: all in addresses and forms, no script needed."""
+
+import csv
+import datetime as dt
+import io
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order, SavedView
+from orders.system_views import VIEWS
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+TODAY = dt.date.today()
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Callable[..., Order]:
+    return lambda **fields: factories.order(quill, alice, **{"status": "booked", **fields})
+
+
+def sheet(answer: Any) -> list[dict[str, str]]:
+    body = b"".join(answer.streaming_content).decode().removeprefix("\ufeff")
+    return list(csv.DictReader(io.StringIO(body)))
+
+
+def local_day(quill: Sender, days: int = 0) -> dt.date:
+    return timezone.now().astimezone(quill.tzinfo).date() + dt.timedelta(days=days)
+
+
+@pytest.mark.parametrize(
+    ("view", "fields"),
+    [
+        ("needs-attention", {"progress": "pickup_futile"}),
+        ("waiting-for-pickup", {"progress": ""}),
+        ("on-the-way", {"progress": "in_transit"}),
+        ("late", {"progress": "in_transit", "eta_to": TODAY - dt.timedelta(days=3)}),
+        ("delivery-problem", {"progress": "held"}),
+        ("delivered", {"progress": "delivered"}),
+        ("cancelled", {"status": "cancelled"}),
+        ("drafts", {"status": "draft"}),
+        ("not-booked", {"status": "rejected"}),
+        ("couldnt-collect", {"progress": "pickup_futile"}),
+        ("checking", {"status": "unconfirmed"}),
+        ("used-after-cancelling", {"status": "cancelled", "used_after_cancel_at": timezone.now()}),
+    ],
+)
+def test_a_view_holds_what_it_names_and_nothing_else(
+    page: Client, order: Callable[..., Order], view: str, fields: dict[str, Any]
+) -> None:
+    made = order(customer_reference="MINE", **fields)
+    order(progress="damaged" if view != "delivery-problem" else "delivered", customer_reference="OTHER")
+    words = text(page.get("/parcels/", {"view": view}))
+    assert "MINE" in words, made
+    if view != "needs-attention":
+        assert "1 parcel" in words
+        assert "OTHER" not in words
+
+
+def test_labels_to_print_are_those_nobody_printed(
+    page: Client, order: Callable[..., Order], alice: User
+) -> None:
+    waits, done = order(), order(printed_at=timezone.now(), printed_by=alice)
+    for made in (waits, done):
+        factories.stored_label(made)
+    order()  # whose label the carrier is still making
+    words = text(page.get("/parcels/?view=labels-to-print"))
+    assert "1 parcel" in words
+    assert str(waits) in words
+
+
+def test_a_missed_pickup_is_told_by_the_calendar_and_by_scans(
+    page: Client, order: Callable[..., Order], quill: Sender
+) -> None:
+    booked_at = timezone.now() - dt.timedelta(days=9)
+    silent = order(booked_at=booked_at, carrier_pickup_date=local_day(quill, -3))
+    told = order(progress="pickup_missed")
+    ahead = order(booked_at=booked_at, carrier_pickup_date=local_day(quill, 1))
+    words = text(page.get("/parcels/?view=driver-didnt-come"))
+    assert "2 parcels" in words
+    assert str(silent) in words
+    assert str(told) in words
+    assert str(ahead) not in words
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_empty_view_says_what_would_be_there(page: Client, view: str) -> None:
+    words = text(page.get("/parcels/", {"view": view}))
+    assert "No parcels yet" in words if view == "all" else VIEWS[view].empty in words
+
+
+def test_filters_narrow_and_each_is_a_chip_that_takes_it_away(
+    page: Client, order: Callable[..., Order], quill: Sender, ana: User
+) -> None:
+    day, size = local_day(quill, 2), factories.size(quill)
+    fields: dict[str, Any] = {
+        "carrier_pickup_date": day,
+        "size": size,
+        "printed_at": timezone.now(),
+        "printed_by": ana,
+        "made_by": ana,
+    }
+    wanted = order(**fields)
+    today = local_day(quill)
+    query = {
+        "pickup": f"{day}",
+        "booked_from": f"{today}",
+        "booked_to": f"{today}",
+        "service": "STANDARD-PICKUP",
+        "size": str(size.uuid),
+        "country": "AU",
+        "printed": "yes",
+        "by": str(ana.pk),
+        "status": "waiting",
+    }
+    for name in ("size", "printed_at", "made_by", "carrier_pickup_date"):
+        order(**{key: value for key, value in fields.items() if key != name})
+    answer = page.get("/parcels/", query)
+    words = text(answer)
+    assert "1 parcel" in words
+    assert str(wanted) in words
+    assert "Size: Mug box" in words
+    assert "Made by: Ana" in words
+    body = answer.content.decode()
+    assert body.count("Take away") == len(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["pickup=soon", "size=big", "by=9x", "booked_to=9999-12-31", "booked_from=0001-01-01", "view=nowhere", "import=1",
+     "country=XX", "printed=maybe", "service=%0A", "after=x", "after=9999-12-31.5&sort=pickup"],
+)  # fmt: skip
+def test_a_value_nobody_could_choose_filters_nothing(
+    page: Client, order: Callable[..., Order], query: str
+) -> None:
+    order()
+    assert "1 parcel" in text(page.get(f"/parcels/?{query}"))
+
+
+@pytest.mark.parametrize("sort", ["newest", "oldest", "pickup"])
+def test_pages_go_on_and_back_by_key_and_miss_nobody(
+    page: Client, order: Callable[..., Order], quill: Sender, sort: str
+) -> None:
+    for number in range(103):
+        day = None if number % 5 == 0 else local_day(quill, number % 3)
+        order(carrier_pickup_date=day, customer_reference=f"N{number:03d}")
+    address, seen, pages = f"/parcels/?sort={sort}", [], []
+    while address:
+        answer = page.get(address)
+        here = [row["order"].customer_reference for row in answer.context["rows"]]
+        pages.append((here, answer.context["back"]))
+        seen += here
+        address = f"/parcels/{answer.context['on']}" if answer.context["on"] else ""
+    assert sorted(seen) == [f"N{number:03d}" for number in range(103)]
+    assert [len(here) for here, _ in pages] == [50, 50, 3]
+    for (earlier, _), (_, back) in pairwise(pages):
+        answer = page.get(f"/parcels/{back}")
+        assert [row["order"].customer_reference for row in answer.context["rows"]] == earlier
+    assert answer.context["on"]
+
+
+def test_a_search_from_the_top_opens_the_only_parcel_it_finds(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order()
+    assert page.get("/parcels/?q=tamsin&open=1")["Location"] == f"/parcels/{made.uuid}/"
+    order()
+    assert "2 parcels" in text(page.get("/parcels/?q=tamsin&open=1"))
+
+
+def test_a_view_is_kept_for_oneself_or_for_the_team(
+    page: Client, order: Callable[..., Order], ana: User, bob: User, visit: Visit
+) -> None:
+    order(printed_at=timezone.now(), customer_reference="MINE")
+    order(customer_reference="OTHER")
+    saved = page.post("/parcels/views/", {"name": "Late", "query": "printed=yes&before=3&x=y"})
+    assert saved["Location"] == "/parcels/?view=late-2"  # the system has a view of that name
+    words = text(page.get("/parcels/?view=late-2"))
+    assert "MINE" in words
+    assert "OTHER" not in words
+    hers = visit(ana)
+    assert "OTHER" in text(hers.get("/parcels/?view=late-2"))
+    page.post("/parcels/views/", {"name": "Late", "query": "printed=yes", "shared": "yes"})
+    assert SavedView.objects.count() == 1
+    assert "OTHER" not in text(hers.get("/parcels/?view=late-2"))
+    assert hers.post("/parcels/views/late-2/delete/").status_code == 404
+    assert visit(bob).post("/parcels/views/late-2/delete/").status_code == 404
+    page.post("/parcels/views/late-2/delete/")
+    assert not SavedView.objects.exists()
+
+
+def test_all_of_a_view_can_be_chosen_across_pages(page: Client, order: Callable[..., Order]) -> None:
+    for _ in range(52):
+        order()
+    order(progress="delivered")
+    first = page.get("/parcels/?view=waiting-for-pickup")
+    assert "Select all 52 in this view" in text(first)
+    body = page.get("/parcels/?view=waiting-for-pickup&select=all").content.decode()
+    assert body.count('name="order"') == 52
+    assert body.count(" checked>") == 50
+
+
+def test_cancelling_many_names_what_it_leaves_alone_and_why(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    fine = order()
+    left = {
+        order(progress="pickup_missed"): "another one is booked",
+        order(progress="pickup_futile"): "Choose a new day in parcel tools",
+        order(progress="in_transit"): "already been picked up",
+        order(status="cancelled"): "cancelled already",
+        order(status="rejected"): "isn't booked",
+    }
+    uuids = [made.uuid for made in (fine, *left)]
+    words = text(page.post("/parcels/cancel/", {"order": uuids}))
+    assert "Cancel 1 parcel?" in words
+    assert all(why in words for why in left.values())
+    fine.refresh_from_db()
+    assert fine.status == "booked"
+    page.post("/parcels/cancel/", {"order": uuids, "sure": "yes"})
+    fine.refresh_from_db()
+    assert fine.status == "cancelling"
+    for made in left:
+        before = made.status
+        made.refresh_from_db()
+        assert made.status == before
+
+
+def test_nobody_elses_parcels_are_cancelled_noted_or_exported(
+    order: Callable[..., Order], bob: User, visit: Visit
+) -> None:
+    made = order(note="kept")
+    stranger = visit(bob)
+    for address in ("/parcels/cancel/", "/parcels/note/", "/parcels/export.csv", "/parcels/again/"):
+        answer = stranger.post(address, {"order": [made.uuid], "sure": "yes", "note": "taken"})
+        assert answer.status_code == 302, address
+        assert str(made.uuid) not in answer["Location"]
+    made.refresh_from_db()
+    assert (made.status, made.note) == ("booked", "kept")
+
+
+def test_one_note_is_written_on_all_chosen(page: Client, order: Callable[..., Order]) -> None:
+    chosen, other = [order(note="old"), order()], order(note="mine")
+    uuids = [made.uuid for made in chosen]
+    assert "1 of them has a note already" in text(page.post("/parcels/note/", {"order": uuids}))
+    page.post("/parcels/note/", {"order": uuids, "note": "Fragile\nleft shelf"})
+    assert set(Order.objects.filter(uuid__in=uuids).values_list("note", flat=True)) == {"Fragile left shelf"}
+    other.refresh_from_db()
+    assert other.note == "mine"
+
+
+def test_one_parcel_is_sent_again_and_two_are_not(page: Client, order: Callable[..., Order]) -> None:
+    one, two = order(), order()
+    assert page.post("/parcels/again/", {"order": [one.uuid]})["Location"].endswith(f"?again={one.uuid}")
+    assert page.post("/parcels/again/", {"order": [one.uuid, two.uuid]})["Location"] == "/parcels/"
+
+
+def test_an_export_calculates_nothing_and_holds_what_the_list_holds(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order(receiver_name="=HYPERLINK(1)", note="+1", progress="delivered")
+    order()
+    answer = page.get("/parcels/export.csv?view=delivered")
+    assert answer["Cache-Control"] == "private, no-store"
+    [row] = sheet(answer)
+    assert (row["Reference"], row["To"], row["Note"]) == (str(made), "'=HYPERLINK(1)", "'+1")
+    assert (row["Status"], row["Price"], row["E-mail"]) == ("Delivered", "12.08", "noor.tamsin@example.net")
+    assert len(sheet(page.post("/parcels/export.csv", {"order": [made.uuid]}))) == 1
+
+
+def test_the_mark_for_spreadsheets_can_be_left_out(page: Client, order: Callable[..., Order]) -> None:
+    order()
+    with_it, without = (
+        b"".join(page.get(f"/parcels/export.csv?mark={mark}").streaming_content) for mark in ("", "no")
+    )
+    assert with_it == b"\xef\xbb\xbf" + without
+
+
+@pytest.mark.parametrize(("who", "hidden"), [("bea", ["Noor", "HOBART"]), ("vic", ["@", "0491", "Sample"])])
+def test_an_export_shows_no_role_more_than_its_list(
+    order: Callable[..., Order], visit: Visit, request: pytest.FixtureRequest, who: str, hidden: list[str]
+) -> None:
+    order(note="a secret note")
+    body = b"".join(visit(request.getfixturevalue(who)).get("/parcels/export.csv").streaming_content).decode()
+    assert "Tamsin" in body
+    assert [word for word in [*hidden, "secret"] if word in body] == []
