@@ -9,11 +9,12 @@ from django.db import transaction
 from orders import gateway
 from orders.models import Label, Order
 from shipping_portal.accounts.models import Audit
-from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.messages import Booked
 from shipping_portal.carrier.values import fold
 from shipping_portal.celery import nudge
 
+UNCHECKED = "not checked: the carrier shows no tracking from here"
 REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 
 
@@ -24,7 +25,8 @@ class NotConfirmed(Exception):
 def confirm(order: Order, typed: str, carrier_order_id: str) -> str:
     """The reference, in the case the carrier uses, once its tracking knows it and it is free. Raises NotConfirmed.
 
-    With an order id, which may be empty, the carrier must show that order under this reference too.
+    With an order id, which may be empty, the carrier must show that order under this reference too. Where the
+    carrier shows no tracking, that is the only check.
     """
     reference = _as_told(order, typed.strip())
     if not REFERENCE.fullmatch(reference):
@@ -33,9 +35,16 @@ def confirm(order: Order, typed: str, carrier_order_id: str) -> str:
         raise NotConfirmed("Another order already has this reference.")
     try:
         gateway.carrier(order).track(reference)
+    except OperationOff:
+        pass  # see is_checked: who reads of it later is told that nobody checked
     except CarrierError as error:
         raise NotConfirmed(f"The carrier does not confirm this reference: {error}") from error
     return _viewed(order, reference, carrier_order_id).reference if carrier_order_id else reference
+
+
+def is_checked(carrier_order_id: str = "") -> bool:
+    """Can the carrier be asked about a reference at all, by its tracking or by this order id?"""
+    return bool(carrier_order_id) or gateway.contract().operation("track") is not None
 
 
 def _as_told(order: Order, typed: str) -> str:

@@ -80,6 +80,8 @@ def adopt(
         reference = confirming.confirm(order, reference, order_id)
     except confirming.NotConfirmed as refusal:
         raise CannotResolve(str(refusal)) from refusal
+    if not confirming.is_checked(order_id):
+        reason = f"{reason} ({confirming.UNCHECKED})"
     fields = {
         "carrier_reference": reference,
         "carrier_order_id": order_id,

@@ -449,3 +449,12 @@ def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
     assert act in desk.get(page).content.decode()
     answer = desk.post(act, {"carrier_order_id": "no-such-id", "reason": REASON})
     assert "does not confirm this order id" in answer.content.decode()
+
+
+def test_where_the_carrier_shows_no_tracking_the_page_says_that_a_reference_is_not_checked(
+    desk: Client, unclear: Unclear, contract: Callable[[str], None]
+) -> None:
+    order, words = unclear(), "The carrier shows no tracking from here, so this is kept unchecked"
+    assert words not in desk.get(_url(order)).content.decode()
+    contract('track = ""')
+    assert words in desk.get(_url(order)).content.decode()

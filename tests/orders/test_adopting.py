@@ -106,6 +106,25 @@ def test_another_orders_reference_is_known_in_any_case(
     assert terse.asked == []
 
 
+def test_where_the_carrier_shows_no_tracking_a_reference_is_adopted_unchecked_and_that_is_written_down(
+    quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    contract('track = ""')
+    order = adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
+    unchecked = f"{REASON} ({confirming.UNCHECKED})"
+    assert (order.status, order.carrier_reference) == ("booked", "SFOUND12345")
+    assert order.changes.latest("pk").reason == f"adopted SFOUND12345: {unchecked}"
+    assert Audit.objects.get().reason == unchecked
+
+
+def test_where_the_carrier_shows_no_tracking_an_order_id_is_checked_all_the_same(
+    quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    contract('track = ""')
+    with pytest.raises(resolving.CannotResolve, match="does not confirm this order id"):
+        adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "no-such-id")
+
+
 # -- What the carrier shows must be this parcel --------------------------------------------------
 
 

@@ -17,6 +17,9 @@ from shipping_portal.desk import candidates, reconcile
 from shipping_portal.desk.admin.acts import Act, ReasonForm
 
 RESOLVABLE = reconcile.UNCLEAR
+KEPT_UNCHECKED = (
+    "The carrier shows no tracking from here, so this is kept unchecked, unless you give the order id too."
+)
 
 
 class AdoptForm(ReasonForm):
@@ -31,6 +34,11 @@ class AdoptForm(ReasonForm):
         "it can be added later.",
     )
     field_order = ["reference", "carrier_order_id", "reason"]
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if not confirming.is_checked():
+            self.fields["reference"].help_text = KEPT_UNCHECKED
 
 
 def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
