@@ -12,17 +12,9 @@ from orders.views.addresses import (
 from orders.views.bench import bench, originals_zip, printed, ruler
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
+from orders.views.import_check import book_import, check_import, failed_rows, import_progress
 from orders.views.import_row import import_row
-from orders.views.imports import (
-    book_import,
-    check_import,
-    failed_rows,
-    import_progress,
-    import_template,
-    imports,
-    match_columns,
-    new_import,
-)
+from orders.views.imports import import_template, imports, match_columns, new_import
 from orders.views.labels import label
 from orders.views.new_parcel import book, new_parcel, quotes
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +95,26 @@ def form_of(
     form = ParcelForm(
         initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s"
     )
-    for name in row.problems:
-        if name in form.fields:
-            described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{name}_error"}
-            form.fields[name].widget.attrs |= described
+    for name, said_at in _first_said(row, form).items():
+        described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{said_at}_error"}
+        form.fields[name].widget.attrs |= described
     return form
+
+
+def _first_said(row: ImportRow, form: ParcelForm) -> dict[str, str]:
+    """Each field in trouble, and the first one that has the same messages: they are shown once."""
+    first: dict[str, str] = {}
+    return {
+        name: first.setdefault("".join(row.problems[name]), name)
+        for name in form.fields
+        if name in row.problems
+    }
+
+
+def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[Cell]:
+    """These controls, each with what is wrong with it and was not said before."""
+    first = _first_said(row, form)
+    return [Cell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
 
 
 def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:
@@ -108,9 +123,9 @@ def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, 
 
 def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:
     form = form_of(row, file, address)
-    cells = [Cell(form[name], row.problems[name]) for name in form.fields if name in row.problems]
+    wrong = cells(row, form, [name for name in form.fields if name in row.problems])
     loose = [text for name, texts in row.problems.items() if name not in form.fields for text in texts]
-    return Fix(row, cells, typed.get("receiver_name", ""), loose, alike)
+    return Fix(row, wrong, typed.get("receiver_name", ""), loose, alike)
 
 
 def _tidy(text: str) -> str:

@@ -54,10 +54,14 @@ class UploadForm(forms.Form):
 
     @property
     def file_name(self) -> str:
-        """The file's own name, without a path and only what can be shown."""
         upload = self.cleaned_data.get("file")
-        name = PurePosixPath(upload.name.replace("\\", "/")).name if upload else "Pasted rows"
-        return "".join(c if c.isprintable() else " " for c in name)[:120].strip() or "Import"
+        return shown_name(upload.name) if upload else "Pasted rows"
+
+
+def shown_name(name: str) -> str:
+    """A file's name without its folders, and with nothing in it that cannot be shown."""
+    last = PurePosixPath(name.replace("\\", "/")).name
+    return "".join(c if c.isprintable() else " " for c in last)[:120].strip() or "Import"
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,12 @@ class Match:
     column: forms.BoundField
     constant: forms.BoundField | None
     preview: list[str]
+
+    @property
+    def is_used(self) -> bool:
+        """Needed, or given a column or a value already."""
+        constant = self.constant and self.constant.value()
+        return bool(self.field.is_needed or self.column.value() or constant or self.column.errors)
 
 
 class MatchForm(forms.Form):

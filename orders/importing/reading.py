@@ -54,9 +54,9 @@ def read(data: bytes) -> Sheet:
     """The table in these bytes. Raises Unreadable; nothing is guessed that cannot be told."""
     if len(data) > MOST_BYTES:
         raise Unreadable("This file is larger than 2 MB. Split it and import the parts one after the other.")
-    if not data.strip():
-        raise Unreadable("This file is empty.")
     text, encoding = _text(data)
+    if not text.strip():
+        raise Unreadable("This file is empty.")
     delimiter, body = _delimiter(text)
     lines = [line for line in _lines(body, delimiter) if any(cell.strip() for cell in line)]
     _refuse_odd_shapes(lines)
@@ -100,6 +100,10 @@ def _lines(text: str, delimiter: str) -> list[list[str]]:
     try:
         return [[_plain(cell) for cell in line] for line in reader]
     except csv.Error as error:
+        if "field limit" in str(error):
+            raise Unreadable(
+                f"A cell near line {reader.line_num} has more than {LONGEST_CELL:,} characters."
+            ) from error
         raise Unreadable(
             f"The quotation marks near line {max(reader.line_num, 1)} don't pair up, so it is unclear where a cell "
             "ends. Put the line right and upload the file again."

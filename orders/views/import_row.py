@@ -29,7 +29,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         return render(
             request,
             "orders/import_row.html",
-            {"file": found.file, "row": found, "fields": _fields(found, form)},
+            {"file": found.file, "row": found, "fields": fixing.cells(found, form, form.fields)},
         )
     if "leave_out" in request.POST:
         found.settle(ImportRow.State.SKIPPED, problems={"": ["You left this row out."]})
@@ -50,7 +50,3 @@ def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> No
     checking.work(row.pk)
     if saved > 1:
         messages.success(request, f"Applied to {saved} rows. They are checked again.")
-
-
-def _fields(row: ImportRow, form: fixing.ParcelForm) -> list[fixing.Cell]:
-    return [fixing.Cell(control, row.problems.get(control.name, [])) for control in form]

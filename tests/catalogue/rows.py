@@ -1,6 +1,7 @@
 """The rows of the catalogue, by number, and how a test says which one it is for.
 
-B is the booking and quote form, W the webhook, R what a carrier replies, A the admin and accounts. The id of a test
+B is the booking and quote form, C a file of parcels, W the webhook,
+R what a carrier replies, A the admin and accounts. The id of a test
 begins with its row's number, such as `B10-fullwidth digits`; test_rows.py fails for a row that no test names.
 """
 
@@ -53,6 +54,23 @@ ROWS = {
     "B42": "dangerous goods not acknowledged",
     "B43": "an account turned off in the middle",
     "B44": "a compressed body",
+    "C1": "a file with no rows",
+    "C2": "a file in another encoding",
+    "C3": "a formula in a cell",
+    "C4": "a number that begins like a formula",
+    "C5": "a needed column that is missing",
+    "C6": "a row with a cell too many or too few",
+    "C7": "quotes that don't pair up, a huge cell, NUL",
+    "C8": "another delimiter",
+    "C9": "too many rows, columns or bytes",
+    "C10": "a workbook, a picture or a PDF by the name of a CSV file",
+    "C11": "a file's name made to be more than a name",
+    "C12": "the same file again",
+    "C13": "book all pressed twice",
+    "C14": "a postcode whose zero a spreadsheet dropped",
+    "C15": "a bad row among good ones",
+    "C16": "other line ends, blank lines, line breaks in cells",
+    "C17": "a worker killed in the middle of a file",
     "W1": "no credentials, or wrong ones",
     "W2": "the secret in the query",
     "W3": "another method than POST",
@@ -111,13 +129,21 @@ ROWS = {
 
 # Tested where what they are about is tested, with its long set-up: file and test.
 ELSEWHERE = {
+    "C5": ("tests/pages/test_imports.py", "test_a_field_that_every_parcel_needs_must_be_matched"),
+    "C6": ("tests/orders/test_importing.py", "test_a_row_with_a_cell_too_many_is_not_guessed"),
+    "C12": ("tests/pages/test_imports.py", "test_the_very_same_file_is_known_again"),
+    "C13": ("tests/orders/test_importing.py", "test_book_all_pressed_twice_books_once"),
+    "C14": ("tests/orders/test_importing.py", "test_a_dropped_zero_is_offered_back"),
+    "C15": ("tests/orders/test_importing.py", "test_ready_rows_become_one_order_each"),
+    "C17": ("tests/processes/test_imports.py", "test_forty_rows_survive_a_killed_worker"),
     "A6": ("tests/desk/test_resolving.py", "test_a_reference_that_cannot_be_right_is_refused"),
     "A7": ("tests/test_races.py", "test_of_two_operators_at_once_one_decides"),
 }
 
 # Not in the portal, and why.
 SETTLED = {
-    "A8": "The portal writes no CSV yet; exports come with the import of parcels, and this row with them."
+    "C4": "The rows that come back are the sender's own text; no column of theirs is known to be numbers.",
+    "A8": "The portal writes no CSV yet; exports come with the import of parcels, and this row with them.",
 }
 
 

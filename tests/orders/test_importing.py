@@ -221,7 +221,29 @@ def test_grams_become_kilograms() -> None:
     assert columns.weigh("heavy", "g", "kg") == "heavy"
 
 
-def test_imports_take_their_own_token_per_row(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_row_with_a_cell_too_many_is_not_guessed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD + ",shifted")
+    row = file.rows.get()
+    assert row.state == "fix"
+    assert "12 cells; the first line has 11" in row.problems[""][0]
+
+
+def test_book_all_pressed_twice_books_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD)
+    book(file)
+    assert importing.begin(file, rule="fastest", pickup_date=None, now=timezone.now()) == 0
+    work_off(file)
+    assert len(shop.ledger("booked")) == 1
+
+
+def test_a_dropped_zero_is_offered_back(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD.replace("Brunswick,3056", "Darwin,800"))
+    row = file.rows.get()
+    assert row.state == "fix"
+    assert ["DARWIN", "NT", "0800"] in row.near
+
+
+def test_every_row_has_a_token_of_its_own(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD, GOOD.replace("1001", "1002"))
     tokens = set(file.rows.values_list("token", flat=True))
     assert len(tokens) == 2

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 import django
@@ -18,8 +19,11 @@ from django.utils import timezone  # noqa: E402
 from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
-from orders.models import Order, OrderChange  # noqa: E402
-from shipping_portal.accounts.models import Membership, Sender, User  # noqa: E402
+from orders.importing import booking as importing  # noqa: E402
+from orders.importing import checking, columns, reading, standing, taking  # noqa: E402
+from orders.models import Import, Order, OrderChange  # noqa: E402
+from shipping_portal import sheets  # noqa: E402
+from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
 from tests import factories  # noqa: E402
 
 NEVER_DEARER = "999.00"  # than what was agreed
@@ -75,12 +79,53 @@ def ever_unclear(keys: list[str]) -> list[str]:
     return [str(key) for key in unclear.values_list("order__uuid", flat=True)]
 
 
+def take_import(rows: int, bad: int) -> str:
+    sender, user = cast()
+    if not Locality.objects.exists():
+        factories.localities()
+    lines = [
+        f"Noor Tamsin,noor@example.net,4 Sample Street,Hobart,7000,Mugs,{0 if at >= rows - bad else 2},32,24,11,{at}"
+        for at in range(rows)
+    ]
+    return _take("\n".join([",".join([*factories.IMPORT_HEADER, "Order number"]), *lines]), sender, user)
+
+
+def _take(text: str, sender: Sender, user: User) -> str:
+    now = timezone.now()
+    file = taking.take(reading.read(text.encode()), name="many.csv", sender=sender, by=user, now=now)
+    if file.state == Import.State.MATCHING:
+        names = [field.name for field in columns.fields(sender, sender.pickup_address())]
+        checking.begin(file, columns.guess(file.header, names), {}, now)
+    return str(file.uuid)
+
+
+def book_import(key: str) -> int:
+    file = Import.objects.get(uuid=key)
+    return importing.begin(file, rule="cheapest", pickup_date=None, now=timezone.now())
+
+
+def import_counts(key: str) -> dict[str, int]:
+    counts = standing.counts(Import.objects.get(uuid=key))
+    return {**asdict(counts), "checked": counts.checked}
+
+
+def import_failed_again(key: str) -> str:
+    sender, user = cast()
+    heads, rows = standing.failed_sheet(Import.objects.get(uuid=key))
+    lines = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content).decode()
+    return _take(lines.replace('"0"', '"2"'), sender, user)
+
+
 COMMANDS: dict[str, Any] = {
     "submit": submit,
     "quotes": quotes,
     "log in": log_in,
     "orders": states,
     "ever unclear": ever_unclear,
+    "take import": take_import,
+    "book import": book_import,
+    "import counts": import_counts,
+    "import failed again": import_failed_again,
 }
 
 if __name__ == "__main__":

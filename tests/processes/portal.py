@@ -140,6 +140,23 @@ class Portal:
         found: list[str] = self._act("ever unclear", keys)
         return found
 
+    def take_import(self, rows: int, bad: int) -> str:
+        """Uploads a file of so many rows, the last `bad` ones without a weight; the import's key."""
+        return str(self._act("take import", rows, bad))
+
+    def book_import(self, file: str) -> int:
+        """Presses “Book all”; how many rows were ready."""
+        ready: int = self._act("book import", file)
+        return ready
+
+    def import_counts(self, file: str) -> dict[str, int]:
+        found: dict[str, int] = self._act("import counts", file)
+        return found
+
+    def import_failed_again(self, file: str) -> str:
+        """Downloads the rows that failed, weighs them and imports the file; the new import's key."""
+        return str(self._act("import failed again", file))
+
     def _act(self, *command: Any) -> Any:
         """One line to the actor, one line back."""
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")

@@ -1,0 +1,75 @@
+"""A file of parcels, and the worker and the sweeper killed in the middle of it: every row once, none lost (R12)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes.conftest import QUICK
+from tests.processes.portal import Portal, until
+from tests.processes.servers import Servers
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("imports")]
+
+
+@pytest.fixture
+def carrier(tmp_path: Path) -> Iterator[SandboxCarrier]:
+    with SandboxCarrier(tmp_path / "carrier", key="canary-carrier-key") as it:
+        yield it
+
+
+@pytest.fixture
+def portal(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
+    with Servers(tmp_path) as servers:
+        made = Portal(tmp_path / "portal", carrier.url, contract=QUICK)
+        made.env["REDIS_URL"] = servers.valkey()
+        with made:
+            yield made
+
+
+def killed_midway(portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: int, seconds: float) -> None:
+    good = rows - bad
+    file = portal.take_import(rows, bad)
+    until(
+        lambda: portal.import_counts(file)["checked"] >= rows // 3, seconds=seconds, what="a third is checked"
+    )
+    restart(portal)
+    until(lambda: portal.import_counts(file)["unchecked"] == 0, seconds=seconds, what="every row is checked")
+    found = portal.import_counts(file)
+    assert (found["ready"], found["fix"]) == (good, bad)
+    portal.book_import(file)
+    until(lambda: len(carrier.ledger("booked")) >= good // 2, seconds=seconds, what="half is booked")
+    restart(portal)
+    until(
+        lambda: settled(portal.import_counts(file), good), seconds=seconds, what="every good row is settled"
+    )
+    booked = Counter(line["order_key"] for line in carrier.ledger("booked"))
+    assert [key for key, times in booked.items() if times > 1] == []
+    found = portal.import_counts(file)
+    assert (
+        found["booked"] + found["unclear"] == len(booked) == good
+    )  # what was in the air is unclear, never again
+    assert found["fix"] == bad
+    again = portal.import_failed_again(file)
+    until(lambda: portal.import_counts(again)["unchecked"] == 0, seconds=seconds, what="the rest is checked")
+    assert portal.import_counts(again)["ready"] == bad
+
+
+def restart(portal: Portal) -> None:
+    portal.kill_workers()
+    portal.start_workers()
+
+
+def settled(counts: dict[str, int], good: int) -> bool:
+    return counts["waiting"] == 0 and counts["booked"] + counts["unclear"] == good
+
+
+def test_forty_rows_survive_a_killed_worker(portal: Portal, carrier: SandboxCarrier) -> None:
+    killed_midway(portal, carrier, rows=40, bad=4, seconds=60)
+
+
+@pytest.mark.full
+def test_five_hundred_rows_survive_a_killed_worker(portal: Portal, carrier: SandboxCarrier) -> None:
+    killed_midway(portal, carrier, rows=500, bad=40, seconds=400)
