@@ -270,6 +270,7 @@ def _from_quote(
         cover_amount=entry.cover,
         description=entry.description,
         customer_reference=entry.customer_reference,
+        size=quote.sender.sizes.filter(uuid=entry.size).first() if entry.size else None,
         pickup_date=pickup_date,
         **{f"receiver_{name}": value for name, value in plain["receiver"].items()},
         **in_metric(entry.measures),

@@ -25,6 +25,7 @@ class Entry:
     contents_type: str = ""
     cover: Decimal | None = None
     customer_reference: str = ""
+    size: str = ""  # the uuid of the saved size it was typed with
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; decimals become strings."""
@@ -42,11 +43,13 @@ class Entry:
             contents_type=plain["contents_type"],
             cover=None if plain["cover"] is None else Decimal(plain["cover"]),
             customer_reference=plain["customer_reference"],
+            size=plain.get("size", ""),  # entries kept from before sizes have none
         )
 
     def hash(self) -> str:
-        """Names the inputs: changed inputs never ride an old price."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+        """Names the inputs: changed inputs never ride an old price. The size's name is no input of a price."""
+        inputs = {name: value for name, value in self.to_json().items() if name != "size"}
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
     def shipment(
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None

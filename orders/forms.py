@@ -1,7 +1,9 @@
 """What we check before bothering the carrier: the new-parcel form and the Book button (interface §2.1)."""
 
 import datetime as dt
+import json
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +16,7 @@ from orders.entry import Entry
 from orders.form_fields import PlainDecimalField, measure_fields
 from orders.receiver_form import as_typed, line
 from shipping_portal.accounts.addresses import OnceOnly
-from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.carrier.messages import Measures
 
 MOST_COVER = Decimal(1500)
@@ -32,12 +34,14 @@ class ParcelForm(ContentsForm):
     )
     customer_reference = line("Your order number", help_text="Printed on the label.")
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, sizes: Sequence[ParcelSize] = (), **options: Any) -> None:
         super().__init__(*args, **options)
         self.weight_unit, self.size_unit = UNITS[self.sender.country]
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
         self.fields |= measure_fields(self.weight_unit, self.size_unit)
+        self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
+        self._take_size()
         if self.address.country == "AU":
             self.fields["cover_amount"] = PlainDecimalField(
                 label="Extra Cover, up to",
@@ -46,6 +50,45 @@ class ParcelForm(ContentsForm):
                 required=False,
                 help_text="In AUD, at most 1500. Leave it blank for none; its price comes with the quote.",
             )
+
+    def _take_size(self) -> None:
+        """Saved sizes to choose from. One chosen without measures means its own, where no script filled them in."""
+        if not self.sizes:
+            return
+        self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
+        chosen = next((size for size in self.sizes if str(size.uuid) == self.data.get("size")), None)
+        names = [self.weight_name, *self.size_names]
+        if chosen and not any(self.data.get(name, "").strip() for name in names):
+            self.data = self.data.copy()
+            for name, value in self.measures_of(chosen).items():
+                self.data[name] = value
+
+    def begin_with(self, size: ParcelSize | None) -> None:
+        """Choose a size before anything is typed."""
+        if size and size in self.sizes:
+            self.initial |= {"size": str(size.uuid), **self._filled_by(size)}
+
+    def _filled_by(self, size: ParcelSize) -> dict[str, str]:
+        return self.measures_of(size) | ({"description": size.description} if size.description else {})
+
+    def measures_of(self, size: ParcelSize) -> dict[str, str]:
+        """A saved size as the form's values."""
+        found = {self.weight_name: size.weight}
+        found |= {f"{side}_{self.size_unit}": getattr(size, side) for side in SIZES}
+        return {name: f"{value.normalize():f}" for name, value in found.items()}
+
+    @property
+    def size_choices(self) -> list[tuple[ParcelSize, str, bool]]:
+        """Each size, what it fills in as JSON, and whether it is chosen."""
+        chosen = str(self["size"].value() or "") if self.sizes else ""
+        return [
+            (
+                size,
+                json.dumps(self._filled_by(size)),
+                str(size.uuid) == chosen,
+            )
+            for size in self.sizes
+        ]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -79,7 +122,17 @@ class ParcelForm(ContentsForm):
             contents_type=cleaned["contents_type"],
             cover=cleaned.get("cover_amount") or None,
             customer_reference=cleaned["customer_reference"],
+            size=self._size_entered(),
         )
+
+    def _size_entered(self) -> str:
+        """The size chosen, as long as the measures are still its own."""
+        typed = {name: self.cleaned_data[name] for name in [self.weight_name, *self.size_names]}
+        for size in self.sizes:
+            same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
+            if same and str(size.uuid) == self.cleaned_data.get("size"):
+                return str(size.uuid)
+        return ""
 
     def take_refusal(self, messages: dict[str, list[str]]) -> None:
         """Put the carrier's own words at the controls they are about."""
@@ -110,6 +163,7 @@ def typed_again(entry: Entry, sender: Sender) -> dict[str, Any]:
     measures = entry.measures
     values: dict[str, Any] = {**as_typed(entry.receiver), "description": entry.description}
     values |= {"customer_reference": entry.customer_reference, "cover_amount": entry.cover}
+    values["size"] = entry.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
         values[f"weight_{weight_unit}"] = measures.weight
         values |= {f"{size}_{size_unit}": getattr(measures, size) for size in SIZES}

@@ -7,6 +7,8 @@ from shipping_portal.accounts.models import ParcelSize, Sender
 
 MOST = 100  # more than a person chooses from
 
+OFFERED = 4  # as choices of the new-parcel form
+
 
 class TooMany(Exception):
     """The account has as many sizes as there may be; the sentence says so."""
@@ -15,6 +17,13 @@ class TooMany(Exception):
 def listed(sender: Sender) -> QuerySet[ParcelSize]:
     """All sizes, the favourites first; `used` is how many parcels were entered with each."""
     return sender.sizes.annotate(used=Count("orders")).order_by("position", "pk")
+
+
+def offered(sender: Sender) -> list[ParcelSize]:
+    """What the new-parcel form offers: those used most and the default one, in the sender's own order."""
+    every = list(listed(sender))
+    top = sorted(every, key=lambda size: (size.pk != sender.default_size_id, -size.used))[:OFFERED]
+    return [size for size in every if size in top]
 
 
 def add(sender: Sender, size: ParcelSize) -> None:

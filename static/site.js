@@ -31,10 +31,11 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Single keys that work on every page: `/` goes to the search, `c` copies. Never while somebody types.
+// Single keys that work on every page: `/` goes to the search, `c` copies, `n` begins a parcel. Never while somebody types.
 document.addEventListener("keydown", (event) => {
   if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
+  if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
   const found = { "/": "search", c: "copy" }[event.key.toLowerCase()];
   const control = found === "search" ? document.getElementById("search") : document.querySelector("[data-copy]");
   if (!found || !control) return;
@@ -43,6 +44,15 @@ document.addEventListener("keydown", (event) => {
   else control.click();
 });
 
+function beginParcel(event) {
+  const page = document.querySelector('nav a[href="/parcels/new/"]');
+  if (!page) return;
+  event.preventDefault();
+  const smart = document.getElementById("smart");
+  if (smart) smart.focus();
+  else window.location.assign(`${page.href}#smart`);
+}
+
 const summary = document.querySelector(".error-summary");
 if (summary) summary.focus();
 
@@ -50,13 +60,6 @@ const address = document.getElementById("address-form");
 if (address) {
   suggestPlaces(address);
   countAddressLines(address);
-}
-
-const parcel = document.getElementById("parcel-form");
-if (parcel) {
-  suggestPlaces(parcel);
-  countAddressLines(parcel);
-  openContentsAbroad(parcel);
 }
 
 // Places from the carrier's list while a suburb or postcode is typed; choosing one fills all three fields.

@@ -9,11 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, offers, quoting
+from orders import booking, offers, pasting, quoting
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
+from orders.importing import choosing
 from orders.models import Order, Quote
 from orders.models.statuses import Status
+from orders.sizes import offered
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.carrier.errors import CarrierError, Rejected
@@ -32,12 +34,19 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
     if address is None:
         messages.info(request, "First tell us where your parcels are picked up.")
         return redirect("start")
-    known: dict[str, Any] = {"sender": request.sender, "address": address}
+    sizes = offered(request.sender)
+    known: dict[str, Any] = {"sender": request.sender, "address": address, "sizes": sizes}
     if request.method == "GET":
         source = _brought_along(request)
-        initial = typed_again(_entry_of(source), request.sender) if source else {}
-        return _form_page(request, ParcelForm(initial=initial, **known), source)
+        form = ParcelForm(initial=_initial(request, source), **known)
+        if not source:
+            form.begin_with(request.sender.default_size)
+        return _form_page(request, form, source)
+    if "unpaste" in request.POST:
+        return _unpasted(request, ParcelForm(initial=request.POST.dict(), **known))
     form = ParcelForm(after_presses(request.POST), **known)
+    if request.headers.get("X-Part") == "prices":
+        return _prices_part(request, form)
     quote = take_prices(request, form) if form.is_valid() else None
     return redirect("quotes", quote.uuid) if quote else _form_page(request, form)
 
@@ -86,6 +95,33 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     return redirect("booking_progress", order.uuid)
 
 
+def _initial(request: MemberRequest, source: Quote | Order | None) -> dict[str, Any]:
+    return typed_again(_entry_of(source), request.sender) if source else {}
+
+
+def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
+    """The form with a pasted address filled in; what no field used is shown."""
+    pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
+    form.initial |= pasted.as_typed()
+    return render(
+        request, "orders/new_parcel.html", {"form": form, "left": pasted.left, "is_live_form": True}
+    )
+
+
+def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
+    """Prices for the form as it stands, beside it; nothing at all while something in it is not right yet."""
+    if not form.is_valid():
+        return HttpResponse(status=204)
+    quote = take_prices(request, form)
+    if quote is None:
+        return render(request, "orders/_live_prices.html", {"form": form})
+    last = choosing.last_product(request.sender)
+    chosen = choosing.choose(quote.products, request.sender.service_rule, last)
+    page = offers.for_page(quote, now=timezone.now())
+    context = {"quote": quote, "page": page, "chosen": chosen["code"] if chosen else ""}
+    return render(request, "orders/_live_prices.html", context)
+
+
 def _brought_along(request: MemberRequest) -> Quote | Order | None:
     """What `?quote=` (edit this one) or `?again=` (send another like it) fills the form with."""
     if "quote" in request.GET:
@@ -130,7 +166,7 @@ def _prices(request: MemberRequest, entry: Entry, *, fresh: bool = False) -> Quo
 def _form_page(request: HttpRequest, form: ParcelForm, source: Quote | Order | None = None) -> HttpResponse:
     """The form; of a parcel the carrier refused, with its words."""
     refused_order = source if isinstance(source, Order) and source.status == Status.REJECTED else None
-    context = {"form": form, "order": refused_order}
+    context = {"form": form, "order": refused_order, "is_live_form": True}
     return render(request, "orders/new_parcel.html", context, status=422 if form.errors else 200)
 
 
