@@ -197,6 +197,8 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
         }
     for name, value in {**values, **fields}.items():
         setattr(made, name, value)
+    if made.carrier_reference:
+        made.search += f" {made.carrier_reference.lower()}"
     made.save()
     return made
 

@@ -86,7 +86,7 @@ def _subscribed(parcel: Parcel, state: str, text: str) -> None:
 def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
     """Merge polled scans with pushed ones; what can't be read is kept and counted, never dropped."""
     for scan in tracked.scans:
-        if scan.reference and scan.reference != parcel.reference:
+        if scan.reference and scan.reference.upper() != parcel.reference.upper():
             _quarantine(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
             continue
         try:

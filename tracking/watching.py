@@ -6,12 +6,12 @@ import re
 from django.db import transaction
 
 from orders import gateway
+from orders.references import SHAPE, called
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.celery import nudge
 from tracking import scans
 from tracking.models import Parcel, Watch
 
-REFERENCE = re.compile(r"S[A-Z0-9]{5,31}", re.ASCII | re.IGNORECASE)
 IN_AN_ADDRESS = re.compile(r"(?:[?&][a-z_]+=|/)(S[A-Z0-9]{5,31})(?=[/?&#]|$)", re.ASCII | re.IGNORECASE)
 MOST_WATCHES = 200
 
@@ -30,7 +30,7 @@ def reference_in(text: str) -> str:
     The carrier's own case is kept, as interface §2.2 only says letters and digits; all small ones are a hasty hand.
     """
     text = text.strip()
-    found = text if REFERENCE.fullmatch(text) else None
+    found = text if SHAPE.fullmatch(text) else None
     if found is None and "://" in text and (inside := IN_AN_ADDRESS.search(text)):
         found = inside.group(1)
     if found is None:
@@ -40,7 +40,7 @@ def reference_in(text: str) -> str:
 
 def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
     """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooMany."""
-    reference = reference_in(text)
+    reference = _known_as(sender, reference_in(text))
     if sender.watches.count() >= MOST_WATCHES:
         raise TooMany(str(MOST_WATCHES))
     with transaction.atomic():
@@ -55,6 +55,16 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
         Parcel.objects.filter(pk=parcel.pk).update(poll_due_at=now, poll_failures=0)
     nudge("tracking.tasks.poll", parcel.pk)
     return watched
+
+
+def _known_as(sender: Sender, reference: str) -> str:
+    """How this account has it already, if it was typed in capitals or small letters throughout; else as typed."""
+    if not reference.isupper():
+        return reference
+    watched = sender.watches.filter(parcel__reference__iexact=reference)
+    own = called(sender.orders.all(), reference).values_list("carrier_reference", flat=True)
+    known = [*watched.values_list("parcel__reference", flat=True), *own]
+    return reference if reference in known or not known else known[0]
 
 
 def stop(watched: Watch) -> None:

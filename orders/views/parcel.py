@@ -17,6 +17,7 @@ from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.printing import label_of
 from orders.receivers import sees_contact, shown
+from orders.references import called
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
@@ -88,11 +89,7 @@ def _labels(order: Order) -> list[Label]:
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     """The carrier's reference as an address people type; 404 unless it is their own."""
-    spellings = {
-        reference,
-        reference.upper(),
-    }  # the carrier's own case counts, and a hasty hand is understood
-    found = Order.objects.for_user(request.user).filter(carrier_reference__in=spellings).first()
+    found = called(Order.objects.for_user(request.user), reference).first()
     if found is None:
         raise Http404
     return redirect("parcel", found.uuid)

@@ -18,6 +18,7 @@ from orders.meaning import GROUPS, standing
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
 from orders.receivers import shown
+from orders.references import called
 from orders.system_views import ABOVE_THE_LIST, VIEWS, Desk, View
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
@@ -120,8 +121,7 @@ def _opened(asked: Asked) -> Order | None:
     """The one parcel that was meant: by its whole reference, or as the only one that a search from the top finds."""
     if not asked.q:
         return None
-    spellings = {asked.q, asked.q.upper()}  # the carrier's own case counts, and a hasty hand is understood
-    exact = asked.desk.orders.filter(carrier_reference__in=spellings).first()
+    exact = called(asked.desk.orders, asked.q).first()
     if exact or "open" not in asked.request.GET:
         return exact
     two = list(asked.found.order_by("-pk")[:2])

@@ -264,7 +264,7 @@ def _events(reply: Reply, contract: Contract, said: Any, *, must_list: bool) -> 
 
 def _scan_of(row: Any, contract: Contract, reference: str) -> Scan:
     scan = read_scan(row, contract)
-    if scan.reference not in ("", reference):
+    if scan.reference.upper() not in ("", reference.upper()):
         raise BadScan("the scan is of another parcel")
     return scan
 

@@ -43,6 +43,12 @@ def test_a_scan_that_cannot_be_read_is_kept_beside_its_reason(client, far_side):
     )
 
 
+def test_a_reference_asked_for_in_another_case_is_the_same_parcel(client, far_side):
+    tracked = track(client, far_side, [PICKUP | {"carrier_reference": "Sq7k2m"}])
+    assert [scan.reference for scan in tracked.scans] == ["Sq7k2m"]
+    assert tracked.unreadable == ()
+
+
 def test_a_scan_of_another_parcel_is_not_ours(client, far_side):
     tracked = track(client, far_side, [PICKUP | {"carrier_reference": "SOTHER1"}])
     assert (tracked.scans, tracked.unreadable[0][1]) == ((), "the scan is of another parcel")

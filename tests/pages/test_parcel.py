@@ -265,8 +265,19 @@ def test_a_reference_typed_in_small_letters_opens_the_parcel(
     assert visit(alice).get("/parcels/sq7k2m/")["Location"] == f"/parcels/{made.uuid}/"
 
 
+@pytest.mark.parametrize("typed", ["Sq7K2m", "sq7k2m", "SQ7K2M"])
 def test_a_reference_in_the_carriers_mixed_case_opens_the_parcel(
-    order: Callable[..., Order], alice: User, visit: Visit
+    order: Callable[..., Order], alice: User, visit: Visit, typed: str
 ) -> None:
     made = order(carrier_reference="Sq7K2m")
-    assert visit(alice).get("/parcels/Sq7K2m/")["Location"] == f"/parcels/{made.uuid}/"
+    assert visit(alice).get(f"/parcels/{typed}/")["Location"] == f"/parcels/{made.uuid}/"
+
+
+def test_of_two_references_the_one_written_just_so_opens(
+    order: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    page = visit(alice)
+    for reference in ("Sq7K2m", "SQ7K2M"):
+        made = order(carrier_reference=reference)
+        assert page.get(f"/parcels/{reference}/")["Location"] == f"/parcels/{made.uuid}/"
+    assert page.get("/parcels/SQ7K2/").status_code == 404

@@ -11,6 +11,7 @@ from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Tracked
+from shipping_portal.carrier.scans import read_scan
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling, scans, watching
@@ -196,6 +197,38 @@ def test_text_without_a_reference_is_refused(text: str) -> None:
 def test_watching_twice_is_one_watch(quill: Sender, alice: User) -> None:
     first = watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
     assert watching.watch(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
+
+
+@pytest.mark.parametrize("typed", ["sab12cd", "SAB12CD", "Sab12cD"])
+def test_what_is_followed_in_the_carriers_case_is_known_in_any(
+    quill: Sender, alice: User, typed: str
+) -> None:
+    first = watching.watch(quill, "Sab12cD", name="", by=alice, now=timezone.now())
+    assert watching.watch(quill, typed, name="again", by=alice, now=timezone.now()) == first
+
+
+def test_mixed_case_is_meant_as_it_is_typed(quill: Sender, alice: User) -> None:
+    watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now())
+    meant = watching.watch(quill, "Sab12cD", name="", by=alice, now=timezone.now())
+    assert meant.parcel.reference == "Sab12cD"
+
+
+def test_ones_own_parcel_is_followed_under_its_own_name(quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booked", carrier_reference="Sab12cD")
+    own = watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now())
+    assert own.parcel.reference == "Sab12cD"
+
+
+def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
+    parcel: Parcel, carrier: SandboxCarrier
+) -> None:
+    row = {"carrier_reference": "SForeign7", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
+    tracked = Tracked(
+        state="", scans=(read_scan(row, gateway.contract()),), unreadable=(), pickup_date=None, body=b""
+    )
+    polling.take(parcel, tracked, now=timezone.now())
+    assert parcel.events.get().event_type == "Pickup"
+    assert not WebhookDelivery.objects.exists()
 
 
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:

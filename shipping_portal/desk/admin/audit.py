@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import Order
+from orders.references import called
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
@@ -74,7 +75,7 @@ class AuditAdmin(ReadOnlyAdmin):
         typed = " ".join(search_term.lower().split())
         if not typed:
             return queryset, False
-        named = Order.objects.filter(carrier_reference=typed.upper()).only("pk")
+        named = called(Order.objects.all(), typed).only("pk")
         objects = [typed, *(subject_of(order) for order in named)]
         return queryset.filter(Q(subject__in=objects) | Q(action=typed) | Q(actor__email=typed)), False
 

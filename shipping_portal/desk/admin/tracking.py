@@ -134,4 +134,4 @@ def found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[A
     try:
         return queryset.filter(**{f"{prefix}event_id": uuid.UUID(text)})
     except ValueError:
-        return queryset.filter(**{f"{prefix}parcel__reference": text.upper()})
+        return queryset.filter(**{f"{prefix}parcel__reference__in": {text, text.upper()}})
