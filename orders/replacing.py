@@ -14,6 +14,7 @@ from orders import booking, cancelling
 from orders.models import Order, Quote, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
+from shipping_portal.celery import nudge
 
 WHY = "something is wrong on it"
 NO_BOOKING: dict[type[Exception], str] = {
@@ -22,6 +23,10 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking.TooManyToday: "Today's bookings of this account are used up.",
     booking.PickupDayPassed: "The pickup day passed meanwhile.",
 }
+
+
+class OldPrice(Exception):
+    """The price on the page has outlived its quote, so nothing is cancelled for it."""
 
 
 def ask(
@@ -36,20 +41,25 @@ def ask(
 ) -> None:
     """Cancel this parcel, and book the quoted one once that is confirmed. The same form pressed twice is one.
 
-    Raises what cancelling.ask and booking.bookable_offer raise; then nothing is cancelled and nothing booked.
+    Raises OldPrice and what cancelling.ask and booking.bookable_offer raise; then nothing is cancelled or booked.
     """
-    if order.replacements.filter(form_token=form_token).exists():
+    # The order's own token: two parcels mended alike share a quote, and each needs its own new parcel.
+    token = uuid.uuid5(form_token, str(order.uuid))
+    if order.replacements.filter(form_token=token, problem="").exists():
         return
+    if not quote.is_live(now):
+        raise OldPrice(str(quote.uuid))
     booking.bookable_offer(quote, code, pickup_date, now)
     try:
         with transaction.atomic():
             Replacement.objects.create(
-                order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=form_token,
+                order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=token,
                 asked_by=by, asked_at=now,
             )  # fmt: skip
             cancelling.ask(order, by=by, why=WHY, now=now)
     except IntegrityError as error:  # another press was faster
         raise Order.WrongStatus("It is being replaced already.") from error
+    nudge("orders.tasks.cancel", order.pk)  # once more: cancelling's own nudge went out before the commit
 
 
 def work(replacement_id: int) -> None:
@@ -78,7 +88,7 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
         return _end(replacement, NO_BOOKING[type(error)], now)
     with transaction.atomic():
         Order.objects.filter(pk=made.pk).update(replaces=replacement.order)
-        Replacement.objects.filter(pk=replacement.pk).update(ended_at=now, booked=made)
+        Replacement.objects.filter(pk=replacement.pk).update(ended_at=now, booked=made, problem="")
 
 
 def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:

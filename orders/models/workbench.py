@@ -99,3 +99,9 @@ class Replacement(models.Model):
 
     def __str__(self) -> str:
         return f"replacement of {self.order}"
+
+    @property
+    def is_only_cancelled(self) -> bool:
+        """It ended with the parcel cancelled and nothing booked instead. A cancellation since then is another story."""
+        cancelled_at = self.order.cancelled_at
+        return bool(self.problem and self.ended_at and cancelled_at and cancelled_at <= self.ended_at)

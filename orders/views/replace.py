@@ -3,16 +3,18 @@
 import uuid
 from collections.abc import Iterator
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders import booking, offers, replacing
+from orders import booking, offers, quoting, replacing
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
+from orders.models.statuses import Status
 from orders.views.new_parcel import NO_PRICES, take_prices
 from orders.views.parcel import orders_of
 from orders.views.replies import sentence, suspended
@@ -57,6 +59,8 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
     """What changes, what it costs, and the one button."""
     found = get_object_or_404(orders_of(request), uuid=order)
     asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    if request.method == "GET" and found.replacements.filter(ended_at=None).exists():
+        return redirect("replacing", found.uuid)  # the way back after the press
     if request.method == "GET":
         return _prices_page(request, found, asked, BookForm())
     form = BookForm(request.POST)
@@ -73,6 +77,8 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
             pickup_date=chosen["pickup_date"],
             now=timezone.now(),
         )
+    except replacing.OldPrice:
+        return _new_prices(request, found, asked, form)
     except booking.Suspended:
         return suspended(request, status=403)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
@@ -81,6 +87,20 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
         form.add_error(None, sentence(error, request.sender))
         return _prices_page(request, found, asked, form)
     return redirect("replacing", found.uuid)
+
+
+def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm) -> HttpResponse:
+    """Nothing is cancelled before its sender has seen what the new parcel costs now."""
+    try:
+        entry = Entry.from_json(old.entry)
+        quote = quoting.ask(request.sender, entry, by=request.user, now=timezone.now(), fresh=True)
+    except NO_PRICES as error:
+        form.add_error(None, sentence(error, request.sender))
+        return _prices_page(request, order, old, form)
+    messages.warning(
+        request, "That price was too old, so nothing was cancelled or booked. This is the new one."
+    )
+    return redirect("replace_prices", order.uuid, quote.uuid)
 
 
 @audience(*BOOKERS)
@@ -96,7 +116,10 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
         return (
             HttpResponse(headers={"HX-Redirect": new}) if "HX-Request" in request.headers else redirect(new)
         )
-    context = {"order": found, "replacement": replacement, "is_waiting": replacement.ended_at is None}
+    is_waiting = replacement.ended_at is None
+    if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
+        return redirect("parcel", found.uuid)  # it was cancelled, or is being, for another reason since
+    context = {"order": found, "replacement": replacement, "is_waiting": is_waiting}
     return render(request, "orders/replacing.html", context)
 
 
@@ -112,6 +135,7 @@ def changed(before: Entry, after: Entry) -> Iterator[tuple[str, str, str]]:
         ("Size", _size(before), _size(after)),
         ("Your order number", before.customer_reference, after.customer_reference),
         ("Pickup address", _place(before.pickup), _place(after.pickup)),
+        ("Pickup contact", _contact(before.pickup), _contact(after.pickup)),
     ]
     yield from ((words, was, now) for words, was, now in pairs if was != now)
     if (before.contents, before.contents_type, before.cover) != (
@@ -132,7 +156,11 @@ def _size(entry: Entry) -> str:
 
 
 def _place(party: Party) -> str:
-    return f"{party.line1}, {party.suburb} {party.postcode}"
+    return ", ".join(part for part in (party.line1, party.line2, f"{party.suburb} {party.postcode}") if part)
+
+
+def _contact(party: Party) -> str:
+    return ", ".join(part for part in (party.name, party.company, party.phone, party.email) if part)
 
 
 def _typed(request: MemberRequest, order: Order) -> dict[str, object]:

@@ -1,9 +1,12 @@
 """Replacing a booked parcel: cancelled first, booked again after that and only then, once."""
 
+import datetime as dt
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from orders import booking, cancelling, quoting, replacing
@@ -92,6 +95,74 @@ def test_the_same_form_pressed_twice_is_one_replacement(booked: Book, replace: A
     order = booked()
     assert replace(order) == replace(order)
     assert order.cancels.count() == 1
+
+
+def test_two_parcels_mended_alike_share_a_quote_and_are_two_new_parcels(
+    booked: Book, replace: Ask, carrier: SandboxCarrier
+) -> None:
+    for order in (booked(), booked()):
+        replacement = replace(order)
+        cancelled_by_the_carrier(order)
+        replacing.work(replacement.pk)
+        assert Order.objects.get(replaces=order).status == "booking"
+    assert Order.objects.filter(replaces__isnull=False).count() == 2
+
+
+def test_a_price_older_than_its_quote_cancels_nothing(booked: Book, replace: Ask, mended: Quote) -> None:
+    order = booked()
+    mended.made_at -= dt.timedelta(hours=1)
+    with pytest.raises(replacing.OldPrice):
+        replace(order)
+    order.refresh_from_db()
+    assert (order.status, Replacement.objects.count()) == ("booked", 0)
+
+
+def test_a_refused_replacement_may_be_asked_for_again_from_the_same_page(
+    booked: Book, replace: Ask, carrier: SandboxCarrier
+) -> None:
+    order = booked()
+    Replacement.objects.filter(pk=replace(order).pk).update(ended_at=timezone.now(), problem="Not now.")
+    Order.objects.update(status="booked")
+    order.refresh_from_db()
+    order.cancels.update(state="refused")
+    with pytest.raises(Replacement.MultipleObjectsReturned):  # the fixture reads the only one
+        replace(order)
+    assert order.replacements.filter(ended_at=None).count() == 1
+
+
+def test_the_cancellation_is_nudged_once_a_worker_can_see_it(
+    booked: Book, replace: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, open_blocks = booked(), len(connection.savepoint_ids)
+    nudged: list[tuple[str, bool]] = []
+
+    def nudge(task: str, pk: int) -> bool:
+        nudged.append((task, len(connection.savepoint_ids) == open_blocks))
+        return True
+
+    monkeypatch.setattr(replacing, "nudge", nudge)
+    replace(order)
+    assert nudged == [("orders.tasks.cancel", True)]
+
+
+def test_the_one_that_booked_it_is_believed_over_one_that_gave_up_meanwhile(
+    booked: Book, replace: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The account's last booking of the day: a second worker counts the first one's and finds none left."""
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    submit = booking.submit
+
+    def submitted_and_overtaken(**asked: Any) -> Order:
+        made = submit(**asked)
+        replacing._end(replacement, "Today's bookings of this account are used up.", timezone.now())
+        return made
+
+    monkeypatch.setattr(booking, "submit", submitted_and_overtaken)
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert (replacement.booked, replacement.problem) == (Order.objects.get(replaces=order), "")
 
 
 def test_a_parcel_that_was_collected_stays_booked_and_nothing_new_is(

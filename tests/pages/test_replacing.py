@@ -1,5 +1,6 @@
 """Fix a mistake: the form as it was booked, what changes, one button, and what became of it."""
 
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
@@ -108,6 +109,65 @@ def test_once_the_new_one_is_owed_the_page_leads_to_it(
 
 def test_a_parcel_nobody_replaces_has_no_such_page(page: Client, order: Order) -> None:
     assert page.get(f"/parcels/{order.uuid}/replacing/").status_code == 404
+
+
+def test_while_it_is_replaced_the_way_back_leads_to_the_wait(
+    page: Client, order: Order, replacement: Replacement, quote: Quote
+) -> None:
+    answer = page.get(f"/parcels/{order.uuid}/replace/{quote.uuid}/")
+    assert answer["Location"] == f"/parcels/{order.uuid}/replacing/"
+
+
+def test_once_it_is_cancelled_the_wait_is_for_the_new_one(
+    page: Client, order: Order, replacement: Replacement
+) -> None:
+    Order.objects.update(status="cancelled", cancelled_at=timezone.now())
+    words = text(page.get(f"/parcels/{order.uuid}/replacing/"))
+    assert f"{order} is cancelled. Booking the new parcel." in words
+    assert "Asking the carrier" not in words
+
+
+@pytest.mark.parametrize("status", ["cancelling", "cancel_unconfirmed", "cancelled"])
+def test_a_cancellation_after_the_replacement_ended_is_told_by_the_parcel(
+    page: Client, order: Order, replacement: Replacement, status: str
+) -> None:
+    now = timezone.now()
+    Replacement.objects.update(ended_at=now, problem="The carrier didn't cancel it.")
+    later = now + dt.timedelta(minutes=1) if status == "cancelled" else None
+    Order.objects.update(status=status, cancelled_at=later)
+    assert page.get(f"/parcels/{order.uuid}/replacing/")["Location"] == f"/parcels/{order.uuid}/"
+
+
+def test_without_its_quote_nothing_is_said_to_be_kept(
+    page: Client, order: Order, replacement: Replacement
+) -> None:
+    now = timezone.now()
+    Replacement.objects.update(ended_at=now, problem="It took so long that the price is gone.", quote=None)
+    Order.objects.update(status="cancelled", cancelled_at=now)
+    words = text(page.get(f"/parcels/{order.uuid}/replacing/"))
+    assert f"What you changed isn't kept; the form starts from {order} as it was." in words
+    assert "Everything you typed is kept" not in words
+
+
+def test_a_price_that_is_too_old_is_shown_anew_before_anything_is_cancelled(
+    page: Client, order: Order, quote: Quote
+) -> None:
+    Quote.objects.update(made_at=timezone.now() - dt.timedelta(hours=1))
+    chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
+    answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
+    newest = Quote.objects.latest("pk")
+    assert answer["Location"] == f"/parcels/{order.uuid}/replace/{newest.uuid}/"
+    assert newest.entry == quote.entry
+    assert "nothing was cancelled or booked" in text(page.get(answer["Location"]))
+    assert Order.objects.get(pk=order.pk).status == "booked"
+
+
+def test_another_pickup_contact_is_a_change(page: Client, order: Order, quote: Quote) -> None:
+    quote.entry["pickup"]["phone"] = "0400 000 111"
+    quote.save()
+    words = text(page.get(f"/parcels/{order.uuid}/replace/{quote.uuid}/"))
+    assert "Pickup contact" in words
+    assert "0400 000 111" in words
 
 
 def test_what_cannot_be_cancelled_leads_to_what_is_possible(page: Client, order: Order, quote: Quote) -> None:
