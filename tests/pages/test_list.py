@@ -20,7 +20,7 @@ from tests.pages.typed import text
 pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
-TODAY = dt.date.today()
+TODAY = timezone.now().date()
 
 
 @pytest.fixture

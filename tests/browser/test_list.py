@@ -1,0 +1,91 @@
+"""Today and the parcels list in a real browser: by keys alone, without a script, on a phone, in both themes."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
+
+COUNT_KEYS = "window.addEventListener('keydown', () => { sessionStorage.keys = Number(sessionStorage.keys || 0) + 1; })"
+
+
+MAKE = """
+from tests import factories
+from shipping_portal.accounts.models import User
+person = User.objects.get(email={email!r})
+made = factories.order(person.memberships.get().sender, person, status="booked", carrier_reference="SQUORRA1",
+    receiver_name="Quorra Zabel", search="quorra zabel", public_tracking_url="https://carrier.example/t/SQUORRA1")
+factories.stored_label(made)
+factories.parcel(made)
+"""
+
+
+@pytest.fixture(scope="module")
+def reference(stack: Stack) -> str:
+    """Of a parcel whose receiver nobody else here has."""
+    stack.manage("shell", "-c", MAKE.format(email=stack.people["sender"]["email"]))
+    return "SQUORRA1"
+
+
+def copied(page: Page) -> Any:
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def test_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Open, reference: str) -> None:
+    page = log_in("sender")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.add_init_script(COUNT_KEYS)
+    page.goto("/parcels/")
+    for key in ("/", *"quorr", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"{reference} to Quorra Zabel")
+    page.keyboard.press("c")
+    button = page.get_by_role("button", name="Copy public tracking link")
+    expect(button).to_contain_text("copied")
+    assert copied(page) == button.get_attribute("data-copy")
+    assert int(page.evaluate("sessionStorage.keys")) <= 8
+    assert violations(page) == []
+
+
+def test_the_list_is_walked_chosen_and_printed_by_keys(log_in: Open, reference: str) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/?q=quorra")
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name=reference)).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.locator("#bulk-count")).to_have_text("1 chosen")
+    assert violations(page) == []
+    page.keyboard.press("x")
+    page.get_by_role("searchbox").focus()
+    page.keyboard.type("jxp")
+    expect(page).to_have_url(re.compile("q=quorra"))
+    expect(page.get_by_role("searchbox")).to_have_value(re.compile("jxp"))
+    page.get_by_role("link", name=reference).focus()
+    page.keyboard.press("p")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Print labels")
+
+
+def test_without_a_script_many_are_noted_by_boxes_and_buttons(log_in: Open, reference: str) -> None:
+    page = log_in("sender", javascript=False, width=320)
+    page.goto("/parcels/?q=quorra")
+    assert not has_sideways_scroll(page)
+    page.get_by_role("checkbox", name=re.compile("to Quorra Zabel")).check()
+    page.get_by_role("button", name="Add note").click()
+    page.get_by_label("Your note").fill("On the left shelf")
+    page.get_by_role("button", name="Save note").click()
+    expect(page.get_by_text("Note saved on 1 parcel.")).to_be_visible()
+    expect(page).to_have_url(re.compile("q=quorra"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_today_and_the_list_are_accessible_and_fit(
+    log_in: Open, reference: str, theme: str, width: int
+) -> None:
+    page = log_in("sender", theme=theme, width=width)
+    for address in ("/today/", "/parcels/", "/parcels/?view=late", "/parcels/?status=waiting&select=all"):
+        page.goto(address)
+        assert violations(page) == []
+        assert not has_sideways_scroll(page)
