@@ -69,6 +69,10 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     Label.objects.create(order=held, size="cropped", due_at=later)
     factories.parcel(reference="SLATER0001", fold_due_at=later, poll_due_at=later)
     news(alice, quill, "later", due_at=later)
+    for state in ("new", "owed"):
+        factories.import_row(quill, alice, state=state, due_at=later)
+    paused = factories.import_file(quill, alice, paused_at=then)
+    factories.import_row(quill, alice, file=paused, state="owed", due_at=then)
     fresh = {"received_at": now, "body": b"{", "sha256": "0" * 64}
     WebhookDelivery.objects.create(**fresh)
     return {
@@ -80,6 +84,8 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "label": Label.objects.create(order=held, size="full", due_at=then).pk,
         "read": WebhookDelivery.objects.create(**{**fresh, "received_at": then}).pk,
         "fold": factories.parcel(reference="SFOLD00001", fold_due_at=then).pk,
+        "book a row": factories.import_row(quill, alice, state="owed", due_at=then).pk,
+        "check a row": factories.import_row(quill, alice, state="new", due_at=then).pk,
         "news": news(alice, quill, "due", due_at=then),
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
     }

@@ -74,5 +74,7 @@ class StuckWorkAdmin(ActsAdmin):
         if note.journey not in MODELS:  # a note of an older release
             return str(note.row)
         options = MODELS[note.journey]._meta
+        if not admin.site.is_registered(MODELS[note.journey]):  # such as a row of an import
+            return f"{options.verbose_name} {note.row}"
         url = reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[note.row])
         return format_html('<a href="{}">{} {}</a>', url, options.verbose_name, note.row)
