@@ -1,0 +1,76 @@
+"""What the new-parcel form does with less typing, as the server answers it: sizes, pasting, prices beside it."""
+
+import pytest
+from django.test import Client
+
+from orders import sizes
+from orders.entry import Entry
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import Sender
+from tests import factories
+from tests.pages.typed import AT_HOME
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+MEASURES = ("weight_kg", "length_cm", "width_cm", "height_cm")
+BESIDE = {"X-Part": "prices"}
+
+
+def test_a_chosen_size_fills_in_blank_measures_and_is_kept_on_the_order(
+    carrier: SandboxCarrier, listed: Client, quill: Sender
+) -> None:
+    size = factories.size(quill)
+    listed.post("/parcels/new/", {**AT_HOME, **dict.fromkeys(MEASURES, ""), "size": str(size.uuid)})
+    quote = Quote.objects.get()
+    assert Entry.from_json(quote.entry).measures.weight == size.weight
+    listed.post(
+        f"/parcels/new/{quote.uuid}/book/",
+        {"form_token": str(quote.uuid), "product": "STANDARD-PICKUP", "pickup_date": ""},
+    )
+    assert Order.objects.get().size == size
+
+
+def test_other_measures_are_no_longer_that_size(
+    carrier: SandboxCarrier, listed: Client, quill: Sender
+) -> None:
+    size = factories.size(quill)
+    listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "9.5", "size": str(size.uuid)})
+    assert Quote.objects.get().entry["size"] == ""
+
+
+def test_a_new_parcel_begins_with_the_default_size(listed: Client, quill: Sender) -> None:
+    sizes.make_default(factories.size(quill))
+    page = listed.get("/parcels/new/").content.decode()
+    assert " checked> " in page.partition("<legend>Size</legend>")[2].partition("</div>")[0]
+
+
+def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(
+    listed: Client, quill: Sender
+) -> None:
+    entry = factories.entry(quill)
+    plain = entry.to_json()
+    del plain["size"]
+    assert Entry.from_json(plain).hash() == factories.entry(quill, size="any").hash()
+
+
+def test_prices_beside_the_form_choose_by_the_senders_rule(
+    carrier: SandboxCarrier, listed: Client, quill: Sender
+) -> None:
+    page = listed.post("/parcels/new/", AT_HOME, headers=BESIDE)
+    cheapest = min(Quote.objects.get().products, key=lambda offer: float(offer["amount"]))
+    before, _, after = page.content.decode().partition(f'value="{cheapest["code"]}"')
+    assert " checked>" in after.partition("<span>")[0]
+    assert before.count(" checked>") == 0
+
+
+def test_nothing_is_asked_while_the_form_is_not_right(carrier: SandboxCarrier, listed: Client) -> None:
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": ""}, headers=BESIDE)
+    assert (answer.status_code, Quote.objects.count()) == (204, 0)
+
+
+def test_a_pasted_address_fills_the_form_without_a_script(listed: Client) -> None:
+    text = "Priya Nair\n4 Sample Street\ngate code 42\nBrunswick VIC 3056"
+    page = listed.post("/parcels/new/", {"pasted": text, "unpaste": "1", "weight_kg": "7"}).content.decode()
+    assert 'value="4 Sample Street"' in page
+    assert "We didn't use: “gate code 42”" in page
+    assert 'value="7"' in page
