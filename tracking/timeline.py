@@ -43,7 +43,7 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
             at=event.scan_time.astimezone(zone),
             words=_words(event.event_type, words),
             place=place(event.suburb, event.state, event.postcode, event.country),
-            description=without_links(event.description),
+            description=without_links(event.description, contract),
             progress=words[vocabulary.fold_word(event.event_type)],
             is_unknown=not vocabulary.is_known(event.event_type),
             raw=scrub(bytes(event.raw), contract).decode(errors="replace"),

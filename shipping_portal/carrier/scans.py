@@ -51,13 +51,13 @@ def read_scan(row: Any, contract: Contract) -> Scan:
     return Scan(
         reference=_reference(at(row, contract.event_reference)),
         event_id=_event_id(at(row, contract.event_id)),
-        event_type=_event_type(at(row, contract.event_type)),
+        event_type=_event_type(at(row, contract.event_type), contract),
         scan_time=_scan_time(at(row, contract.scan_time)),
-        description=_description(at(row, contract.event_description)),
-        suburb=text(at(place, contract.location_suburb), 100),
-        state=text(at(place, contract.location_state), 100),
-        postcode=text(at(place, contract.location_postcode), 20),
-        country=text(at(place, contract.location_country), 100),
+        description=_description(at(row, contract.event_description), contract),
+        suburb=_words(at(place, contract.location_suburb), 100, contract),
+        state=_words(at(place, contract.location_state), 100, contract),
+        postcode=_words(at(place, contract.location_postcode), 20, contract),
+        country=_words(at(place, contract.location_country), 100, contract),
         raw=scrubbed(row, contract),
         remark="" if _is_place(place, contract) else "the location could not be read",
     )
@@ -91,10 +91,15 @@ def _event_id(value: object) -> str:
     return event_id
 
 
-def _event_type(value: object) -> str:
+def _words(value: object, longest: int, contract: Contract) -> str:
+    """Text that people read, so a signed link that somebody put there ends here."""
+    return without_links(text(value, longest), contract)
+
+
+def _event_type(value: object, contract: Contract) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_TYPE or not text(value):
         raise BadScan(f"the event type is not 1 to {LONGEST_TYPE} characters")
-    return text(value)
+    return _words(value, LONGEST_TYPE, contract)
 
 
 def _scan_time(value: object) -> datetime:
@@ -104,12 +109,12 @@ def _scan_time(value: object) -> datetime:
         raise BadScan(f"the scan time is {problem}") from None
 
 
-def _description(value: object) -> str:
+def _description(value: object, contract: Contract) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > LONGEST_DESCRIPTION:
         raise BadScan(f"the description is not text of at most {LONGEST_DESCRIPTION} characters")
-    return without_links(text(value, LONGEST_DESCRIPTION))
+    return _words(value, LONGEST_DESCRIPTION, contract)
 
 
 def _json_reason(problem: ValueError) -> str:

@@ -33,9 +33,9 @@ def scrubbed(value: Any, contract: Contract) -> Any:
     return _without(value, secret - {""}, f"{contract.link_token_query}=")
 
 
-def without_links(text: str) -> str:
-    """Free text with every signed address in it replaced by "[cut]"."""
-    return SIGNED.sub(CUT, text)
+def without_links(text: str, contract: Contract) -> str:
+    """Free text with every signed address in it replaced by "[cut]"; its other words stay."""
+    return ADDRESS.sub(lambda found: CUT if signed(found[0], contract) else found[0], text)
 
 
 def signed(text: str, contract: Contract) -> bool:

@@ -34,6 +34,27 @@ def test_an_event_is_read():
     assert scan.raw == EVENT
 
 
+LINK = "https://carrier.example/t/?token=canary-link"
+
+
+@pytest.mark.parametrize("member", ["description", "event_type"])
+def test_a_signed_link_in_a_scans_words_is_cut(member):
+    assert getattr(read(**{member: f"Card left, see {LINK} today"}), member) == "Card left, see [cut] today"
+
+
+def test_a_signed_link_in_a_scans_place_is_cut():
+    scan = read(
+        location_data=dict.fromkeys(["suburb", "state", "country"], LINK) | {"postcode": "eyJ0.eyJz.c2"}
+    )
+    assert {scan.suburb, scan.state, scan.country, scan.postcode} == {"[cut]"}
+
+
+def test_a_link_is_known_by_the_name_this_carrier_gives_its_token():
+    words = "Card left, see https://carrier.example/t/?pass=canary-link or https://carrier.example/help?a=1"
+    scan = read_event(body(description=words), Contract(link_token_query="pass"))
+    assert scan.description == "Card left, see [cut] or https://carrier.example/help?a=1"
+
+
 def test_upper_case_ids_are_the_same_event():
     assert read(event_id=EVENT["event_id"].upper()).event_id == EVENT["event_id"]
 
