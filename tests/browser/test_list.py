@@ -15,7 +15,7 @@ MAKE = """
 from tests import factories
 from shipping_portal.accounts.models import User
 person = User.objects.get(email={email!r})
-made = factories.order(person.memberships.get().sender, person, status="booked", carrier_reference="SQUORRA1",
+made = factories.order(person.membership.sender, person, status="booked", carrier_reference="SQUORRA1",
     receiver_name="Quorra Zabel", search="quorra zabel", public_tracking_url="https://carrier.example/t/SQUORRA1")
 factories.stored_label(made)
 factories.parcel(made)
