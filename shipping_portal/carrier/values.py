@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from shipping_portal.carrier.messages import Money
 
 LONGEST_INT = 4300  # digits; Python itself raises beyond
+LATEST_YEAR = 9998  # every zone can still name its last moment
 DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
 REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
@@ -136,9 +137,6 @@ def day(value: object) -> date | None:
         return None
 
 
-LATEST_YEAR = 9998
-
-
 def instant(value: object) -> datetime:
     """An RFC 3339 instant in UTC. Raises ValueError.
 
@@ -159,7 +157,7 @@ def instant(value: object) -> datetime:
         raise ValueError("outside the calendar") from None
     if moment.year < 1970:
         raise ValueError("before any scan")
-    if moment.year > LATEST_YEAR:  # every zone can still name it
+    if moment.year > LATEST_YEAR:
         raise ValueError("after any scan")
     return moment
 

@@ -169,3 +169,22 @@ def test_another_accounts_parcel_is_followed_without_the_carriers_free_words(
     answer = page.post("/watch/", {"reference": "SQ7K2MX"}, follow=True)
     assert "Delivered" in text(answer)
     assert "Signed by" not in text(answer)
+
+
+@pytest.mark.parametrize(("who", "reads"), [("alice", True), ("vic", True), ("bea", False)])
+def test_bookkeepers_follow_without_the_carriers_free_words(
+    quill: Sender, alice: User, request: pytest.FixtureRequest, visit: Visit, who: str, reads: bool
+) -> None:
+    watch = factories.watch(quill, alice)
+    factories.event(watch.parcel, event_type="Delivered", description="Signed by Noor Tamsin")
+    words = text(visit(request.getfixturevalue(who)).get(f"/watch/{watch.uuid}/"))
+    assert "Delivered" in words
+    assert ("Signed by Noor Tamsin" in words) is reads
+
+
+def test_ones_own_parcel_is_followed_with_the_carriers_words(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    own = factories.order(quill, alice, status="booked", carrier_reference="SQ7K2MX")
+    factories.event(factories.parcel(own), event_type="Delivered", description="Left at the door")
+    assert "Left at the door" in text(page.post("/watch/", {"reference": "sq7k2mx"}, follow=True))
