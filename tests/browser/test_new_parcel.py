@@ -33,7 +33,7 @@ def save_default_size(page: Page) -> None:
     if page.get_by_text("Mug box", exact=True).count():
         return
     page.goto("/sizes/new/")
-    typed = {"name": "Mug box", "weight_kg": "2.4", "length_cm": "32", "width_cm": "24", "height_cm": "11",
+    typed = {"name": "Mug box", "weight": "2.4", "length": "32", "width": "24", "height": "11",
              "description": "Boxed ceramic mugs"}  # fmt: skip
     for name, value in typed.items():
         page.locator(f"[name={name}]").fill(value)
