@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Notice, User
-from shipping_portal.accounts.notices import KINDS
+from shipping_portal.accounts.notices import KINDS, still_wanted
 
 LEASE = dt.timedelta(seconds=60)
 LONGEST_WAIT = dt.timedelta(hours=6)
@@ -40,8 +40,8 @@ def work(notice_id: int) -> None:
     if not rows:
         return
     try:
-        if first.user.is_active:
-            _mail(first.user, rows).send()
+        if wanted := still_wanted(rows, first.user):
+            _mail(first.user, wanted).send()
     except OSError:  # as every SMTP error is
         for row in rows:
             wait = min(dt.timedelta(minutes=2 ** min(row.tries, 10)), LONGEST_WAIT)

@@ -1,6 +1,7 @@
 """News by e-mail: which kinds there are, who gets which, and when. Each fact is told to each person once."""
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -110,6 +111,16 @@ def choose(user: User, kind: str, when: str) -> None:
     if when not in KINDS[kind].choices:
         raise ValueError(when)
     NoticeChoice.objects.update_or_create(user=user, kind=kind, defaults={"when": when})
+
+
+def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
+    """Those this person may still read: since they were owed one may have left the team, or turned a kind off."""
+    member = Membership.objects.filter(user=user, role__in=BOOKERS, user__is_active=True).first()
+    if member is None:
+        return []
+    off = set(NoticeChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
+    off -= {name for name, kind in KINDS.items() if kind.is_vital}  # told to owners whatever they chose
+    return [row for row in rows if row.sender_id == member.sender_id and row.kind not in off]
 
 
 def _wanted(sender: Sender, kind: str) -> dict[int, str]:

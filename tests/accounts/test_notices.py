@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from shipping_portal.accounts import mailing, notices
-from shipping_portal.accounts.models import Notice, NoticeChoice, Sender, User
+from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.notices import Fact
 from tests.pages.typed import text
 
@@ -100,6 +100,34 @@ def test_nobody_whose_log_in_is_off_gets_mail(alice: User, quill: Sender) -> Non
     notices.tell(fact(quill), now=NOON)
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert leave() == []
+
+
+@pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "bookkeeper"}, None])
+def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_owed(
+    alice: User, ana: User, quill: Sender, change: dict[str, str] | None
+) -> None:
+    notices.tell(fact(quill), now=NOON)
+    hers = Membership.objects.filter(user=ana)
+    hers.update(**change) if change else hers.delete()
+    assert len(leave()) == 1
+    assert mail.outbox[0].to == [alice.email]
+    assert not Notice.objects.filter(sent_at=None).exists()
+
+
+def test_nobody_gets_what_another_account_owed_them_before(alice: User, bob: User, quill: Sender) -> None:
+    notices.tell(fact(quill), now=NOON)
+    Membership.objects.filter(user=alice).update(sender=bob.membership.sender)
+    assert leave() == []
+
+
+def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill: Sender) -> None:
+    for kind in ("pickup", "delivery"):
+        notices.choose(alice, kind, "daily")
+        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+    notices.choose(alice, "pickup", "off")
+    [body] = leave()
+    assert "News delivery." in body
+    assert "News pickup." not in body
 
 
 @pytest.mark.parametrize(
