@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.urls import reverse
 
 from orders.models import Order, OrderChange, Replacement
@@ -26,11 +26,14 @@ BATCH = 1000
 PRINT_BETWEEN = range(7, 9)  # o'clock where the sender is
 EVERY = dt.timedelta(seconds=15 * settings.TIME_SCALE)
 MOST_TOLD = 50_000
+MISSED_LATELY = 5  # days back; a missed pickup is told the day after, and holidays are looked past
 
 BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
 NOT_BOOKED = "The parcel to {name} wasn't booked and you weren't charged. Book it now."
 REFUSED = "The parcel to {name} wasn't booked and you weren't charged. Fix it and book again."
-STAYS_BOOKED = "{order} to {name} wasn't cancelled: the carrier said no. It stays booked."
+STAYS_BOOKED = "{order} to {name} wasn't cancelled. It stays booked; its page says why."
+CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
+MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
 SETTLED = {
     (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
     (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
@@ -44,6 +47,11 @@ SETTLED = {
     ): "The parcel to {name} needs your yes. It isn't booked; you weren't charged.",
     (Status.CANCELLING, Status.BOOKED): STAYS_BOOKED,
     (Status.CANCEL_UNCONFIRMED, Status.BOOKED): STAYS_BOOKED,
+    (Status.CANCEL_UNCONFIRMED, Status.CANCELLED): CANCELLED,
+    # Told as not booked before, with the advice to book it now.
+    (Status.NOT_BOOKED, Status.CONFLICT): MAYBE_BOOKED,
+    (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
+    (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
 }
 MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
 FUTILE = (
@@ -101,7 +109,7 @@ class Finder:
         after = (newest - FIRST_LOOK if self.event is None else self.event) - OVERLAP
         scanned = TrackingEvent.objects.filter(pk__gt=after, pk__lte=newest).values("parcel__order")
         orders = Order.objects.filter(pk__in=scanned, progress_at__gte=now - NEWS_FOR, status=Status.BOOKED)
-        for order in orders.select_related("sender")[:BATCH]:
+        for order in orders.select_related("sender").iterator(chunk_size=BATCH):
             yield from _of_progress(order)
         self.event = newest
 
@@ -120,25 +128,33 @@ def _of_progress(order: Order) -> Iterator[Fact]:
 
 def _missed(now: dt.datetime) -> Iterator[Fact]:
     """Pickups that nobody scanned, told by the calendar."""
-    for order in _waiting_for_a_driver([(now - dt.timedelta(days=back)).date() for back in range(5)]):
+    days = [(now - dt.timedelta(days=back)).date() for back in range(MISSED_LATELY)]
+    # Without any day it is the next business day after the booking: see orders/pickups.py.
+    blank = Q(pickup_date=None, booked_at__gte=now - dt.timedelta(days=2 * MISSED_LATELY))
+    for order in _waiting_for_a_driver(days, or_without_a_day=blank):
         if order.shown_progress(now) == Progress.PICKUP_MISSED:
             yield _pickup(order, Progress.PICKUP_MISSED, MISSED, now)
 
 
 def _to_print(now: dt.datetime) -> Iterator[Fact]:
     """Early on the pickup's day, where the sender is."""
-    for order in _waiting_for_a_driver([(now + dt.timedelta(days=ahead)).date() for ahead in (-1, 0, 1)]):
+    days = [(now + dt.timedelta(days=ahead)).date() for ahead in (-1, 0, 1)]
+    for order in _waiting_for_a_driver(days, printed_at=None):
         local = now.astimezone(order.sender.tzinfo)
-        is_today = local.date() == order.carrier_pickup_date and local.hour in PRINT_BETWEEN
-        if is_today and order.printed_at is None:
+        if local.date() == order.expected_pickup() and local.hour in PRINT_BETWEEN:
             yield _fact(order, "not_printed", f"not_printed:{order.pk}:{local.date()}", TO_PRINT, now)
 
 
-def _waiting_for_a_driver(days: list[dt.date]) -> QuerySet[Order]:
+def _waiting_for_a_driver(
+    days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None
+) -> Iterator[Order]:
+    """All of them: one cut off here would never be told. Where the carrier gave no day, the asked one counts."""
+    asked = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
+    expected = Q(carrier_pickup_date__in=days) | Q(asked, carrier_pickup_date=None)
     waiting = Order.objects.filter(
-        status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", carrier_pickup_date__in=days
+        expected, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more
     )
-    return waiting.select_related("sender").order_by("pk")[:BATCH]
+    return waiting.select_related("sender").order_by("pk").iterator(chunk_size=BATCH)
 
 
 def _pickup(order: Order, progress: str, words: str, at: dt.datetime) -> Fact:
@@ -151,7 +167,9 @@ def _pickup(order: Order, progress: str, words: str, at: dt.datetime) -> Fact:
 def _replacements(now: dt.datetime) -> Iterator[Fact]:
     ended = Replacement.objects.filter(ended_at__gte=now - NEWS_FOR).exclude(problem="")
     for found in ended.select_related("order__sender").order_by("-pk")[:BATCH]:
-        words = ONLY_CANCELLED if found.order.status == Status.CANCELLED else NOT_REPLACED
+        if not found.is_only_cancelled and found.order.status != Status.BOOKED:
+            continue  # it moved on since, which its own changes tell
+        words = ONLY_CANCELLED if found.is_only_cancelled else NOT_REPLACED
         path = reverse("replacing", args=[found.order.uuid])
         yield _fact(
             found.order, "booking", f"replacement:{found.pk}", words, found.ended_at or now, path=path

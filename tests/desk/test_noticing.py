@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders.models import Order, OrderChange, Replacement
 from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.desk import noticing
 from shipping_portal.desk.noticing import Finder
 from tests import factories
 
@@ -45,7 +46,17 @@ def moved(order: Order, old: str, new: str) -> Order:
         (
             "cancelling",
             "booked",
-            "STEST00000 to N. Tamsin wasn't cancelled: the carrier said no. It stays booked.",
+            "STEST00000 to N. Tamsin wasn't cancelled. It stays booked; its page says why.",
+        ),
+        (
+            "cancel_unconfirmed",
+            "cancelled",
+            "STEST00000 to N. Tamsin is cancelled; we had to check with the carrier. Destroy its label.",
+        ),
+        (
+            "not_booked",
+            "conflict",
+            "The parcel to N. Tamsin may be booked after all. Don't book it again before we have told you.",
         ),
     ],
 )
@@ -104,6 +115,39 @@ def test_a_pickup_that_nobody_scanned_is_told_from_the_calendar(quill: Sender, a
     assert line.startswith("The driver didn't come for STEST00000.")
 
 
+@pytest.mark.parametrize("asked", [dt.date(2026, 11, 24), None])
+def test_a_missed_pickup_is_told_though_the_carrier_gave_no_day(
+    quill: Sender, alice: User, asked: dt.date | None
+) -> None:
+    tuesday = dt.datetime(2026, 11, 24, 2, tzinfo=dt.UTC)
+    factories.order(
+        quill, alice, status="booked", booked_at=tuesday - dt.timedelta(days=1), pickup_date=asked
+    )
+    assert told(tuesday) == []
+    assert len(told(tuesday + dt.timedelta(days=1))) == 1
+
+
+def test_a_label_to_print_is_told_though_the_carrier_gave_no_day(quill: Sender, alice: User) -> None:
+    now = dt.datetime(2026, 11, 24, 7, 30, tzinfo=quill.tzinfo)
+    factories.order(
+        quill, alice, status="booked", booked_at=now - dt.timedelta(days=1), pickup_date=now.date()
+    )
+    assert len(told(now)) == 1
+
+
+def test_more_parcels_than_are_read_at_once_are_all_told(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noticing, "BATCH", 2)
+    now = timezone.now()
+    for _ in range(3):
+        order = factories.order(quill, alice, status="booked", progress="held", progress_at=now)
+        factories.event(factories.parcel(order))
+        day = {"booked_at": now - dt.timedelta(days=9), "carrier_pickup_date": now.date() - dt.timedelta(4)}
+        factories.order(quill, alice, status="booked", **day)
+    assert len(told()) == 6
+
+
 @pytest.mark.parametrize(
     ("hour", "printed", "count"), [(6, False, 0), (7, False, 1), (7, True, 0), (12, False, 0)]
 )
@@ -133,6 +177,18 @@ def test_a_replacement_that_ended_badly_is_news(quill: Sender, alice: User, stat
     )
     [line] = told()
     assert words in line
+
+
+def test_a_parcel_cancelled_after_its_replacement_had_ended_neither_stays_booked_nor_lacks_a_new_one(
+    quill: Sender, alice: User
+) -> None:
+    now = timezone.now()
+    order = factories.order(quill, alice, status="cancelled", cancelled_at=now + dt.timedelta(minutes=1))
+    Replacement.objects.create(
+        order=order, product_code="-", problem="Not cancelled.", form_token=order.uuid, asked_by=alice,
+        asked_at=now, ended_at=now,
+    )  # fmt: skip
+    assert told() == []
 
 
 def test_no_line_holds_an_address_or_the_carriers_words(quill: Sender, alice: User) -> None:
