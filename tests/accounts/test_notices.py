@@ -102,6 +102,24 @@ def test_nobody_whose_log_in_is_off_gets_mail(alice: User, quill: Sender) -> Non
     assert leave() == []
 
 
+def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
+    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    waited: list[float] = []
+
+    def silent(*_: Any, timeout: float = 0, **__: Any) -> None:
+        waited.append(timeout)
+        raise TimeoutError
+
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    monkeypatch.setattr("smtplib.SMTP", silent)
+    monkeypatch.setattr("smtplib.SMTP_SSL", silent)
+    notices.tell(fact(quill), now=NOON)
+    leave()
+    assert waited == [mailing.SMTP_SECONDS]
+    assert Notice.objects.get().tries == 1
+
+
 @pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "bookkeeper"}, None])
 def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_owed(
     alice: User, ana: User, quill: Sender, change: dict[str, str] | None
