@@ -20,6 +20,8 @@ from shipping_portal.accounts.models import Audit, Invitation, Membership, Role,
 
 GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
+MOST_A_DAY = 50  # e-mails of one account, sent again or revoked ones included: nobody is flooded in our name
+ELSEWHERE = "You belong to another account already. Ask us if you want to change it."
 MAIL = """{inviter} invites you to {business} at Shipping Portal, as {role}.
 
 To see the invitation, open this link within 72 hours:
@@ -41,6 +43,8 @@ def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime)
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
     if open_ones.exclude(email=email).filter(expires_at__gt=now).count() >= MOST_OPEN:
         raise NotPossible(f"{MOST_OPEN} invitations are open. Revoke one first.")
+    if sender.invitations.filter(created_at__gt=now - dt.timedelta(days=1)).count() >= MOST_A_DAY:
+        raise NotPossible(f"{MOST_A_DAY} invitations were sent within 24 hours. Send the next one tomorrow.")
     token = secrets.token_urlsafe(32)
     try:
         with transaction.atomic():
@@ -76,21 +80,32 @@ def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membershi
     if user.email.lower() != invitation.email.lower():
         raise NotPossible(f"This invitation is for {invitation.email}.")
     if Membership.objects.filter(user=user).exists() or user.is_staff:
-        raise NotPossible("You belong to another account already. Ask us if you want to change it.")
+        raise NotPossible(ELSEWHERE)
     with transaction.atomic():
         still = Invitation.objects.filter(
             pk=invitation.pk, accepted_at=None, revoked_at=None, expires_at__gt=now
         )
         if not still.update(accepted_at=now):
             raise NotPossible("This invitation isn't open any more.")
-        made = Membership.objects.create(sender=invitation.sender, user=user, role=invitation.role)
+        made = _new_member(invitation, user)
         Audit.write("invitation accepted", made, by=user, sender=made.sender, reason=invitation.email, at=now)
     return made
 
 
+def _new_member(invitation: Invitation, user: User) -> Membership:
+    try:
+        with transaction.atomic():
+            return Membership.objects.create(sender=invitation.sender, user=user, role=invitation.role)
+    except IntegrityError as error:  # they said yes to another account at the same instant
+        raise NotPossible(ELSEWHERE) from error
+
+
 def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> None:
     with _keeping_an_owner(member.sender):
-        Membership.objects.filter(pk=member.pk).update(role=role)
+        if not Membership.objects.filter(pk=member.pk).update(role=role):
+            raise NotPossible(f"{member.user} is no longer in the team.")
+        if role != Role.OWNER:
+            _end_invitations_by(member, now)
         reason = f"{member.user}: {member.role} → {role}"
         Audit.write("role changed", member, by=by, sender=member.sender, reason=reason, at=now)
 
@@ -102,7 +117,14 @@ def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
             "removed from the team", member, by=by, sender=member.sender, reason=str(member.user), at=now
         )
         Membership.objects.filter(pk=member.pk).delete()
+        _end_invitations_by(member, now)
         sessions.end_all(member.user)
+
+
+def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
+    """Who is no owner any more brings nobody in: not even themselves, by a link sent to another address before."""
+    open_ones = member.sender.invitations.filter(accepted_at=None, revoked_at=None)
+    open_ones.filter(invited_by=member.user).update(revoked_at=now)
 
 
 def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.datetime) -> None:
@@ -120,11 +142,11 @@ def hashed(token: str) -> str:
 
 @contextmanager
 def _keeping_an_owner(sender: Sender) -> Iterator[None]:
-    """A change after which the account still has an owner; else none of it happened."""
+    """A change after which the account still has an owner who can log in; else none of it happened."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=sender.pk)  # two owners may leave at once
         yield
-        if not sender.memberships.filter(role=Role.OWNER).exists():
+        if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():
             raise NotPossible("An account needs an owner. Make somebody else an owner first.")
 
 

@@ -7,7 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.password_validation import validate_password
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -159,9 +159,12 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     form = JoinForm(request.POST or None, email=found.email)
     if request.method == "GET" or not form.is_valid():
         return _page(request, found, form)
-    with transaction.atomic():
-        user = _new_person(found.email, form.cleaned_data)
-        team.accept(found, user, now=timezone.now())
+    try:
+        with transaction.atomic():
+            user = _new_person(found.email, form.cleaned_data)
+            team.accept(found, user, now=timezone.now())
+    except (IntegrityError, team.NotPossible):  # a second press was faster, or the link was revoked meanwhile
+        return redirect("invitation", token)
     login(request, user, backend=BACKEND)
     return redirect(landing_page(user))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -145,6 +145,76 @@ def test_with_two_owners_one_may_step_back(page: Client, alice: User, ana: User)
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
     page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
     assert Membership.objects.get(user=alice).role == "viewer"
+
+
+def test_an_owner_who_cannot_log_in_is_not_the_last_one(page: Client, alice: User, ana: User) -> None:
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
+    User.objects.filter(pk=ana.pk).update(is_active=False)
+    page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
+    assert Membership.objects.get(user=alice).role == "owner"
+
+
+@pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
+def test_who_is_no_owner_any_more_brings_nobody_in(
+    page: Client, alice: User, ana: User, visit: Callable[[User], Client], change: dict[str, str]
+) -> None:
+    kept = invite(page, "kept@quill.example")
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
+    link = invite(visit(ana), "backdoor@elsewhere.example")
+    page.post(f"{URL}members/{ana.membership.pk}/", change)
+    assert Client().get(link).status_code == 410
+    assert Client().get(kept).status_code == 200
+
+
+def test_who_removes_themselves_is_led_to_the_log_in(page: Client, alice: User, ana: User) -> None:
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
+    answer = page.post(f"{URL}members/{alice.membership.pk}/", {"remove": "1"}, follow=True)
+    assert answer.status_code == 200
+    assert not Membership.objects.filter(user=alice).exists()
+
+
+def test_the_role_of_somebody_just_removed_is_not_audited_as_changed(alice: User, ana: User) -> None:
+    member = Membership.objects.select_related("user", "sender").get(user=ana)
+    Membership.objects.filter(pk=member.pk).delete()
+    with pytest.raises(team.NotPossible):
+        team.set_role(member, "viewer", by=alice, now=timezone.now())
+    assert not Audit.objects.filter(action="role changed").exists()
+
+
+def test_nobody_is_flooded_with_invitations(
+    page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "MOST_A_DAY", 2)
+    for _ in range(2):
+        team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
+    assert "2 invitations were sent within 24 hours." in text(
+        page.post(URL, {"email": NEW, "role": "viewer"})
+    )
+    assert len(mail.outbox) == 2
+    team.invite(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
+
+
+@pytest.mark.parametrize("lost", [team.NotPossible("This invitation isn't open any more."), IntegrityError()])
+def test_a_press_that_was_too_late_is_led_back_to_the_link(
+    page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception
+) -> None:
+    def too_late(*_: Any, **__: Any) -> None:
+        raise lost
+
+    link = invite(page)
+    monkeypatch.setattr(team, "accept", too_late)
+    assert Client().post(link, {"name": "Wren", "password": PASSWORD})["Location"] == link
+    assert not User.objects.filter(email=NEW).exists()
+
+
+def test_two_yeses_of_one_person_at_once_are_one_membership(
+    quill: Sender, alice: User, bob: User, page: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invite(page, email=bob.email)
+    monkeypatch.setattr("django.db.models.query.QuerySet.exists", lambda _: False)  # read before the other
+    with pytest.raises(team.NotPossible, match="another account"):
+        team.accept(Invitation.objects.get(), bob, now=timezone.now())
+    assert Invitation.objects.get().accepted_at is None
 
 
 def test_members_of_other_accounts_are_out_of_reach(page: Client, bob: User) -> None:
