@@ -161,7 +161,7 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     now = timezone.now()
     fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=order_id)
+        order = _locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
         if order.status in UNDER_WAY:  # for this attempt, or one more since: either way it is cancelled
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
@@ -185,6 +185,7 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
     }
     problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
     with transaction.atomic(durable=True):
+        _locked(order.pk)
         if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
             # Due now for tracking: a parcel cancelled right after its booking may not be opened yet.
             order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, problem=problem)
@@ -201,6 +202,7 @@ def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierE
     if isinstance(answer, OutcomeUnknown):
         fields |= {"http_status": answer.status, "response": answer.body}
     with transaction.atomic(durable=True):
+        _locked(order.pk)
         if not _swap(attempt, state=State.UNKNOWN, **fields):
             return
         if order.status == Status.CANCELLING:
@@ -234,6 +236,11 @@ def _again(order: Order) -> None:
     stop = order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER
     due_at = None if stop else timezone.now() + gateway.backoff(tries, first=2)
     Order.objects.filter(pk=order.pk, due_at=order.due_at).update(tries=tries, due_at=due_at)
+
+
+def _locked(order_id: int) -> Order:
+    """An order is locked before its attempts, so that two workers never wait for each other."""
+    return Order.objects.select_for_update().get(pk=order_id)
 
 
 def _swap(attempt: CancelAttempt, **changes: Any) -> bool:

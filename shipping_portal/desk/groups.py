@@ -20,7 +20,7 @@ SUPPORT, BILLING, OPS_LEAD, READ_ONLY = GROUPS = ("Support", "Billing", "Ops lea
 
 # What may be done, and by whom. A superuser may do everything; who is in no group may do nothing.
 ACTS: dict[str, frozenset[str]] = {
-    "resolve": frozenset({SUPPORT, OPS_LEAD}),  # settle an unclear booking
+    "resolve": frozenset({SUPPORT, OPS_LEAD}),  # settle an unclear booking or cancellation
     "reveal": frozenset({SUPPORT, OPS_LEAD}),  # read personal data that is masked
     "retry": frozenset({SUPPORT, OPS_LEAD}),  # parked work, and labels that were not fetched
     "replay": frozenset({SUPPORT, OPS_LEAD}),  # read stored webhooks again, test the listener
