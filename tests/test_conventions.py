@@ -1,12 +1,15 @@
 """The house rules that a machine can keep."""
 
 import ast
+import dataclasses
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from shipping_portal.carrier.points import Fields
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [
@@ -59,6 +62,19 @@ def test_the_sandbox_shares_no_code_with_the_rest() -> None:
                 and not name.startswith("shipping_portal/sandbox/")
             ):
                 assert not node.module.startswith("shipping_portal.sandbox"), name
+
+
+def test_every_point_of_the_contract_is_read_somewhere() -> None:
+    """A point that nothing reads asks an integrator a question whose answer is ignored."""
+    code = "\n".join(path.read_text() for path in CODE if path.parent.name != "sandbox")
+    by_side = (
+        "query_",
+        "sender_",
+        "receiver_",
+    )  # read by the names of a party's parts and of a query's values
+    ours = {point.name for point in dataclasses.fields(Fields) if not point.name.startswith(by_side)}
+    read = set(re.findall(r"contract(?:\(\))?\.(\w+)", code)) | set(re.findall(r'"(\w+)"', code))
+    assert ours - read == set()
 
 
 def test_status_is_assigned_nowhere_but_in_the_model() -> None:

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import uuid
-from decimal import Decimal
 from typing import Any, Self
 
 from django.conf import settings
@@ -40,7 +39,3 @@ class Quote(models.Model):
 
     def offer(self, code: str) -> dict[str, Any] | None:
         return next((offer for offer in self.products if offer["code"] == code), None)
-
-    def price(self, code: str) -> Decimal | None:
-        offer = self.offer(code)
-        return Decimal(offer["amount"]) if offer else None

@@ -119,10 +119,8 @@ class Booked:
     pickup_date: date | None
     price: Money | None
     breakdown: tuple[tuple[str, Money], ...]
-    cancellable: bool | None
     tracking_url: str = field(repr=False)
     order_key: str
-    expires_at: datetime | None
     status: int
     body: bytes = field(repr=False)
 

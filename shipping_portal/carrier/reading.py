@@ -31,7 +31,6 @@ from shipping_portal.carrier.values import (
     day,
     fold,
     load_json,
-    loose_instant,
     matching,
     money,
     number,
@@ -171,7 +170,6 @@ def _order(reply: Reply, contract: Contract) -> Booked:
     if not isinstance(said, dict) or not reference or not order_id:
         raise unknown(reply, contract, "the reply names no order we can read", reference=reference)
     cost = price(at(said, contract.booked_price), at(said, contract.booked_currency))
-    cancellable = at(said, contract.cancellable)
     return Booked(
         order_id=order_id,
         reference=reference,
@@ -180,10 +178,8 @@ def _order(reply: Reply, contract: Contract) -> Booked:
         pickup_date=day(at(said, contract.booked_pickup_date)),
         price=cost,
         breakdown=_amounts(at(said, contract.booked_breakdown), cost.currency if cost else ""),
-        cancellable=cancellable if isinstance(cancellable, bool) else None,
         tracking_url=_public(at(said, contract.tracking_url), contract),
         order_key=text(at(said, contract.order_key), 200),
-        expires_at=loose_instant(at(said, contract.expires_at)),
         status=reply.status,
         body=scrub(reply.body, contract),
     )

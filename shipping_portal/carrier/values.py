@@ -162,19 +162,6 @@ def instant(value: object) -> datetime:
     return moment
 
 
-def loose_instant(value: object) -> datetime | None:
-    """An instant in any form of this family: RFC 3339, "2026-03-02 22:14:00 UTC", or a date (midnight)."""
-    if isinstance(value, str) and value.endswith(" UTC"):
-        value = value[:-4] + "Z"
-    bare = day(value)
-    if bare:
-        return datetime(bare.year, bare.month, bare.day, tzinfo=UTC)
-    try:
-        return instant(value)
-    except ValueError:
-        return None
-
-
 def weekdays_after(start: date, days: int) -> date:
     """The day that many weekdays after `start`; holidays are the carrier's to know."""
     for _ in range(days):

@@ -11,6 +11,8 @@ from shipping_portal.sandbox.parcels import Parcel, Scan
 from shipping_portal.sandbox.paths import dig, plant, uproot
 from shipping_portal.sandbox.places import COUNTRIES, country_code
 
+CANCELLABLE = "scheduling.is_cancellable"
+
 
 def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
     """A quote as plain JSON with decimals as text, the form the ledger keeps."""
@@ -36,9 +38,7 @@ def product_document(facts: dict[str, Any], contract: Contract) -> dict[str, Any
         "product": {"atl_only": False},
     }
     currency = facts["currency"]
-    for key in ("price", "net", "tax"):
-        amount = facts["gross" if key == "price" else key]
-        _plant_money(document, contract[f"quoted_{key}"], amount, currency)
+    _plant_gross_net_tax(document, contract["quoted_price"], facts, currency)
     plant(document, contract["quoted_currency"], currency)
     plant(document, contract["breakdown"], _breakdown(facts))
     _plant_taxes_and_cover(document, facts, contract)
@@ -71,7 +71,7 @@ def order_document(parcel: Parcel, contract: Contract, *, base_url: str, now: da
     plant(document, contract["state"], state)
     plant(document, contract["labels"], label_entries(parcel, contract, base_url=base_url, now=now))
     plant(document, contract["tracking_url"], public_page(parcel.reference, base_url))
-    plant(document, contract["expires_at"], _with_milliseconds(parcel.expires_at))
+    document["expires_at"] = _with_milliseconds(parcel.expires_at)
     return document
 
 
@@ -101,7 +101,7 @@ def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with
         "destination": {"country": parcel.destination},
     }
     _plant_schedule(document, parcel, contract)
-    uproot(document, contract["cancellable"])
+    uproot(document, CANCELLABLE)
     plant(document, contract["state"], state)
     events = [event_document(parcel, scan, contract) for scan in parcel.scans]
     if not with_ids:
@@ -195,24 +195,25 @@ def _plant_schedule(document: dict[str, Any], parcel: Parcel, contract: Contract
         "estimated_delivery_date_maximum": dates[1],
         "status": None,
     }
-    plant(document, contract["cancellable"], parcel.is_cancellable)
+    plant(document, CANCELLABLE, parcel.is_cancellable)
     plant(document, contract["booked_pickup_date"], parcel.pickup_date)
 
 
 def _plant_booked_price(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:
     currency = facts["currency"]
-    path = contract["booked_price"]
-    for ours in ("gross", "net", "tax"):
-        if ours == "gross" or ".gross." in path:
-            _plant_money(document, path.replace(".gross.", f".{ours}."), facts[ours], currency)
+    _plant_gross_net_tax(document, contract["booked_price"], facts, currency)
     plant(document, contract["booked_currency"], currency)
     plant(document, contract["booked_breakdown"], _breakdown(facts))
     _plant_taxes_and_cover(document, facts, contract)
-    holder = contract["booked_product"].rpartition(".")[0]
-    if holder:
-        plant(document, holder, {"name": facts["name"], "first_mile_option": facts["first_mile"],
-                                 "service": facts["service"], "atl_only": False})  # fmt: skip
-    plant(document, contract["booked_product"], facts["code"])
+    document["product"] = {"code": facts["code"], "name": facts["name"], "service": facts["service"],
+                           "first_mile_option": facts["first_mile"], "atl_only": False}  # fmt: skip
+
+
+def _plant_gross_net_tax(document: dict[str, Any], path: str, facts: dict[str, Any], currency: str) -> None:
+    """The price at its path; where that names the gross amount, net and tax beside it."""
+    for ours in ("gross", "net", "tax"):
+        if ours == "gross" or ".gross." in path:
+            _plant_money(document, path.replace(".gross.", f".{ours}."), facts[ours], currency)
 
 
 def _plant_product(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:

@@ -166,7 +166,7 @@ class Ledger:
     def as_booked(self, held: Held) -> Booked:
         state, price = ("Cancelled" if held.cancels else "Booked"), Money(self.price, "AUD")
         ids = held.order_id, held.reference
-        return Booked(*ids, state, (), None, price, (), True, "", held.order_key, None, 201, b"{}")
+        return Booked(*ids, state, (), None, price, (), "", held.order_key, 201, b"{}")
 
     # -- How it answers ----------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ def terse(monkeypatch: pytest.MonkeyPatch) -> TerseCarrier:
 
 def held(reference: str, *, order_key: str = "", state: str = "booked") -> Booked:
     """What the carrier shows of an order."""
-    return Booked("id-1", reference, state, (), None, None, (), None, "", order_key, None, 200, b"{}")
+    return Booked("id-1", reference, state, (), None, None, (), "", order_key, 200, b"{}")
 
 
 def adopt(order: Order, reference: str, by: User, order_id: str = "") -> Order:
