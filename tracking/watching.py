@@ -61,9 +61,9 @@ def _known_as(sender: Sender, reference: str) -> str:
     """How this account has it already, if it was typed in capitals or small letters throughout; else as typed."""
     if not reference.isupper():
         return reference
-    watched = sender.watches.filter(parcel__reference__iexact=reference)
-    own = called(sender.orders.all(), reference).values_list("carrier_reference", flat=True)
-    known = [*watched.values_list("parcel__reference", flat=True), *own]
+    watched = sender.watches.filter(parcel__reference__iexact=reference).select_related("parcel")
+    own = called(sender.orders.all(), reference)
+    known = [*(watch.parcel.reference for watch in watched), *(str(order) for order in own)]
     return reference if reference in known or not known else known[0]
 
 
