@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -45,7 +46,7 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return suspended(request, status=403 if request.method == "POST" else 200)
     if not found.can_cancel(timezone.now()):
         return redirect("cancel", found.uuid)
-    known = {"sender": request.sender, "address": request.sender.pickup_address()}
+    known: dict[str, Any] = {"sender": request.sender, "address": request.sender.pickup_address()}
     if request.method == "GET":
         return _form_page(request, found, ParcelForm(initial=_typed(request, found), **known))
     form = ParcelForm(after_presses(request.POST), **known)
