@@ -12,7 +12,6 @@ class BookingAttempt(models.Model):
     """One try to book one order, with the exact bytes sent. At most one per order is live."""
 
     class State(models.TextChoices):
-        PREPARED = "prepared", "Prepared"
         IN_FLIGHT = "in_flight", "Sent, no answer yet"
         ACCEPTED = "accepted", "Booked"
         REJECTED = "rejected", "Refused"
@@ -20,7 +19,7 @@ class BookingAttempt(models.Model):
         UNKNOWN = "unknown", "Outcome unknown"
         NOT_CREATED = "not_created", "Settled as not booked"
 
-    LIVE = ("prepared", "in_flight", "unknown", "accepted")
+    LIVE = ("in_flight", "unknown", "accepted")
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="attempts")
     generation = models.PositiveSmallIntegerField()
@@ -49,13 +48,12 @@ class BookingAttempt(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["order"],
-                condition=Q(state__in=["prepared", "in_flight", "unknown", "accepted"]),
+                condition=Q(state__in=["in_flight", "unknown", "accepted"]),
                 name="one_live_attempt_per_order",
             ),
             models.CheckConstraint(
                 condition=Q(
                     state__in=[
-                        "prepared",
                         "in_flight",
                         "accepted",
                         "rejected",

@@ -19,6 +19,27 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RemoveConstraint(
+            model_name='bookingattempt',
+            name='one_live_attempt_per_order',
+        ),
+        migrations.RemoveConstraint(
+            model_name='bookingattempt',
+            name='a_known_attempt_state',
+        ),
+        migrations.AlterField(
+            model_name='bookingattempt',
+            name='state',
+            field=models.CharField(choices=[('in_flight', 'Sent, no answer yet'), ('accepted', 'Booked'), ('rejected', 'Refused'), ('not_sent', 'Never left'), ('unknown', 'Outcome unknown'), ('not_created', 'Settled as not booked')], max_length=12),
+        ),
+        migrations.AddConstraint(
+            model_name='bookingattempt',
+            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['in_flight', 'unknown', 'accepted'])), fields=('order',), name='one_live_attempt_per_order'),
+        ),
+        migrations.AddConstraint(
+            model_name='bookingattempt',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['in_flight', 'accepted', 'rejected', 'not_sent', 'unknown', 'not_created'])), name='a_known_attempt_state'),
+        ),
         migrations.AddField(
             model_name='bookingattempt',
             name='second_order_at',
