@@ -59,14 +59,16 @@ class ParcelForm(ContentsForm):
         chosen = next((size for size in self.sizes if str(size.uuid) == self.data.get("size")), None)
         names = [self.weight_name, *self.size_names]
         if chosen and not any(self.data.get(name, "").strip() for name in names):
-            self.data = self.data.copy()
+            posted = QueryDict(mutable=True)
+            posted.update(self.data)
             for name, value in self.measures_of(chosen).items():
-                self.data[name] = value
+                posted[name] = value
+            self.data = posted
 
     def begin_with(self, size: ParcelSize | None) -> None:
         """Choose a size before anything is typed."""
         if size and size in self.sizes:
-            self.initial |= {"size": str(size.uuid), **self._filled_by(size)}
+            self.initial.update({"size": str(size.uuid), **self._filled_by(size)})
 
     def _filled_by(self, size: ParcelSize) -> dict[str, str]:
         return self.measures_of(size) | ({"description": size.description} if size.description else {})

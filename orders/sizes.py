@@ -1,5 +1,7 @@
 """A sender's sizes in their own order, and the one that new parcels begin with."""
 
+from typing import Any
+
 from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 
@@ -21,7 +23,7 @@ def listed(sender: Sender) -> QuerySet[ParcelSize]:
 
 def offered(sender: Sender) -> list[ParcelSize]:
     """What the new-parcel form offers: those used most and the default one, in the sender's own order."""
-    every = list(listed(sender))
+    every: list[Any] = list(listed(sender))
     top = sorted(every, key=lambda size: (size.pk != sender.default_size_id, -size.used))[:OFFERED]
     return [size for size in every if size in top]
 

@@ -23,6 +23,8 @@ RULES = [
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
     (re.compile(r"(/accounts/(?:confirm-email|password/reset/key)/)[^/\s\"?]+"), rf"\1{CUT}"),
+    # As an address, and as log-in's ?next= spells it.
+    (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
 ]
 STAMPS: list[Any] = [

@@ -102,7 +102,7 @@ def _initial(request: MemberRequest, source: Quote | Order | None) -> dict[str, 
 def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """The form with a pasted address filled in; what no field used is shown."""
     pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
-    form.initial |= pasted.as_typed()
+    form.initial.update(pasted.as_typed())
     return render(
         request, "orders/new_parcel.html", {"form": form, "left": pasted.left, "is_live_form": True}
     )

@@ -141,7 +141,7 @@ def _row(request: MemberRequest, order: Order) -> dict[str, Any]:
 def _chips(asked: Asked, choices: listing.Choices) -> list[tuple[str, str, str]]:
     """Each filter with the address without it: label, value in words, address."""
     said = [
-        (one.label, one.said(asked.query[name], choices), asked.link(**{name: None}))
+        (one.label, one.said(str(asked.query[name]), choices), asked.link(**{name: None}))
         for name, one in listing.FILTERS.items()
         if name in asked.filters
     ]

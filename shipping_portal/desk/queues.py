@@ -119,10 +119,10 @@ def label_missing() -> Q:
     others = Label.objects.filter(
         order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
     )
-    has_none = Q(state=Label.State.ABSENT) & ~Exists(others)
+    has_none = Q(~Exists(others), state=Label.State.ABSENT)
     missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # in the words of the index
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
-    return missing & needed & (Q(state=Label.State.FAILED) | has_none)
+    return Q(missing & needed, Q(state=Label.State.FAILED) | has_none)
 
 
 PARKED = Q(parked_at__isnull=False)

@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, QuerySet, Value, When, Window
+from django.db.models import Case, Count, F, Q, Value, When, Window
 from django.db.models.functions import RowNumber
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -99,7 +99,7 @@ def _first_rows(desk: Desk) -> dict[str, list[Order]]:
     numbered = desk.orders.exclude(CLOSED).annotate(group=Case(*wheres, default=Value(""))).exclude(group="")
     rows: dict[str, list[Order]] = {}
     for order in numbered.annotate(place=place).filter(place__lte=MOST).order_by("place"):
-        rows.setdefault(order.group, []).append(order)  # type: ignore[attr-defined]
+        rows.setdefault(order.group, []).append(order)
     rows[printing.TO_PRINT] = list(printing.to_print(desk.orders, today=desk.today)[:MOST])
     rows[HANDLED[0]] = desk.missed[:MOST]
     return rows
@@ -107,12 +107,11 @@ def _first_rows(desk: Desk) -> dict[str, list[Order]]:
 
 def _pickups(desk: Desk) -> list[dict[str, Any]]:
     """Today and the next day with a driver: how many parcels, and how many of their labels are printed."""
-    waiting: QuerySet[Order] = desk.orders.filter(
-        VIEWS["waiting-for-pickup"].where(desk), BY_DRIVER
-    ).annotate(day=PICKUP_DAY)
+    theirs = desk.orders.filter(VIEWS["waiting-for-pickup"].where(desk), BY_DRIVER)
+    waiting = theirs.annotate(day=PICKUP_DAY)
     days = waiting.filter(day__gte=desk.today).values("day")
     printed = Count("pk", filter=Q(printed_at__isnull=False))
-    return list(days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2])
+    return [dict(row) for row in days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2]]
 
 
 def _row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:
