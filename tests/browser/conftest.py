@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.processes.portal import ROOT, Portal, until
@@ -28,11 +28,12 @@ AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practi
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is one group: the portal is started once."""
+    """Everything here is one group, so that the portal is started once, but for what names a group of its own."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            if not item.get_closest_marker("xdist_group"):
+                item.add_marker(pytest.mark.xdist_group("browser"))
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))
 
@@ -192,8 +193,11 @@ def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> 
 
 def violations(page: Page, *, but: frozenset[str] = frozenset()) -> list[str]:
     """What axe finds on the page as it stands; empty is the promise. Preloading styles would break the CSP itself."""
-    found = Axe().run(page, options={"runOnly": AXE_TAGS, "resultTypes": ["violations"], "preload": False})
-    faults = [fault for fault in found.response["violations"] if fault["id"] not in but]
+    if not page.evaluate("'axe' in window"):  # half a megabyte: once a page, however often it is asked
+        page.evaluate(AXE_SCRIPT)
+    options = {"runOnly": AXE_TAGS, "resultTypes": ["violations"], "preload": False}
+    found = page.evaluate("options => axe.run(options).then(results => results.violations)", options)
+    faults = [fault for fault in found if fault["id"] not in but]
     return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:3]}" for v in faults]
 
 

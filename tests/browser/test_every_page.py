@@ -19,21 +19,18 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.processes.portal import ROOT
 
+pytestmark = pytest.mark.xdist_group("every page")  # beside the other browser tests, with a portal of its own
 SHOTS = os.environ.get("SCREENSHOTS", "")
 # Django admin's own markup of inlines; nothing of ours adds to it.
 DJANGO_ADMINS = frozenset({"empty-table-header"})
-FULL = [
-    pytest.param(room, width, theme, marks=pytest.mark.full, id=f"{room} {width} {theme}")
-    for room in ("typical", "empty", "many", "public", "operator")
-    for width in (320, 360, 768, 1280)
-    for theme in ("light", "dark")
-    if (room, width, theme)
-    not in {("typical", 360, "light"), ("typical", 1280, "dark"), ("public", 360, "dark")}
-]
-DAILY = [
-    pytest.param("typical", 360, "light", id="typical 360 light"),
-    pytest.param("typical", 1280, "dark", id="typical 1280 dark"),
-    pytest.param("public", 360, "dark", id="public 360 dark"),
+LOOKS = [(width, theme) for width in (320, 360, 768, 1280) for theme in ("light", "dark")]
+ROOMS = [
+    pytest.param("typical", [(360, "light"), (1280, "dark")], id="typical"),
+    pytest.param("public", [(360, "dark")], id="public"),
+    *(
+        pytest.param(room, LOOKS, id=f"{room} in every look", marks=pytest.mark.full)
+        for room in ("typical", "empty", "many", "public", "operator")
+    ),
 ]
 FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
 
@@ -49,11 +46,11 @@ def gallery(stack: Stack) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize(("room", "width", "theme"), [*DAILY, *FULL])
+@pytest.mark.parametrize(("room", "looks"), ROOMS)
 def test_every_page_is_accessible_and_fits(
-    gallery: Any, open_browser: Open, stack: Stack, room: str, width: int, theme: str
+    gallery: Any, open_browser: Open, stack: Stack, room: str, looks: list[tuple[int, str]]
 ) -> None:
-    page = open_browser(width=width, theme=theme)
+    page = open_browser()
     if gallery[room]["cookie"]:
         cookie = {"name": "session", "value": gallery[room]["cookie"], "url": stack.url}
         page.context.add_cookies([cookie])
@@ -63,8 +60,11 @@ def test_every_page_is_accessible_and_fits(
         assert answer is not None
         if answer.status not in {200, 404}:
             faults.append(f"{name}: {answer.status} at {address}")
-        faults += [f"{name}: {fault}" for fault in _faults(page, room)]
-        _keep(page, f"{room}-{name}-{width}-{theme}")
+        for width, theme in looks:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=theme)
+            faults += [f"{name} {width} {theme}: {fault}" for fault in _faults(page, room)]
+            _keep(page, f"{room}-{name}-{width}-{theme}")
     assert faults == []
 
 

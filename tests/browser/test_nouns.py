@@ -143,7 +143,7 @@ def printing_first(page: Page, size: str) -> Iterator[None]:
 def _choose_label_size(page: Page, size: str) -> None:
     page.goto("/settings/label-size/")
     page.get_by_label(size).check()
-    page.get_by_role("button", name="Save label size").click()
+    page.get_by_role("button", name="Save label settings").click()
     expect(fact(page, "Size")).to_contain_text(size)
 
 

@@ -39,6 +39,7 @@ class ReadOnlyInline(OnlyReads, admin.TabularInline):
     extra = 0
     can_delete = False
     show_change_link = True
+    template = "admin/read_inline.html"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.fields or ()
