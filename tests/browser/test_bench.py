@@ -105,15 +105,11 @@ def test_without_its_script_it_is_a_list_of_links_and_buttons(log_in: Open, sent
     expect(button).to_have_text(words)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_bench_and_the_test_page_are_accessible_and_fit(
-    log_in: Open, sent: list[str], theme: str
-) -> None:
-    page = log_in("sender", theme=theme, width=320)
-    for address in (three_labels(page, sent), "/labels/test-page/"):
-        page.goto(address)
-        assert violations(page) == []
-        assert not has_sideways_scroll(page)
+def test_the_bench_is_accessible_and_fits(log_in: Open, sent: list[str]) -> None:
+    page = log_in("sender", width=320)
+    page.goto(three_labels(page, sent))
+    assert violations(page) == []
+    assert not has_sideways_scroll(page)
 
 
 def test_the_printers_lines_are_100_mm_and_4_in_apart(log_in: Open) -> None:

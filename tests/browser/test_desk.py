@@ -1,4 +1,4 @@
-"""The operator's desk in a real browser: under the strict policy, in both themes."""
+"""The operator's desk in a real browser: under the strict policy. test_every_page.py has all of it, in every look."""
 
 import pytest
 from playwright.sync_api import Page
@@ -29,9 +29,7 @@ print(order.pk)
     return int(stack.manage("shell", "--no-imports", "-c", code).split()[-1])
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
-def test_every_kind_of_page_is_clean_in_both_themes(desk: Page, stack: Stack, theme: str) -> None:
-    desk.emulate_media(color_scheme=theme)
+def test_every_kind_of_page_is_clean(desk: Page, stack: Stack) -> None:
     case = unclear_order(stack)
     found = {}
     for address in (

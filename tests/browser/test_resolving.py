@@ -114,8 +114,9 @@ def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
 
 
 @pytest.mark.usefixtures("settled")
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
-@pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.full)]
+)
 def test_the_page_is_clean_and_fits_with_all_it_can_show(
     log_in: Open, stack: Stack, theme: str, width: int
 ) -> None:
