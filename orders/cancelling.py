@@ -29,6 +29,7 @@ ASK_AN_OPERATOR_AFTER = 8
 NOT_THERE = 404
 MOST_TRIES = 30_000
 NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
+ELSEWHERE = "It was booked on another carrier account, so it can't be cancelled from here. Contact us; we'll ask there."
 UNDER_WAY = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 
 
@@ -84,6 +85,8 @@ def _work(order_id: int) -> None:
         return
     if attempt.state == State.IN_FLIGHT:
         _unclear(order, attempt, "the worker stopped before the carrier's answer")
+    elif not gateway.is_ours(order):  # its id may be somebody else's parcel there
+        _elsewhere(order, attempt)
     elif order.status == Status.CANCEL_UNCONFIRMED and not gateway.contract().cancel_repeatable:
         _look(order, attempt)
     else:
@@ -116,6 +119,14 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         _unclear(order, attempt, str(error), answer=error)
     else:
         _done(order, attempt, answer)
+
+
+def _elsewhere(order: Order, attempt: CancelAttempt) -> None:
+    """Nobody is asked. What may have been asked before the accounts changed is for an operator."""
+    if attempt.state == State.WANTED:
+        return _back_to_booked(order, attempt, Rejected(0, "", ELSEWHERE))
+    if _swap(attempt, state=State.UNKNOWN, answer=ELSEWHERE):
+        Order.objects.filter(pk=order.pk, due_at=order.due_at).update(due_at=None)
 
 
 def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:

@@ -54,6 +54,27 @@ def test_a_collected_parcel_stays_booked_with_the_carriers_words(
     assert not [r for r in carrier.requests() if r["method"] == "DELETE"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "status", "left"),
+    [("wanted", "booked", "refused"), ("unknown", "cancel_unconfirmed", "unknown")],
+)
+def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
+    booked: Book, carrier: SandboxCarrier, alice: User, settings: Any, asked: str, status: str, left: str
+) -> None:
+    order = booked()
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    order.cancels.update(state=asked)
+    if asked == "unknown":
+        order.move_to("cancel_unconfirmed", reason="no answer", at=timezone.now())
+    before = len(carrier.requests())
+    settings.CARRIER_ACCOUNT = "another-account"
+    work(order)
+    assert (order.status, order.cancels.get().state) == (status, left)
+    assert len(carrier.requests()) == before
+    assert "another carrier account" in (order.problem.get("text") or order.cancels.get().answer)
+    assert asked == "wanted" or order.due_at is None
+
+
 @pytest.mark.parametrize("word", ["Pickup Attempted", "Missed Pickup", "Futile Pickup"])
 def test_a_visit_nobody_told_us_of_yet_is_seen_before_cancelling(
     booked: Book, carrier: SandboxCarrier, alice: User, word: str
