@@ -436,6 +436,19 @@ def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carr
     assert (order.status, order.public_tracking_url) == ("booked", "")
 
 
+def test_a_label_of_another_carrier_account_is_never_fetched_by_its_id(
+    submitted: Submit, carrier: SandboxCarrier, settings: Any
+) -> None:
+    label = work(submitted()).labels.first()
+    assert label
+    before = len(carrier.requests())
+    settings.CARRIER_ACCOUNT = "another-account"
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, label.due_at) == ("failed", None)
+    assert len(carrier.requests()) == before
+
+
 def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
