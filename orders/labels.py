@@ -33,7 +33,9 @@ def work(label_id: int) -> None:
     elif not label.order.carrier_order_id:
         _set(label, state=Label.State.FAILED, due_at=None, problem="The carrier's order id is not known.")
     elif not gateway.is_ours(label.order):  # its id may be somebody else's parcel there
-        _set(label, state=Label.State.FAILED, due_at=None, problem="It was booked on another carrier account.")
+        _set(
+            label, state=Label.State.FAILED, due_at=None, problem="It was booked on another carrier account."
+        )
     else:
         _fetch(label)
 

@@ -63,6 +63,9 @@ def test_every_page_is_accessible_and_fits(
         for width, theme in looks:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)
+            page.evaluate(
+                "document.getAnimations().forEach(change => change.finish())"
+            )  # colours on their way
             faults += [f"{name} {width} {theme}: {fault}" for fault in _faults(page, room)]
             _keep(page, f"{room}-{name}-{width}-{theme}")
     assert faults == []

@@ -54,7 +54,7 @@ def test_where_the_carrier_keeps_no_keys_nothing_unclear_is_sent_again() -> None
 
 
 @pytest.mark.full
-@pytest.mark.campaign
+@pytest.mark.sabotage
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
 def test_the_campaign_notices_every_sabotage(sabotage: Sabotage) -> None:
     verdict = run(sabotage)
