@@ -28,6 +28,7 @@ function startList(form) {
     count();
   });
   form.querySelector("thead th").append(all);
+  form.classList.add("counted");
   form.addEventListener("change", count);
   count();
 
