@@ -72,6 +72,8 @@ def work(replacement_id: int) -> None:
     if replacement.order.status != Status.CANCELLED:
         why = replacement.order.problem.get("text", "")
         return _end(replacement, f"The carrier didn't cancel {replacement.order}. {why}", now)
+    if replacement.order.cancels.filter(asked_at__gt=replacement.asked_at).exists():
+        return _end(replacement, "It was cancelled for another reason since.", now)
     if replacement.quote is None:
         return _end(replacement, "It took so long that the price is gone.", now)
     _book(replacement, replacement.quote, now)

@@ -85,6 +85,17 @@ def every_row() -> str:
     return "\n".join(found)
 
 
+def test_no_link_is_made_for_a_parcel_of_another_carrier_account(
+    order: Order, linked: SandboxCarrier, alice: User, visit: Callable[[User], Client], settings: Any
+) -> None:
+    before = len(linked.requests())
+    settings.CARRIER_ACCOUNT = "another-account"
+    answer = visit(alice).get(reverse("tracking_page", args=[order.uuid]))
+    assert TOKEN not in answer.content.decode()
+    assert "another carrier account" in answer.content.decode()
+    assert len(linked.requests()) == before
+
+
 def test_the_link_is_shown_to_its_owner_and_the_showing_is_kept(
     order: Order, alice: User, visit: Callable[[User], Client]
 ) -> None:

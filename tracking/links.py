@@ -17,6 +17,8 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """A fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
     if order.status != Status.BOOKED:
         raise NoLink("Parcel tools are open only while the parcel is booked.")
+    if not gateway.is_ours(order):  # its id may be somebody else's parcel there
+        raise NoLink("It was booked on another carrier account, which has its parcel tools. Contact us.")
     try:
         link = gateway.carrier(order).tracking_page_link(
             order.carrier_order_id, order.carrier_reference or "", now=now

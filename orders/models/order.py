@@ -293,6 +293,7 @@ class Order(models.Model):
             contents_type=self.contents_type,
             cover=self.cover_amount,
             customer_reference=self.customer_reference,
+            size=str(self.size.uuid) if self.size else "",
         )
 
     def order_key(self) -> str:

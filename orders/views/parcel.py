@@ -74,6 +74,8 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": sees_contact(role) and order.can_cancel(now),
+        "is_replaced_soon": order.status == Status.CANCELLED
+        and order.replacements.filter(ended_at=None).exists(),
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
     }
 

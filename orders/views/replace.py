@@ -1,5 +1,6 @@
 """Fix a mistake: the booked parcel's form, filled in, and one button that cancels it and books the mended one."""
 
+import datetime as dt
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -11,15 +12,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders import booking, offers, quoting, replacing
+from orders import booking, offers, pasting, quoting, replacing
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
 from orders.models.statuses import Status
+from orders.sizes import offered
 from orders.views.new_parcel import NO_PRICES, take_prices
 from orders.views.parcel import orders_of
 from orders.views.replies import sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.carrier.messages import Party
 
 NAMES = {
@@ -47,8 +50,11 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if not found.can_cancel(timezone.now()):
         return redirect("cancel", found.uuid)
     known: dict[str, Any] = {"sender": request.sender, "address": request.sender.pickup_address()}
+    known["sizes"] = offered(request.sender)
     if request.method == "GET":
         return _form_page(request, found, ParcelForm(initial=_typed(request, found), **known))
+    if "unpaste" in request.POST:
+        return _unpasted(request, found, ParcelForm(initial=request.POST.dict(), **known))
     form = ParcelForm(after_presses(request.POST), **known)
     quote = take_prices(request, form) if form.is_valid() else None
     return redirect("replace_prices", found.uuid, quote.uuid) if quote else _form_page(request, found, form)
@@ -179,20 +185,35 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def _form_page(request: MemberRequest, order: Order, form: ParcelForm) -> HttpResponse:
-    context = {"form": form, "replaced": order}
+def _unpasted(request: MemberRequest, order: Order, form: ParcelForm) -> HttpResponse:
+    """The form with a pasted address filled in; what no field used is shown."""
+    pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
+    form.initial.update(pasted.as_typed())
+    return _form_page(request, order, form, left=pasted.left)
+
+
+def _form_page(request: MemberRequest, order: Order, form: ParcelForm, **more: Any) -> HttpResponse:
+    context = {"form": form, "replaced": order, **more}
     return render(request, "orders/replace.html", context, status=422 if form.errors else 200)
+
+
+def _day_lost(order: Order, offered_days: list[dt.date]) -> Iterator[tuple[str, str, str]]:
+    """The pickup day that was chosen, where it can't be chosen any more."""
+    if order.pickup_date and order.pickup_date not in offered_days:
+        yield "Pickup day", local_date(order.pickup_date, order.sender), "Next business day"
 
 
 def _prices_page(request: MemberRequest, order: Order, quote: Quote, form: BookForm) -> HttpResponse:
     page = offers.for_page(quote, now=timezone.now())
     same = next((offer for offer in page.offers if offer.code == order.product_code), None)
+    day = order.pickup_date if order.pickup_date in page.pickup_days[1:] else None
     context = {
         "replaced": order,
         "quote": quote,
         "form": form,
         "page": page,
-        "changes": list(changed(order.entry(), page.entry)),
+        "changes": [*changed(order.entry(), page.entry), *_day_lost(order, page.pickup_days)],
+        "day": day,
         "offers": [same] if same else page.offers,
         "others": [offer for offer in page.offers if offer is not same] if same else [],
         "can_cancel": order.can_cancel(timezone.now()),

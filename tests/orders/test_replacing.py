@@ -181,6 +181,23 @@ def test_a_parcel_that_was_collected_stays_booked_and_nothing_new_is(
     assert Order.objects.count() == 1
 
 
+def test_a_parcel_cancelled_by_hand_after_a_refusal_is_not_booked_again(
+    booked: Book, replace: Ask, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    replacement = replace(order)
+    carrier.trouble("cancel", "422", count=1)
+    cancelling._work(order.pk)  # refused, and the worker is gone before it tells anybody
+    order.refresh_from_db()
+    assert order.status == "booked"
+    cancelling.ask(order, by=alice, why="I'm not sending it", now=timezone.now())
+    cancelled_by_the_carrier(order)
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert Order.objects.get().status == "cancelled"
+    assert (bool(replacement.ended_at), replacement.booked) == (True, None)
+
+
 def test_an_unclear_cancellation_is_waited_for(booked: Book, replace: Ask, carrier: SandboxCarrier) -> None:
     order = booked()
     replacement = replace(order)

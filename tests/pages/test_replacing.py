@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from orders import booking
 from orders.models import Order, Quote, Replacement
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -160,6 +161,52 @@ def test_a_price_that_is_too_old_is_shown_anew_before_anything_is_cancelled(
     assert newest.entry == quote.entry
     assert "nothing was cancelled or booked" in text(page.get(answer["Location"]))
     assert Order.objects.get(pk=order.pk).status == "booked"
+
+
+def test_a_cancelled_parcel_whose_new_one_is_on_its_way_is_not_offered_again(
+    page: Client, order: Order, replacement: Replacement
+) -> None:
+    Order.objects.update(status="cancelled", cancelled_at=timezone.now())
+    address = f"/parcels/{order.uuid}/"
+    assert "Book again" not in text(page.get(address))
+    assert f"{address}replacing/" in page.get(address).content.decode()
+    Replacement.objects.update(ended_at=timezone.now(), problem="Bookings are paused.")
+    assert "Book again" in text(page.get(address))
+
+
+def test_the_pickup_day_that_was_chosen_stays_chosen(page: Client, order: Order, quote: Quote) -> None:
+    days = booking.pickup_days(order.sender, order.entry().pickup, timezone.now())
+    Order.objects.update(pickup_date=days[2])
+    address = f"/parcels/{order.uuid}/replace/{quote.uuid}/"
+    assert f'value="{days[2]:%Y-%m-%d}" checked' in page.get(address).content.decode()
+    assert "Pickup day" not in what_changes(page, address)
+    Order.objects.update(pickup_date=days[-1] + dt.timedelta(days=30))
+    assert 'value="" checked' in page.get(address).content.decode()
+    assert "Pickup day" in what_changes(page, address)
+
+
+def what_changes(page: Client, address: str) -> str:
+    return text(page.get(address)).partition("What changes")[2].partition("Change something else")[0]
+
+
+def test_the_saved_size_it_was_typed_with_stays(page: Client, order: Order, quill: Sender) -> None:
+    size = factories.size(quill, weight="2.4", length=32, width=24, height=11)
+    Order.objects.update(size=size)
+    answer = page.post(f"/parcels/{order.uuid}/replace/", typed_as_booked(page, order))
+    newest = Quote.objects.order_by("-pk")[0]
+    assert answer["Location"].endswith(f"{newest.uuid}/")
+    assert newest.entry["size"] == str(size.uuid)
+
+
+def test_without_a_script_a_pasted_address_fills_the_form_in(page: Client, order: Order) -> None:
+    pasted = "Ada Brook\n9 Other Street\nHOBART TAS 7000\nada@example.net"
+    typed = typed_as_booked(page, order) | {"unpaste": "1", "pasted": pasted}
+    answer = page.post(f"/parcels/{order.uuid}/replace/", typed)
+    assert answer.status_code == 200
+    assert f"Fix {order.carrier_reference}" in text(answer)
+    filled = answer.context["form"]
+    assert filled["receiver_line1"].value() == "9 Other Street"
+    assert filled["description"].value() == order.description
 
 
 def test_another_pickup_contact_is_a_change(page: Client, order: Order, quote: Quote) -> None:
