@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = (7, 8, 9, 10)  # the first that turns red ends the trial; a sabotage none of them notices has won
 SIZE = ("--orders=120",)
-PATIENCE_SECONDS = 600
+PATIENCE_SECONDS = 900
 
 
 @dataclass(frozen=True)
