@@ -44,6 +44,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "shipping_portal.desk.outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
+    "shipping_portal.gzipping.gzip_pages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -123,6 +123,6 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except links.NoLink as error:
         context["problem"] = str(error)
     response = render(request, "tracking/tracking_page.html", context)
-    response["Cache-Control"] = "private, no-store"
+    response["Cache-Control"] = "private, no-store, no-transform"  # never gzipped: docs/decisions/0010
     response["Referrer-Policy"] = "no-referrer"
     return response
