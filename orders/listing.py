@@ -20,6 +20,7 @@ from shipping_portal.accounts.templatetags.words import local_date
 
 PAGE = 50
 LONGEST_SEARCH = 200
+MOST_COUNTED = 1000
 NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
 PRINTED = {"yes": "Printed", "no": "Not printed"}
 
@@ -163,6 +164,16 @@ def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
     for where in filters.values():
         orders = orders.filter(where)
     return orders
+
+
+def count(orders: QuerySet[Order]) -> int:
+    """How many there are, as far as anybody cares: a table of years is not read to its end for one number."""
+    return orders.order_by()[: MOST_COUNTED + 1].count()
+
+
+def counted(number: int) -> str:
+    """The count in words: `52`, or `1,000+` where counting stopped."""
+    return f"{number}" if number < MOST_COUNTED else f"{MOST_COUNTED:,}{'+' if number > MOST_COUNTED else ''}"
 
 
 @dataclass(frozen=True)

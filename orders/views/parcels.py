@@ -14,11 +14,11 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import listing
-from orders.meaning import GROUPS, standing
+from orders.meaning import GROUPS
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
-from orders.receivers import shown
 from orders.references import called
+from orders.rows import COLUMNS, rows
 from orders.system_views import ABOVE_THE_LIST, VIEWS, Desk, View
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
@@ -83,14 +83,16 @@ def parcels(request: MemberRequest) -> HttpResponse:
     if opened := _opened(asked):
         return redirect("parcel", opened.uuid)
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
-    page = listing.page(asked.found, listing.SORTS[asked.sort], before=before, after=after)
-    count = asked.found.count()
+    found = asked.found.only(*COLUMNS)
+    page = listing.page(found, listing.SORTS[asked.sort], before=before, after=after)
+    count = listing.count(asked.found)
     choices = listing.Choices.of(asked.desk)
     context = {
         "asked": asked,
         "q": asked.q,
         "count": count,
-        "rows": [_row(request, order) for order in page.rows],
+        "counted": listing.counted(count),
+        "rows": rows(page.rows, request.sender, request.membership.role, asked.desk.now),
         "views": [(slug, VIEWS[slug].words) for slug in ABOVE_THE_LIST],
         "chips": _chips(asked, choices),
         "choices": choices,
@@ -126,16 +128,6 @@ def _opened(asked: Asked) -> Order | None:
         return exact
     two = list(asked.found.order_by("-pk")[:2])
     return two[0] if len(two) == 1 else None
-
-
-def _row(request: MemberRequest, order: Order) -> dict[str, Any]:
-    order.sender = request.sender  # read for its time zone; every row's sender is this one
-    return {
-        "order": order,
-        "receiver": shown(order, request.membership.role),
-        "standing": standing(order, timezone.now()),
-        "pickup": None if order.first_mile == "drop-off" else order.expected_pickup(),
-    }
 
 
 def _chips(asked: Asked, choices: listing.Choices) -> list[tuple[str, str, str]]:
