@@ -9,9 +9,9 @@ import unicodedata
 from dataclasses import dataclass
 
 import holidays
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
 
-from shipping_portal.accounts.models import Locality, LocalityAlias
+from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.states import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
 
 MOST_SPELLINGS = 16
@@ -50,7 +50,9 @@ def postal_code(country: str, text: str) -> str:
 
 def active(country: str) -> QuerySet[Locality]:
     """The pairs of the country's active list; empty where none is loaded."""
-    return Locality.objects.filter(list__country=country, list__is_active=True)
+    # A value and no join: so an index that begins with the list yields its pairs in order, and eight are soon found.
+    loaded = LocalityList.objects.filter(country=country, is_active=True)
+    return Locality.objects.filter(list=Subquery(loaded.values("pk")))
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:

@@ -1,0 +1,51 @@
+"""What each page makes a browser fetch, told from its template alone: within the budget, and nothing that it won't use."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+
+MOST_CSS, MOST_JS = 12_000, 20_000
+TEMPLATES = Path(settings.BASE_DIR) / "templates"
+PARTS = re.compile(r"""{% (?:extends|include) ["']([^"']+)["']""")
+FILES = re.compile(r"""{% static ["']([^"']+\.(?:css|js))["']""")
+HTMX = "{% htmx_script %}"
+PAGES = sorted(
+    str(path.relative_to(TEMPLATES))
+    for path in TEMPLATES.rglob("*.html")
+    if not path.name.startswith("_") and "{% extends" in path.read_text() and path.parent.name != "admin"
+)
+
+
+def parts(template: str) -> Iterator[str]:
+    """The text of a template, and of all that it extends and includes."""
+    path = TEMPLATES / template
+    if not path.exists():  # Django's own or allauth's
+        return
+    yield path.read_text()
+    for part in PARTS.findall(path.read_text()):
+        yield from parts(part)
+
+
+def packed(name: str) -> int:
+    return len(gzip.compress(Path(str(finders.find(name))).read_bytes()))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_styles_and_scripts_of_each_page_stay_light(page: str) -> None:
+    text = "".join(parts(page))
+    files = {*FILES.findall(text), *(["django_htmx/htmx-2.min.js"] if HTMX in text else [])}
+    weight = {kind: sum(packed(name) for name in files if name.endswith(kind)) for kind in (".css", ".js")}
+    assert "site.css" in files
+    assert weight[".css"] <= MOST_CSS, weight
+    assert weight[".js"] <= MOST_JS, weight
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_htmx_comes_with_the_pages_that_ask_again_and_with_no_other(page: str) -> None:
+    text = "".join(parts(page))
+    assert (HTMX in text) == ("hx-get" in text)
