@@ -1,5 +1,6 @@
 """One parcel: its page, the wait for its booking, and the yes to a new price."""
 
+import datetime as dt
 import uuid
 
 from django.contrib import messages
@@ -52,7 +53,16 @@ def parcel_state(order: Order) -> str:
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
-    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}"
+    soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
+    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{soon}"
+
+
+def _waits_for_label(order: Order, now: dt.datetime) -> bool:
+    """Just booked, and its label is being fetched: the page looks again at once, but not for ever."""
+    if order.status != Status.BOOKED or order.booked_at is None:
+        return False
+    is_new = (now - order.booked_at).total_seconds() < SLOW_AFTER_SECONDS
+    return is_new and any(label.state == Label.State.PENDING for label in order.labels.all())
 
 
 def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:
@@ -77,6 +87,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "is_replaced_soon": order.status == Status.CANCELLED
         and order.replacements.filter(ended_at=None).exists(),
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
+        "waits_for_label": _waits_for_label(order, now),
     }
 
 

@@ -58,7 +58,7 @@ def main() -> int:
     with dev.Crew(folder) as crew:
         server = dev.start_postgres(crew)
         portals = {name: Portal(_database(server, name), n) for name, n in (("empty", 0), ("full", rows))}
-        print(f"Filling a portal with {rows:,} orders, scans, places and receivers …", flush=True)
+        print(f"Filling a portal with {rows:,} orders, scans, places and rows of imports …", flush=True)
         good = _compare(portals)
         for portal in portals.values():
             portal.close()

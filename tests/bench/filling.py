@@ -1,4 +1,4 @@
-"""A portal with so many rows: one sender's orders with their scans, and the carrier's places."""
+"""A portal with so many rows: one sender's orders with their scans, the carrier's places, and rows of imports."""
 
 import datetime as dt
 import itertools
@@ -11,15 +11,16 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from orders.models import Order
+from orders.models import Import, ImportRow, Order
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts.models import Locality, LocalityList, User
+from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
 from tests import factories
 from tests.bench.pages import OPERATOR, SENDER
 from tracking.models import Parcel, TrackingEvent
 
 BATCH = 2000
 SCANS = 60
+ROWS_OF_A_FILE = 200
 FIRST = ("Priya", "Noor", "Dan", "Claire", "Avery", "Mia", "Jo", "Sam", "Ira", "Wren")
 LAST = ("Nair", "Tamsin", "Webb", "Ono", "Lund", "Marlow", "Quill", "Sato", "Byrne", "Okoye")
 SOUNDS = ("BRUN", "FITZ", "HOB", "KAL", "MOUNT ", "PORT ", "SANDY ", "WAR", "YAR", "GLEN ")
@@ -39,6 +40,7 @@ WAITING = 500  # the newest ones, for which the driver has not come yet
 class Cast:
     people: dict[str, User]
     order: uuid.UUID  # a parcel with sixty scans
+    file: uuid.UUID  # an import of two hundred rows
 
 
 def fill(rows: int) -> Cast:
@@ -54,6 +56,7 @@ def fill(rows: int) -> Cast:
     TrackingEvent.objects.bulk_create(_scan(parcel, n) for n in range(SCANS))
     dice = random.Random(1)
     _places(rows, dice)
+    files = [_file(marlow, mia, like=one) for _ in range(rows // ROWS_OF_A_FILE + 1)]
     for numbers in _batches(range(rows)):
         made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
         parcels = Parcel.objects.bulk_create(
@@ -65,7 +68,7 @@ def fill(rows: int) -> Cast:
         )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid)
+    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, files[-1].uuid)
 
 
 def _batches(numbers: Iterable[int]) -> Iterable[tuple[int, ...]]:
@@ -92,6 +95,20 @@ def _places(rows: int, dice: random.Random) -> None:
         ),
         batch_size=BATCH,
     )
+
+
+def _file(of: Sender, by: User, *, like: Order) -> Import:
+    """An import with a fourth of its rows to be fixed; the others share one quote."""
+    file = factories.import_file(of, by)
+    to_fix = factories.import_row(of, by, file=file)
+    fields = {"file": file, "cells": to_fix.cells}
+    ready = {"state": "ready", "quote": like.quote}
+    fix = {"state": "fix", "problems": to_fix.problems}
+    ImportRow.objects.bulk_create(
+        ImportRow(**fields, number=number, **(ready if number % 4 else fix))
+        for number in range(3, ROWS_OF_A_FILE + 2)
+    )
+    return file
 
 
 def _order(like: Order, number: int, dice: random.Random) -> Order:

@@ -7,7 +7,7 @@ SENDER, OPERATOR = "sender", "operator"
 
 @dataclass(frozen=True)
 class Page:
-    """`path` may hold {order}: a parcel with sixty scans."""
+    """`path` may hold {order}, a parcel with sixty scans, and {file}, an import of two hundred rows."""
 
     name: str
     path: str
@@ -23,6 +23,8 @@ PAGES = (
     Page("parcels that need attention", "/parcels/?view=attention", 200),
     Page("search for a name", "/parcels/?q=zoltan", 200),
     Page("one parcel with sixty scans", "/parcels/{order}/", 150),
+    Page("Today", "/today/", 200),
+    Page("the check of an import", "/imports/{file}/check/", 500),
     Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR),
     Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
     Page("the desk's first page", "/admin/", 500, OPERATOR),

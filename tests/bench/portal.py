@@ -22,7 +22,10 @@ def main(rows: int) -> None:
         client.force_login(cast.people[who], backend="allauth.account.auth_backends.AuthenticationBackend")
     for line in sys.stdin:
         who, path, times = json.loads(line)
-        print(json.dumps(_measure(clients[who], path.format(order=cast.order), times)), flush=True)
+        print(
+            json.dumps(_measure(clients[who], path.format(order=cast.order, file=cast.file), times)),
+            flush=True,
+        )
 
 
 def _measure(client: Client, path: str, times: int) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What each page makes a browser fetch, told from its template alone: within the budget, and nothing that it won't use."""
+"""What each page makes a browser fetch, told from its template: within the budget, and nothing that it will not use."""
 
 import gzip
 import re

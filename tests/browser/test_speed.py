@@ -1,0 +1,137 @@
+"""How light and how quick the main job is in a real browser, measured as its own tools measure it."""
+
+import json
+import re
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack
+from tests.browser.walking import fill_parcel, see_prices
+
+MOST_BYTES, MOST_REQUESTS = 60_000, 20
+MOST_PAINT_MS, MOST_SHIFT = 1500, 0.02
+MOST_ANSWER_MS, MOST_LABEL_SECONDS, CARRIER_SECONDS = 300, 2.5, 1.5
+SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
+TIMES = 5
+
+# Layout shifts outlive a page in the tab's own storage: what moved, by the page it moved on.
+WATCH_SHIFTS = """
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) {
+    if (one.hadRecentInput) continue;
+    const shifts = JSON.parse(sessionStorage.getItem("shifts") || "[]");
+    const what = one.sources.map(({ node }) => node && (node.id || node.className || node.nodeName));
+    shifts.push([location.pathname, one.value, what]);
+    sessionStorage.setItem("shifts", JSON.stringify(shifts));
+  }
+}).observe({ type: "layout-shift", buffered: true });
+"""
+LARGEST_PAINT = """
+() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
+  .observe({ type: "largest-contentful-paint", buffered: true }))
+"""
+
+
+class Line:
+    """What comes over the line for one window, from an empty cache on."""
+
+    def __init__(self, page: Page) -> None:
+        self.asked: dict[str, str] = {}
+        self.bytes = 0.0
+        self.browser = page.context.new_cdp_session(page)
+        self.browser.on("Network.requestWillBeSent", self._ask)
+        self.browser.on("Network.loadingFinished", self._finish)
+        self.browser.send("Network.enable")
+        self.browser.send("Network.clearBrowserCache")
+
+    def _ask(self, event: Any) -> None:
+        if not event["request"]["url"].startswith("data:"):
+            self.asked[event["requestId"]] = event["request"]["url"]
+
+    def _finish(self, event: Any) -> None:
+        self.bytes += event["encodedDataLength"]
+
+
+def book_and_wait_for_label(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("Book Standard Pickup,")).click()
+    expect(page.get_by_role("link", name=re.compile("^Print")).first).to_be_visible(timeout=30_000)
+
+
+def test_a_first_parcel_from_form_to_label_is_light(stack: Stack, log_in: Open) -> None:
+    page = log_in("sender")
+    line = Line(page)
+    fill_parcel(page, receiver_name="Light Walk")
+    see_prices(page)
+    book_and_wait_for_label(page)
+    assert {urlsplit(url).netloc for url in line.asked.values()} == {urlsplit(stack.url).netloc}
+    assert len(line.asked) <= MOST_REQUESTS, list(line.asked.values())
+    assert 5_000 < line.bytes <= MOST_BYTES
+
+
+def test_nothing_moves_while_a_parcel_is_made(stack: Stack, log_in: Open) -> None:
+    page = log_in("sender")
+    page.add_init_script(WATCH_SHIFTS)
+    page.goto("/parcels/new/")
+    page.get_by_role("button", name="See prices").last.click()
+    expect(page.locator(".error-summary")).to_be_focused()
+    choose_a_suburb(page)
+    stack.carrier.trouble("quote", "slow", arg=1.2)  # longer than what a browser forgives after a key
+    fill_parcel(page, receiver_name="Still Walk")
+    page.locator("#prices").scroll_into_view_if_needed()
+    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    see_prices(page)
+    book_and_wait_for_label(page)
+    shifts = json.loads(page.evaluate("sessionStorage.getItem('shifts')") or "[]")
+    assert sum(value for _, value, _ in shifts) <= MOST_SHIFT, shifts
+
+
+def choose_a_suburb(page: Page) -> None:
+    page.locator("[name=receiver_suburb]").press_sequentially("hoba")
+    page.wait_for_timeout(800)
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("address", ["/parcels/new/", "/parcels/", "/today/"])
+def test_the_largest_part_is_painted_soon_on_a_slow_phone(log_in: Open, address: str) -> None:
+    page = log_in("sender", width=360)
+    line = page.context.new_cdp_session(page)
+    line.send("Network.enable")
+    line.send("Network.emulateNetworkConditions", SLOW_4G)
+    line.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+
+    def painted() -> float:
+        line.send("Network.clearBrowserCache")
+        page.goto(address, wait_until="networkidle")
+        found: float = page.evaluate(LARGEST_PAINT)
+        return found
+
+    assert median_of(painted) <= MOST_PAINT_MS
+
+
+@pytest.mark.full
+def test_book_answers_at_once_and_the_label_follows_the_carrier(stack: Stack, log_in: Open) -> None:
+    page = log_in("sender")
+    answers, labels = [], []
+    for number in range(TIMES):
+        fill_parcel(page, receiver_name=f"Quick Walk {number}")
+        see_prices(page)
+        stack.carrier.trouble("book", "slow", arg=CARRIER_SECONDS)
+        page.get_by_role("button", name=re.compile("Book Standard Pickup,")).click()
+        page.wait_for_url("**/booking/")
+        began_at = time.monotonic()
+        answers.append(page.evaluate("performance.getEntriesByType('navigation')[0].responseEnd"))
+        expect(page.get_by_role("link", name=re.compile("^Print")).first).to_be_visible(timeout=30_000)
+        labels.append(time.monotonic() - began_at)
+    assert statistics.median(answers) <= MOST_ANSWER_MS, answers
+    assert statistics.median(labels) <= MOST_LABEL_SECONDS, labels
+
+
+def median_of(measure: Callable[[], float]) -> float:
+    return statistics.median(measure() for _ in range(TIMES))
