@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import DateField, Q, QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from orders.meaning import GROUPS
 from orders.models import Order
+from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
 from orders.system_views import BY_DRIVER, PICKUP_DAY, Desk
 from shipping_portal.accounts.access import VIEWER
@@ -21,7 +21,6 @@ from shipping_portal.accounts.templatetags.words import local_date
 PAGE = 50
 LONGEST_SEARCH = 200
 MOST_COUNTED = 1000
-NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
 PRINTED = {"yes": "Printed", "no": "Not printed"}
 
 
@@ -204,7 +203,7 @@ class Page:
 def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
     """Fifty rows. `before` is the key of the last row seen and goes on; `after` that of the first and goes back."""
     if sort.column == "day":
-        orders = orders.annotate(day=Coalesce(PICKUP_DAY, Value(NO_DAY), output_field=DateField()))
+        orders = orders.annotate(day=DAY)
     key, is_back = _key(after, sort), True
     if key is None:
         key, is_back = _key(before, sort), False
