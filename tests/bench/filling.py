@@ -57,7 +57,7 @@ def fill(rows: int) -> Cast:
     dice = random.Random(1)
     _places(rows, dice)
     files = [_file(marlow, mia, like=one) for _ in range(rows // ROWS_OF_A_FILE + 1)]
-    for numbers in _batches(range(rows)):
+    for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
         made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
         parcels = Parcel.objects.bulk_create(
             Parcel(reference=order.carrier_reference, order=order, created_at=order.created_at)
