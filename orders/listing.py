@@ -238,7 +238,8 @@ def _beyond(key: tuple[Any, int], sort: Sort, *, is_descending: bool) -> Q:
     value, number = key
     if sort.column == "pk":
         return Q(**{f"pk__{past}": number})
-    return Q(**{f"day__{past}": value}) | Q(**{"day": value, f"pk__{past}": number})
+    beyond = Q(**{f"day__{past}": value}) | Q(**{f"pk__{past}": number})
+    return Q(**{f"day__{past}e": value}) & beyond  # a range of the index, which an "or" is not
 
 
 def _written(rows: list[Order], sort: Sort) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import DateField, F, Q, Value
+from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce
 
 from orders import pickups
@@ -26,7 +26,6 @@ from orders.models.statuses import (
     Status,
 )
 from shipping_portal.carrier.messages import Party
-
 
 NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
 DAY = Coalesce("carrier_pickup_date", "pickup_date", Value(NO_DAY), output_field=DateField())
@@ -180,8 +179,7 @@ class Order(models.Model):
             # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list.
             models.Index(fields=["sender"], name="orders_open", condition=OPEN),
             models.Index(
-                "sender",
-                F("progress_at").desc(nulls_last=True),
+                fields=["sender", "-progress_at"],
                 name="orders_last_delivered",
                 condition=Q(status=Status.BOOKED, progress=Progress.DELIVERED),
             ),

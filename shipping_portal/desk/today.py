@@ -60,10 +60,8 @@ def today(request: MemberRequest) -> HttpResponse:
     def group(slug: str) -> Group:
         return Group(slug, counts[slug], [_row(request, order, desk.now) for order in rows.get(slug, [])])
 
-    delivered = desk.orders.filter(VIEWS["delivered"].where(desk)).order_by(
-        F("progress_at").desc(nulls_last=True)
-    )
-    last = [_row(request, order, desk.now) for order in delivered[:MOST]]
+    delivered = desk.orders.filter(VIEWS["delivered"].where(desk), progress_at__isnull=False)
+    last = [_row(request, order, desk.now) for order in delivered.order_by("-progress_at")[:MOST]]
     context = {
         "needs": [made for slug in NEEDS_YOU if (made := group(slug)).count],
         "handled": [made for slug in HANDLED if (made := group(slug)).count],

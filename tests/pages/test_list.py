@@ -173,6 +173,31 @@ def test_pages_go_on_and_back_by_key_and_miss_nobody(
     assert answer.context["on"]
 
 
+@pytest.mark.parametrize(
+    ("more", "said"), [(998, "999 parcels"), (999, "1,000 parcels"), (1000, "1,000+ parcels")]
+)
+def test_counting_stops_at_a_thousand(
+    page: Client, order: Callable[..., Order], more: int, said: str
+) -> None:
+    last = order()
+    Order.objects.bulk_create(factories.copy_of(last, number) for number in range(more))
+    assert said in text(page.get("/parcels/"))
+
+
+def test_a_page_of_parcels_reads_few_columns_and_each_row_no_more(
+    page: Client, order: Callable[..., Order], django_assert_max_num_queries: Any
+) -> None:
+    for fields in ({}, {"first_mile": "drop-off"}, {"status": "rejected"}, {"progress": "pickup_futile"}):
+        order(**fields)
+    page.get("/parcels/")
+    with django_assert_max_num_queries(12) as asked:
+        page.get("/parcels/")
+    [rows] = [q["sql"] for q in asked.captured_queries if "LIMIT 51" in q["sql"]]
+    assert "receiver_name" in rows
+    for unread in ('"breakdown"', '"contents"', '"entered"', '"search"', '"note"'):
+        assert unread not in rows
+
+
 def test_a_search_from_the_top_opens_the_only_parcel_it_finds(
     page: Client, order: Callable[..., Order]
 ) -> None:

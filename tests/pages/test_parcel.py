@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.models import Order
+from orders.models import Label, Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -149,6 +149,21 @@ def test_an_unchanged_page_answers_204_and_news_is_a_fragment(
     news = page.get(f"/parcels/{made.uuid}/?seen=booked..0.").content.decode()
     assert "Pickup scan" in news
     assert "<html" not in news
+
+
+def test_a_label_just_being_made_is_looked_for_at_once_but_not_for_ever(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made = order()
+    label = Label.objects.create(order=made, size="full")
+    assert 'hx-trigger="every 500ms"' in page.get(f"/parcels/{made.uuid}/").content.decode()
+    Order.objects.filter(pk=made.pk).update(booked_at=timezone.now() - dt.timedelta(seconds=11))
+    assert (
+        'hx-trigger="every 5s"'
+        in page.get(f"/parcels/{made.uuid}/?seen=booked..0.full:pending.soon").content.decode()
+    )
+    label.delete()
+    assert 'hx-trigger="every 5s"' in page.get(f"/parcels/{order().uuid}/").content.decode()
 
 
 def test_the_signed_link_is_not_on_the_page(page: Client, order: Callable[..., Order]) -> None:
