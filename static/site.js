@@ -19,7 +19,6 @@ window.addEventListener("pageshow", (event) => {
 });
 
 // [data-copy] puts an address on the clipboard; `c` presses the first one on the page. Hidden without this script.
-document.documentElement.classList.add("js");
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;

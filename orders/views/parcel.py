@@ -24,7 +24,7 @@ from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, M
 from shipping_portal.accounts.models import Sender
 
 SLOW_AFTER_SECONDS = 10
-POLL_MILLISECONDS = {"quick": 700, "slow": 3000}
+POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:

@@ -72,7 +72,7 @@ def test_an_unclear_booking_offers_no_second_one(page: Client, order: Callable[.
 def test_it_looks_again_with_and_without_javascript(page: Client, order: Callable[..., Order]) -> None:
     body = page.get(f"/parcels/{order(status='booking').uuid}/booking/").content.decode()
     assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in body
-    assert 'hx-trigger="every 700ms"' in body
+    assert 'hx-trigger="every 500ms"' in body
     settled = page.get(f"/parcels/{order(status='rejected').uuid}/booking/").content.decode()
     assert "refresh" not in settled
     assert "hx-get" not in settled
