@@ -43,7 +43,10 @@ class Desk:
         waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
         day_is_past = Q(day__lt=self.today) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
         told = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
-        asked = self.orders.annotate(day=PICKUP_DAY).filter(told | waiting & day_is_past)
+        either = Q(
+            status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED)
+        )  # the index has it
+        asked = self.orders.annotate(day=PICKUP_DAY).filter(either, told | waiting & day_is_past)
         found = list(asked.order_by("day", "pk")[:MOST_MISSED])
         for order in found:
             order.sender = self.sender
