@@ -12,13 +12,15 @@ from orders.views.addresses import (
 from orders.views.bench import bench, originals_zip, printed, ruler
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
+from orders.views.drafts import delete_draft
 from orders.views.import_check import book_import, check_import, failed_rows, import_progress
 from orders.views.import_row import import_row
 from orders.views.imports import import_template, imports, match_columns, new_import
 from orders.views.labels import label
-from orders.views.new_parcel import book, new_parcel, quotes
+from orders.views.new_parcel import new_parcel
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import delete_view, parcels, save_view
+from orders.views.quotes import book, quotes
 from orders.views.replace import replace, replace_prices, replacing_progress
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
 from orders.views.suggestions import suggest_receivers, unpaste
@@ -28,6 +30,7 @@ urlpatterns = [
     path("parcels/new/", new_parcel, name="new_parcel"),
     path("parcels/new/<uuid:quote>/", quotes, name="quotes"),
     path("parcels/new/<uuid:quote>/book/", book, name="book"),
+    path("parcels/drafts/<uuid:draft>/delete/", delete_draft, name="delete_draft"),
     path("parcels/<uuid:order>/", parcel, name="parcel"),
     path("parcels/<uuid:order>/booking/", booking_progress, name="booking_progress"),
     path("parcels/<uuid:order>/confirm/", confirm_price, name="confirm_price"),

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
-from orders.models import Import, ImportRow, Label, LabelBytes, Order, Quote
+from orders.models import Draft, Import, ImportRow, Label, LabelBytes, Order, Quote
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,
@@ -283,6 +283,11 @@ def saved_receiver(of: Sender, *, group: str = "", **changes: Any) -> Receiver:
     made = Receiver(sender=of)
     receivers.store(made, receiver(**changes), group=group, is_saved=True)
     return made
+
+
+def draft(of: Sender, by: User, **values: str) -> Draft:
+    typed = {"receiver_name": "Priya Nair", "receiver_suburb": "Brunswick", **values}
+    return Draft.objects.create(sender=of, made_by=by, values=typed, updated_at=timezone.now())
 
 
 IMPORT_HEADER = [

@@ -73,6 +73,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "label": factories.stored_label(order),
         "member": sender.memberships.get(user=person),
         "size": factories.size(sender),
+        "draft": factories.draft(sender, person),
         "receiver": factories.saved_receiver(sender),
         "address": sender.pickup_address(),
         "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
-from orders import listing
+from orders import drafting, listing
 from orders.meaning import GROUPS
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
@@ -24,7 +24,6 @@ from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest
 from shipping_portal.accounts.models import Sender
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)
-MOST_DRAFTS = 20
 MOST_SAVED = 40
 
 
@@ -106,6 +105,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "links": {name: asked.link(**changes) for name, changes in LINKS.items()},
         "paged": bool(before or after),
         "drafts": _drafts(asked) if asked.slug == "drafts" else [],
+        "draft_days": drafting.DAYS,
         "most": MOST,
     }
     return render(request, "orders/parcels.html", context | _selection(asked, page.rows, count))
@@ -153,8 +153,7 @@ def _drafts(asked: Asked) -> list[Draft]:
     """Half-typed parcels; they are no orders yet, and only for those who may book."""
     if asked.request.membership.role not in BOOKERS:
         return []
-    drafts = Draft.objects.for_user(asked.request.user).filter(replaces=None).order_by("-updated_at")
-    return list(drafts[:MOST_DRAFTS])
+    return list(drafting.of(asked.request.user).select_related("made_by"))
 
 
 @audience(*EVERY_MEMBER)

@@ -1,4 +1,4 @@
-"""What is not kept for ever: label files, the log of calls, and quotes nobody booked."""
+"""What is not kept for ever: label files, the log of calls, quotes nobody booked, and drafts nobody went on with."""
 
 import datetime as dt
 from collections import Counter
@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from orders import drafting
 from orders.models import CarrierCall, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.progress import TERMINAL
@@ -24,6 +25,7 @@ def purge(now: dt.datetime) -> Counter[str]:
                 CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS))
             ),
             "quotes": _delete(_old_quotes(now)),
+            "drafts": _delete(drafting.old(now)),
         }
     )
 

@@ -7,9 +7,7 @@ from shipping_portal.desk import retention
 
 
 class Command(BaseCommand):
-    help = (
-        "Deletes label files, call log rows and quotes past their time. The sweeper does this every hour too."
-    )
+    help = "Deletes label files, call log rows, quotes and drafts past their time, as the sweeper does every hour."
 
     def handle(self, *args: Any, **options: Any) -> None:
         for what, count in retention.purge(timezone.now()).items():

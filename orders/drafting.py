@@ -1,0 +1,69 @@
+"""Half-typed parcels: the new-parcel form as it was left, for everybody of the account who books. Never an order."""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Mapping
+
+from django.db.models import QuerySet
+
+from orders.models import Draft
+from shipping_portal.accounts.models import Sender, User
+
+MOST = 50  # of one account
+DAYS = 30  # kept after the last change; it holds addresses
+LONGEST = 2000
+
+
+class TooMany(Exception):
+    """The account keeps as many drafts as it may."""
+
+
+def of(user: User) -> QuerySet[Draft]:
+    """The drafts of this person's account, the one changed last first."""
+    return Draft.objects.for_user(user).filter(replaces=None).order_by("-updated_at", "-pk")
+
+
+def find(user: User, text: str) -> Draft | None:
+    """The draft an address or a form names; None for another account's, for one that is gone, for nonsense."""
+    named = as_uuid(text)
+    return of(user).filter(uuid=named).first() if named else None
+
+
+def save(
+    sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetime, draft: Draft | None = None
+) -> Draft:
+    """Keep the form as it stands, in its draft or in a new one. Raises TooMany."""
+    kept = {name: _plain(value) for name, value in values.items()}
+    if draft and Draft.objects.filter(pk=draft.pk).update(values=kept, updated_at=now):
+        return draft
+    if Draft.objects.filter(sender=sender).count() >= MOST:
+        raise TooMany(f"{MOST} drafts are kept already, so this one wasn't. Delete one first.")
+    return Draft.objects.create(sender=sender, made_by=by, values=kept, updated_at=now)
+
+
+def typed(posted: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Of what was posted, only the form's own controls."""
+    return {name: posted[name] for name in names if name in posted}
+
+
+def delete(user: User, text: str) -> None:
+    """The draft goes: its parcel is booked, or nobody wants it. One that is gone already is no trouble."""
+    if named := as_uuid(text):
+        Draft.objects.for_user(user).filter(uuid=named).delete()
+
+
+def old(now: dt.datetime) -> QuerySet[Draft]:
+    """Drafts nobody has touched for so long that nobody comes back to them."""
+    return Draft.objects.filter(updated_at__lt=now - dt.timedelta(days=DAYS))
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def _plain(text: str) -> str:
+    """As long as a control holds, on one line; the database's JSON takes no NUL."""
+    return "".join(c for c in text if c.isprintable())[:LONGEST]

@@ -1,0 +1,88 @@
+"""The prices of one typed parcel, and its Book button."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from orders import booking, drafting, offers
+from orders.entry import Entry
+from orders.forms import BookForm
+from orders.models import Draft, Order, Quote
+from orders.views.asking import NO_PRICES, prices
+from orders.views.brought import draft_named
+from orders.views.replies import refused, sentence, suspended
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+FIELD_OF: dict[type[Exception], str] = {booking.Gone: "product", booking.PickupDayPassed: "pickup_date"}
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
+    """The offers side by side; posting checks the same parcel's prices again."""
+    asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    if request.method == "GET":
+        return _quotes_page(request, asked, BookForm())
+    if request.sender.is_suspended:
+        return suspended(request, status=403)
+    try:
+        asked = prices(request, Entry.from_json(asked.entry), fresh=True)
+    except NO_PRICES as error:
+        messages.error(request, sentence(error, request.sender))
+    return redirect(address_of(asked, draft_named(request)))
+
+
+def address_of(quote: Quote, draft: Draft | None = None) -> str:
+    """The page of a quote; it carries the draft that goes when the parcel is booked."""
+    return reverse("quotes", args=[quote.uuid]) + (f"?draft={draft.uuid}" if draft else "")
+
+
+@audience(*BOOKERS)
+@require_POST
+def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
+    """Owe the carrier one booking; the same form pressed twice is one order."""
+    asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    form = BookForm(request.POST)
+    if not form.is_valid():
+        return _quotes_page(request, asked, form)
+    chosen = form.cleaned_data
+    try:
+        order = booking.submit(
+            quote=asked,
+            code=chosen["product"],
+            by=request.user,
+            form_token=chosen["form_token"],
+            pickup_date=chosen["pickup_date"],
+            now=timezone.now(),
+        )
+    except booking.TokenReused:
+        return _booked_already(request, chosen["form_token"])
+    except booking.Suspended:
+        return suspended(request, status=403)
+    except (booking.Gone, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
+        form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
+        return _quotes_page(request, asked, form)
+    drafting.delete(request.user, request.POST.get("draft", ""))
+    return redirect("booking_progress", order.uuid)
+
+
+def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm) -> HttpResponse:
+    page = offers.for_page(quote, now=timezone.now())
+    template = "orders/_freshness.html" if request.GET.get("part") == "freshness" else "orders/quotes.html"
+    context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
+    return render(request, template, context, status=422 if form.errors else 200)
+
+
+def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:
+    order = get_object_or_404(Order.objects.for_user(request.user), form_token=token)
+    return refused(
+        request,
+        title="This parcel is booked already",
+        text="You booked it from this page with another service or pickup day. Nothing new was booked.",
+        order=order,
+    )

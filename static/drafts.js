@@ -1,0 +1,64 @@
+// The half-typed parcel keeps itself two seconds after the last change. Without this file its button does the same.
+"use strict";
+
+(() => {
+  const form = document.getElementById("parcel-form");
+  const saved = document.getElementById("saved");
+  const place = form && form.elements.draft;
+  if (!place || !saved) return;
+  let waiting;
+  let saving = null; // the save under way
+  let isDirty = false;
+
+  for (const kind of ["input", "change"]) form.addEventListener(kind, (event) => event.target.id !== "smart" && soon());
+
+  function soon() {
+    isDirty = true;
+    clearTimeout(waiting);
+    waiting = setTimeout(save, 2000);
+  }
+  async function save() {
+    clearTimeout(waiting);
+    if (saving || !isDirty) return;
+    isDirty = false;
+    saving = send().catch(() => say("Not saved: the portal didn't answer. The form stays as it is."));
+    await saving;
+    saving = null;
+    if (isDirty) soon();
+  }
+  async function send() {
+    const typed = new FormData(form);
+    typed.append("save_draft", "1");
+    const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "draft" }, body: typed, keepalive: true });
+    const answer = await reply.json();
+    say(answer.said);
+    if (!answer.draft || place.value === answer.draft) return;
+    place.value = answer.draft;
+    window.history.replaceState(null, "", `?draft=${answer.draft}`); // a reload opens what was typed
+  }
+  function say(text) {
+    saved.textContent = text;
+  }
+
+  document.addEventListener("visibilitychange", () => document.hidden && save());
+
+  // A save under way is waited for: one that arrived after the booking would leave a draft behind.
+  document.addEventListener("submit", async (event) => {
+    if (!saving) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    await saving;
+    event.target.requestSubmit(event.submitter);
+  }, true);
+
+  // The form itself keeps what it posts. Book is told the draft, so that the booking deletes it.
+  document.addEventListener("submit", (event) => {
+    const isBooking = event.target.closest("#prices");
+    if (event.defaultPrevented || (!isBooking && event.target !== form)) return;
+    clearTimeout(waiting);
+    isDirty = false;
+    if (!isBooking || !place.value) return;
+    event.target.append(Object.assign(document.createElement("input"), { type: "hidden", name: "draft", value: place.value }));
+    window.history.replaceState(null, "", window.location.pathname); // the draft's address ends with it
+  });
+})();

@@ -1,0 +1,90 @@
+"""A half-typed parcel in a real browser: kept by itself, without a script by its button, gone when booked."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Open, has_sideways_scroll, violations
+from tests.browser.walking import TO_HOBART, book, see_prices
+
+SAVED = re.compile(r"Saved \d+:\d\d [ap]m")
+
+
+def half_type(page: Page, name: str) -> None:
+    page.goto("/parcels/new/")
+    page.locator("[name=receiver_name]").fill(name)
+    page.locator("[name=receiver_line1]").fill("4 Sample Street")
+
+
+def drafts_of(page: Page, name: str) -> int:
+    page.goto("/parcels/?view=drafts")
+    return going_on(page, name).count()
+
+
+def going_on(page: Page, name: str) -> Locator:
+    return page.locator("li", has_text=name).get_by_role("link", name="Continue")
+
+
+def finish(page: Page, name: str) -> None:
+    for control, value in (TO_HOBART | {"receiver_name": name}).items():
+        if control != "receiver_country":
+            page.locator(f"[name={control}]").fill(value)
+
+
+def test_a_form_keeps_itself_after_two_seconds_and_survives_a_reload(log_in: Open) -> None:
+    page = log_in("sender")
+    half_type(page, "Ida Reload")
+    expect(page.locator("#saved")).to_have_text(SAVED, timeout=4000)
+    assert "?draft=" in page.url
+    page.reload()
+    expect(page.locator("[name=receiver_line1]")).to_have_value("4 Sample Street")
+    assert violations(page) == []
+    assert drafts_of(page, "Ida Reload") == 1
+    assert violations(page) == []
+
+
+def test_a_form_that_is_left_at_once_is_kept_too(log_in: Open) -> None:
+    page = log_in("sender")
+    half_type(page, "Ida Leaves")
+    page.get_by_role("link", name="Today").click()
+    expect(page).to_have_url(re.compile("/today/$"))
+    assert drafts_of(page, "Ida Leaves") == 1
+
+
+def test_an_untouched_form_keeps_nothing(log_in: Open) -> None:
+    page = log_in("sender")
+    before = drafts_of(page, "No receiver yet")
+    page.goto("/parcels/new/")
+    page.wait_for_timeout(2500)
+    assert drafts_of(page, "No receiver yet") == before
+
+
+def test_booking_from_the_form_deletes_its_draft_even_while_it_is_being_saved(log_in: Open) -> None:
+    page = log_in("sender")
+    half_type(page, "Ida Books")
+    expect(page.locator("#saved")).to_have_text(SAVED, timeout=4000)
+    finish(page, "Ida Books")
+    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    page.wait_for_timeout(1600)  # the second save starts about now
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        re.compile("^S[A-Z0-9]{5,} to "), timeout=30_000
+    )
+    assert drafts_of(page, "Ida Books") == 0
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_without_a_script_the_button_keeps_it_and_booking_deletes_it(log_in: Open, width: int) -> None:
+    page = log_in("sender", javascript=False, width=width)
+    name = f"Ida Plain {width}"
+    half_type(page, name)
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("status").get_by_text(SAVED)).to_be_visible()
+    assert drafts_of(page, name) == 1
+    assert not has_sideways_scroll(page)
+    going_on(page, name).click()
+    finish(page, name)
+    see_prices(page)
+    book(page)
+    assert drafts_of(page, name) == 0
