@@ -7,13 +7,11 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking
+from orders import booking, twins
 from orders.entry import Entry
 from orders.models import Order, Quote
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
 from shipping_portal.carrier.messages import Party
-
-BOOKED_LATELY = dt.timedelta(hours=2)
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class QuotesPage:
     pickup_days: list[dt.date]
     warnings: list[str]
     order: Order | None  # made from this very quote
-    twin: Order | None  # the same parcel, booked lately from another quote
+    twin: Order | None  # the same box to the same person, booked lately
+    twin_seconds: int
 
     @property
     def is_live(self) -> bool:
@@ -67,6 +66,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     entry = Entry.from_json(quote.entry)
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
+    twin = None if order else twins.booked_lately(quote, now, but=quote.uuid)
     return QuotesPage(
         entry=entry,
         offers=_offers(quote),
@@ -75,7 +75,8 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         pickup_days=booking.pickup_days(quote.sender, entry.pickup, now),
         warnings=warnings(entry),
         order=order,
-        twin=None if order else _booked_lately(quote, now),
+        twin=twin,
+        twin_seconds=int((now - twin.created_at).total_seconds()) if twin else 0,
     )
 
 
@@ -150,8 +151,3 @@ def _readable(name: str) -> str:
 
 def _day(text: str | None) -> dt.date | None:
     return dt.date.fromisoformat(text) if text else None
-
-
-def _booked_lately(quote: Quote, now: dt.datetime) -> Order | None:
-    lately = Order.objects.filter(sender=quote.sender, created_at__gt=now - BOOKED_LATELY)
-    return lately.filter(quote__inputs_hash=quote.inputs_hash).order_by("-pk").first()

@@ -204,14 +204,14 @@
     book.addEventListener("change", name);
     name();
     book.addEventListener("submit", (event) => {
-      const isSecond = book.dataset.twin && !book.dataset.pressed;
-      if (!isStale && !isSecond) return;
+      const another = book.elements.another; // there is one like it already: one more press says it is meant
+      const isQuestion = another && another.disabled;
+      if (!isStale && !isQuestion) return;
       event.preventDefault();
       event.stopPropagation();
-      if (isSecond) {
-        book.dataset.pressed = "yes";
-        button.textContent = "Press once more to book a second one";
-      }
+      if (!isQuestion) return;
+      another.disabled = false;
+      button.textContent = "Press once more to book another";
     });
   }
   document.addEventListener("keydown", (event) => {

@@ -52,7 +52,7 @@ function beginParcel(event) {
   else window.location.assign(`${page.href}#smart`);
 }
 
-const summary = document.querySelector(".error-summary");
+const summary = document.querySelector(".error-summary, [data-focus]");
 if (summary) summary.focus();
 
 const address = document.getElementById("address-form");

@@ -1,5 +1,6 @@
 """The prices of one typed parcel, and its Book button."""
 
+import datetime as dt
 import uuid
 
 from django.contrib import messages
@@ -9,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, drafting, offers
+from orders import booking, drafting, offers, twins
 from orders.entry import Entry
 from orders.forms import BookForm
 from orders.models import Draft, Order, Quote
@@ -50,7 +51,9 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     form = BookForm(request.POST)
     if not form.is_valid():
         return _quotes_page(request, asked, form)
-    chosen = form.cleaned_data
+    chosen, now = form.cleaned_data, timezone.now()
+    if _is_a_surprise(request, asked, chosen["form_token"], now):
+        return _quotes_page(request, asked, form, is_question=True)
     try:
         order = booking.submit(
             quote=asked,
@@ -58,7 +61,7 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
             by=request.user,
             form_token=chosen["form_token"],
             pickup_date=chosen["pickup_date"],
-            now=timezone.now(),
+            now=now,
         )
     except booking.TokenReused:
         return _booked_already(request, chosen["form_token"])
@@ -71,11 +74,22 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     return redirect("booking_progress", order.uuid)
 
 
-def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm) -> HttpResponse:
+def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime) -> bool:
+    """Was the like of it booked a moment ago, and did nobody say yet that another one is meant?"""
+    if "another" in request.POST or request.sender.is_suspended:
+        return False
+    return twins.to_ask_about(quote, now, form_token=token) is not None
+
+
+def _quotes_page(
+    request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False
+) -> HttpResponse:
+    """The offers; or with the question whether another parcel like the last is meant, at the service chosen."""
     page = offers.for_page(quote, now=timezone.now())
     template = "orders/_freshness.html" if request.GET.get("part") == "freshness" else "orders/quotes.html"
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
-    return render(request, template, context, status=422 if form.errors else 200)
+    context |= {"asks_about": form.cleaned_data if is_question else {}}
+    return render(request, template, context, status=409 if is_question else 422 if form.errors else 200)
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:

@@ -123,7 +123,7 @@ class Sender(threading.Thread):
             return None
         page = self.browser.get(quotes).text
         token, product = OFFER.findall(page)[0]
-        chosen = {"form_token": token, "product": unescape(product), "pickup_date": ""}
+        chosen = {"form_token": token, "product": unescape(product), "pickup_date": "", "another": "yes"}
 
         def press() -> str:
             return self.browser.post(f"{quotes}book/", chosen).headers.get("Location", "")

@@ -144,17 +144,6 @@ def test_going_back_and_booking_another_day_books_nothing_new(page: Client, quot
     assert Order.objects.count() == 1
 
 
-def test_the_same_parcel_typed_again_is_a_new_booking_with_a_warning(
-    carrier: SandboxCarrier, localities: None, page: Client
-) -> None:
-    page.post("/parcels/new/", AT_HOME)
-    book(page, Quote.objects.get())
-    answer = page.post("/parcels/new/", AT_HOME, follow=True)
-    assert "You booked a parcel just like this" in text(answer)
-    book(page, Quote.objects.latest("pk"))
-    assert Order.objects.count() == 2
-
-
 def test_price_and_owner_in_the_post_are_ignored(page: Client, quote: Quote, quill: Sender) -> None:
     book(page, quote, price="0.01", amount="0.01", currency="XXX", status="booked", carrier_reference="SX")
     order = Order.objects.get()

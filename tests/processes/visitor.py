@@ -43,6 +43,7 @@ class Visitor:
             "csrfmiddlewaretoken": self.csrf,
             "product": str(OFFER["code"]),
             "form_token": str(token or uuid.uuid4()),
+            "another": "yes",
         }
         return self._ask("POST", f"/parcels/new/{quote}/book/", form)
 

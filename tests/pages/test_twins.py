@@ -1,0 +1,143 @@
+"""The same box to the same person within two hours: the portal asks once before it books another."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import AT_HOME, text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+Press = Callable[..., Any]
+
+
+@pytest.fixture
+def twin(quill: Sender, alice: User) -> Order:
+    """Booked fourteen minutes ago, to Noor Tamsin as every quote of the factories."""
+    at = timezone.now() - dt.timedelta(minutes=14)
+    return factories.order(quill, alice, status="booked", carrier_reference="S7K2QX", created_at=at)
+
+
+@pytest.fixture
+def press(alice: User, quill: Sender, visit: Visit) -> Press:
+    """Book one offer of a new quote."""
+    page = visit(alice)
+
+    def pressed(quote: Quote | None = None, **changes: Any) -> Any:
+        quote = quote or factories.quote(quill, alice)
+        chosen = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(quote.uuid), **changes}
+        return page.post(f"/parcels/new/{quote.uuid}/book/", chosen)
+
+    return pressed
+
+
+def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(twin: Order, press: Press) -> None:
+    answer = press()
+    assert answer.status_code == 409
+    assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(answer)
+    assert Order.objects.count() == 1
+    body = answer.content.decode()
+    assert "Book another, parcel, $12.08" in text(answer)
+    assert 'name="another" value="yes"' in body
+    assert press(another="yes").status_code == 302
+    assert Order.objects.count() == 2
+
+
+def test_the_question_is_told_before_the_press_too(
+    twin: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
+    page = visit(alice).get(f"/parcels/new/{factories.quote(quill, alice).uuid}/")
+    assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(page)
+    assert 'name="another"' not in page.content.decode()
+
+
+def test_the_pickup_day_chosen_is_kept_through_the_question(
+    twin: Order, press: Press, quill: Sender, alice: User
+) -> None:
+    body = press().content.decode()
+    day = body.partition('name="pickup_date" value="2')[2][:9]
+    asked = press(pickup_date=f"2{day}").content.decode()
+    assert f'name="pickup_date" value="2{day}" checked' in asked
+    assert 'name="pickup_date" value="" checked' not in asked
+
+
+@pytest.mark.parametrize("status", ["booking", "unconfirmed", "conflict", "booked"])
+def test_what_is_being_booked_or_may_be_booked_counts(
+    quill: Sender, alice: User, press: Press, status: str
+) -> None:
+    factories.order(quill, alice, status=status)
+    answer = press()
+    assert answer.status_code == 409
+    assert "Book another?" in text(answer)
+
+
+@pytest.mark.parametrize("status", ["draft", "rejected", "not_booked", "cancelling", "cancelled"])
+def test_what_was_not_booked_or_is_cancelled_asks_nothing(
+    quill: Sender, alice: User, press: Press, status: str
+) -> None:
+    factories.order(quill, alice, status=status)
+    assert press().status_code == 302
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [
+        {"receiver_name": "Greta Lindqvist"},
+        {"receiver_line1": "1 Other Road"},
+        {"weight_kg": "9.1"},
+        {"created_at": timezone.now() - dt.timedelta(hours=2, minutes=1)},
+    ],
+    ids=lambda differs: next(iter(differs)),
+)
+def test_another_person_place_size_or_day_asks_nothing(
+    twin: Order, press: Press, differs: dict[str, Any]
+) -> None:
+    Order.objects.filter(pk=twin.pk).update(**differs)
+    assert press().status_code == 302
+
+
+def test_the_person_is_the_same_in_capitals_and_with_another_order_number(twin: Order, press: Press) -> None:
+    Order.objects.update(receiver_name="NOOR TAMSIN", customer_reference="PO-99", description="other things")
+    assert press().status_code == 409
+
+
+def test_another_accounts_parcels_ask_nothing(twin: Order, bob: User, visit: Visit) -> None:
+    own = factories.quote(bob.membership.sender, bob)
+    chosen = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(own.uuid)}
+    assert visit(bob).post(f"/parcels/new/{own.uuid}/book/", chosen).status_code == 302
+
+
+def test_a_form_pressed_again_is_answered_with_its_own_order(
+    twin: Order, press: Press, quill: Sender, alice: User
+) -> None:
+    quote = factories.quote(quill, alice)
+    first = press(quote, another="yes")
+    assert press(quote)["Location"] == first["Location"]
+    other = press(factories.quote(quill, alice), form_token=str(uuid.uuid4()))
+    assert other.status_code == 409
+
+
+def test_beside_the_form_the_question_needs_its_press_too(
+    twin: Order, carrier: SandboxCarrier, listed: Client
+) -> None:
+    Order.objects.update(
+        receiver_name="Priya Nair",
+        receiver_company="",
+        receiver_line1="4 Sample Street",
+        receiver_line2="",
+        receiver_suburb="BRUNSWICK",
+        receiver_postcode="3056",
+    )
+    page = listed.post("/parcels/new/", AT_HOME, headers={"X-Part": "prices"}).content.decode()
+    assert "Book another?" in page
+    assert 'name="another" value="yes" disabled' in page
