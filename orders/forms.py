@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
+from orders import goods
 from orders.contents_form import ROWS, ContentsForm
 from orders.entry import Entry
 from orders.form_fields import PlainDecimalField, measure_fields
@@ -91,6 +92,11 @@ class ParcelForm(ContentsForm):
             )
             for size in self.sizes
         ]
+
+    @property
+    def goods_questions(self) -> str:
+        """What the page asks about words typed as contents, as JSON."""
+        return json.dumps(list(goods.QUESTIONS.items()))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

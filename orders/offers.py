@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking, twins
+from orders import booking, goods, twins
 from orders.entry import Entry
 from orders.models import Order, Quote
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
@@ -45,6 +45,7 @@ class QuotesPage:
     seconds_left: int
     pickup_days: list[dt.date]
     warnings: list[str]
+    goods: list[goods.Nudge]
     order: Order | None  # made from this very quote
     twin: Order | None  # the same box to the same person, booked lately
     twin_seconds: int
@@ -74,6 +75,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
         pickup_days=booking.pickup_days(quote.sender, entry.pickup, now),
         warnings=warnings(entry),
+        goods=goods.nudges([entry.description, *(item.description for item in entry.contents)]),
         order=order,
         twin=twin,
         twin_seconds=int((now - twin.created_at).total_seconds()) if twin else 0,

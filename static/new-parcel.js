@@ -158,6 +158,25 @@
     size.addEventListener("change", () => size.checked && fill(JSON.parse(size.dataset.values)));
   }
 
+  // A word that may mean dangerous goods raises its question at once; the prices repeat it and nothing is stopped.
+  const goods = document.getElementById("goods");
+  const questions = JSON.parse(goods.dataset.questions)
+    .map(([question, words]) => [question, new RegExp(`\\b(?:${[...words].sort((a, b) => b.length - a.length).join("|")})\\b`, "i")]);
+  field("description").addEventListener("change", askAboutGoods);
+  askAboutGoods();
+
+  function askAboutGoods() {
+    goods.replaceChildren(...questions.flatMap(([question, words]) => {
+      const found = words.exec(field("description").value);
+      if (!found) return [];
+      const line = document.createElement("p");
+      line.className = "notice warn";
+      const help = Object.assign(document.createElement("a"), { href: goods.dataset.help, textContent: "What counts as dangerous" });
+      line.append(`You wrote “${found[0]}”. ${question} `, help);
+      return [line];
+    }));
+  }
+
   const prices = document.getElementById("prices");
   if (!prices) return;
   let asked = 0;

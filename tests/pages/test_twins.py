@@ -47,7 +47,7 @@ def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(twin: Ord
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(answer)
     assert Order.objects.count() == 1
     body = answer.content.decode()
-    assert "Book another, parcel, $12.08" in text(answer)
+    assert "Book another, $12.08" in text(answer)
     assert 'name="another" value="yes"' in body
     assert press(another="yes").status_code == 302
     assert Order.objects.count() == 2
