@@ -55,6 +55,10 @@ class QuotesPage:
         return self.seconds_left > 0
 
     @property
+    def seconds_kept(self) -> int:
+        return settings.QUOTE_SECONDS
+
+    @property
     def minutes_kept(self) -> int:
         return settings.QUOTE_SECONDS // 60
 

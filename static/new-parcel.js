@@ -12,7 +12,9 @@
   countAddressLines(form);
   openContentsAbroad(form);
 
+  let isFilling = false; // by this script, not by a hand
   function fill(values) {
+    isFilling = true;
     for (const [name, value] of Object.entries(values)) {
       const control = field(name);
       if (!control || value === null) continue;
@@ -21,6 +23,31 @@
     }
     for (const line of [field("receiver_line1"), field("receiver_line2")]) line.dispatchEvent(new Event("input"));
     form.dispatchEvent(new Event("input"));
+    isFilling = false;
+  }
+
+  // What came from a paste says so at its label until somebody touches it.
+  const labelOf = (name) => form.querySelector(`label[for=id_${name}]`);
+  function markPasted(names) {
+    for (const mark of form.querySelectorAll(".mark")) mark.remove();
+    for (const name of names) {
+      labelOf(name)?.append(" ", Object.assign(document.createElement("span"), { className: "mark", textContent: "From paste" }));
+    }
+  }
+  for (const kind of ["input", "change"]) {
+    form.addEventListener(kind, (event) => !isFilling && event.target.name && labelOf(event.target.name)?.querySelector(".mark")?.remove());
+  }
+
+  // A place of the carrier's list chosen instead of what was typed, in the form or beside it.
+  document.addEventListener("change", (event) => {
+    if (event.target.name !== "use_place" || !event.target.value) return;
+    const [suburb, state, postcode] = event.target.value.split("|");
+    fill({ receiver_suburb: suburb, receiver_state: state, receiver_postcode: postcode });
+  });
+  for (const name of ["receiver_suburb", "receiver_postcode"]) {
+    field(name).addEventListener("input", () => {
+      for (const radio of form.querySelectorAll("[name=use_place]")) radio.checked = !radio.value; // the hand decides
+    });
   }
 
   // A list that follows what is typed (ARIA's list autocomplete): arrows, Enter, Tab and Escape; a click works too.
@@ -135,7 +162,10 @@
     const reply = await fetch(smart.dataset.unpaste, { method: "POST", headers: { "X-CSRFToken": csrf }, body: new URLSearchParams({ text }) });
     const { values, left } = await reply.json();
     fill(values);
+    markPasted(Object.keys(values));
     told(left.length ? `We didn't use: “${left.join("”, “")}”` : "Filled in from what you pasted. Check it before you book.", left);
+    const missing = form.querySelector("input:invalid, select:invalid"); // where the typing goes on
+    if (missing) missing.focus();
   }
 
   function told(text, left = []) {
@@ -178,10 +208,12 @@
   }
 
   const prices = document.getElementById("prices");
+  const news = document.getElementById("prices-news");
   if (!prices) return;
   let asked = 0;
   let timer;
   let isStale = true;
+  let isChecked = false; // these prices were checked again by themselves already
 
   form.addEventListener("input", soon);
   form.addEventListener("change", soon);
@@ -192,6 +224,8 @@
     clearTimeout(timer);
     asked += 1;
     isStale = true;
+    isChecked = false;
+    news.textContent = "";
     timer = setTimeout(() => load().catch(() => say("The prices didn't arrive. Press See prices.")), 300);
   }
   function say(text) {
@@ -199,6 +233,7 @@
     line.className = "muted";
     line.textContent = text;
     prices.replaceChildren(line);
+    mirror();
   }
   async function load() {
     const mine = asked;
@@ -212,6 +247,49 @@
     isStale = false;
     bind(prices.querySelector("form"));
   }
+
+  // Prices that ran out while somebody looks at them are checked again once, with what was chosen; only news are told.
+  prices.addEventListener("pricesended", () => checkAgain().catch(() => {
+    news.textContent = "These prices are a few minutes old. Book checks them first; nothing dearer is booked without your yes.";
+  }));
+  async function checkAgain() {
+    if (isChecked || isStale) throw new Error("once is enough");
+    isChecked = true;
+    const mine = asked;
+    const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "prices" }, body: new FormData(form) });
+    const html = await reply.text();
+    if (mine !== asked) return;
+    if (reply.status !== 200) throw new Error("no prices");
+    const before = pricesIn(prices);
+    const chosen = new FormData(prices.querySelector("form"));
+    const at = [...prices.querySelectorAll("a, button, input")].indexOf(document.activeElement);
+    prices.setAttribute("aria-live", "off");
+    prices.innerHTML = html;
+    for (const name of ["product", "pickup_date"]) {
+      for (const radio of prices.querySelectorAll(`[name=${name}]`)) radio.checked = radio.value === chosen.get(name) || radio.checked;
+    }
+    bind(prices.querySelector("form"));
+    if (at >= 0) prices.querySelectorAll("a, button, input")[at]?.focus();
+    news.textContent = newsOf(before, pricesIn(prices));
+    setTimeout(() => prices.setAttribute("aria-live", "polite"));
+  }
+
+  // On a phone the Book button of the prices below is at hand at the bottom of the screen, until it is in sight itself.
+  const bar = document.getElementById("book-bar");
+  const press = bar.querySelector("button");
+  const sight = new IntersectionObserver(([entry]) => { bar.hidden = !press.textContent || entry.isIntersecting; });
+  function mirror() {
+    const button = prices.querySelector("form button");
+    sight.disconnect();
+    press.textContent = button ? button.textContent : "";
+    if (button) sight.observe(button);
+    else bar.hidden = true;
+  }
+  press.addEventListener("click", () => {
+    const button = prices.querySelector("form button");
+    button.click();
+    if (document.getElementById("twin")) button.scrollIntoView({ block: "center" });
+  });
   function bind(book) {
     const button = book && book.querySelector("button");
     if (!button) return;
@@ -219,6 +297,7 @@
       const chosen = book.querySelector("[name=product]:checked");
       button.textContent = chosen.dataset.book;
       book.querySelector("[data-days]").disabled = chosen.dataset.mile === "drop-off";
+      mirror();
     };
     book.addEventListener("change", name);
     name();
@@ -231,6 +310,7 @@
       if (!isQuestion) return;
       another.disabled = false;
       button.textContent = "Press once more to book another";
+      mirror();
     });
   }
   document.addEventListener("keydown", (event) => {

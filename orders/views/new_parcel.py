@@ -69,12 +69,15 @@ def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """The form with a pasted address filled in; what no field used is shown."""
     pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
     form.initial.update(pasted.as_typed())
-    return _form_page(request, form, Brought(draft=draft_named(request)), left=pasted.left)
+    more = {"left": pasted.left, "from_paste": list(pasted.as_typed())}
+    return _form_page(request, form, Brought(draft=draft_named(request)), **more)
 
 
 def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """Prices for the form as it stands, beside it; nothing at all while something in it is not right yet."""
     if not form.is_valid():
+        if form.near:
+            return render(request, "orders/_near.html", {"form": form})
         return HttpResponse(status=204)
     quote = take_prices(request, form)
     if quote is None:

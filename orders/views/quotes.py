@@ -86,10 +86,11 @@ def _quotes_page(
 ) -> HttpResponse:
     """The offers; or with the question whether another parcel like the last is meant, at the service chosen."""
     page = offers.for_page(quote, now=timezone.now())
-    template = "orders/_freshness.html" if request.GET.get("part") == "freshness" else "orders/quotes.html"
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
-    return render(request, template, context, status=409 if is_question else 422 if form.errors else 200)
+    return render(
+        request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200
+    )
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:

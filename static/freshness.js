@@ -1,0 +1,77 @@
+// How long prices are still good: the line and the bar keep going, and prices that ran out are checked again, once and
+// quietly, while somebody looks at them. Without this file a button checks them again.
+"use strict";
+
+(() => {
+  const started = new WeakMap(); // when each box came onto the page
+  const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`);
+
+  function tick() {
+    for (const box of document.querySelectorAll("[data-left]")) {
+      if (!started.has(box)) started.set(box, Date.now());
+      const passed = Math.floor((Date.now() - started.get(box)) / 1000);
+      const left = Math.max(0, Number(box.dataset.left) - passed);
+      box.querySelector("progress").value = left;
+      box.querySelector("[data-said=age]").textContent = words(tens(Number(box.dataset.age) + passed));
+      box.querySelector("[data-said=left]").textContent = words(left > 10 ? tens(left) : left);
+      if (left || document.hidden || "ended" in box.dataset) continue; // once it is looked at again
+      box.dataset.ended = "";
+      box.dispatchEvent(new CustomEvent("pricesended", { bubbles: true }));
+    }
+  }
+  const tens = (seconds) => Math.floor(seconds / 10) * 10;
+
+  setInterval(tick, 1000);
+  document.addEventListener("visibilitychange", tick);
+
+  const quoted = document.getElementById("quoted");
+  if (!quoted) return;
+  const news = document.getElementById("prices-news");
+  let isChecked = false;
+  quoted.addEventListener("pricesended", async (event) => {
+    try {
+      if (isChecked) throw new Error("once is enough");
+      isChecked = true;
+      news.textContent = await checkAgain();
+    } catch {
+      event.target.hidden = true;
+      quoted.querySelector("[data-old]").hidden = false;
+      news.textContent = quoted.querySelector("[data-old]").textContent;
+    }
+  });
+
+  // The page of the new prices takes this one's place; what was chosen, opened and focused stays so.
+  async function checkAgain() {
+    const form = quoted.querySelector("#freshness form");
+    const reply = await fetch(form.action, { method: "POST", body: new FormData(form) });
+    const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("quoted");
+    if (!reply.ok || !fresh || !fresh.querySelector("[data-left]")) throw new Error("no prices");
+    const before = pricesIn(quoted);
+    const chosen = [...quoted.querySelectorAll("form:has([name=product])")].map(choiceIn);
+    const focused = placeIn(quoted);
+    quoted.replaceChildren(...fresh.childNodes);
+    for (const [product, day] of chosen) choose(product, day);
+    if (focused >= 0) quoted.querySelectorAll("a, button, input, summary")[focused]?.focus();
+    window.history.replaceState(null, "", reply.url);
+    return newsOf(before, pricesIn(quoted));
+  }
+  const choiceIn = (form) => [form.elements.product.value, form.querySelector("[name=pickup_date]:checked")?.value];
+  const placeIn = (part) => [...part.querySelectorAll("a, button, input, summary")].indexOf(document.activeElement);
+
+  function choose(product, day) {
+    for (const form of quoted.querySelectorAll("form:has([name=product])")) {
+      if (form.elements.product.value !== product || !day) continue;
+      for (const radio of form.querySelectorAll("[name=pickup_date]")) radio.checked = radio.value === day;
+    }
+  }
+})();
+
+// The price of each service in a part of the page, by its code; and what became of them.
+function pricesIn(part) {
+  return Object.fromEntries([...part.querySelectorAll("[name=product]")].map((one) => [one.value, one.dataset.price]));
+}
+function newsOf(before, after) {
+  const codes = Object.keys({ ...before, ...after });
+  const isSame = codes.every((code) => before[code] === after[code]);
+  return isSame ? "Prices checked again: no change." : "Prices checked again: some have changed. Look before you book.";
+}
