@@ -44,6 +44,27 @@ TO_PORTLAND = {
 BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")
 
 
+COUNT = """
+    sessionStorage.keys = sessionStorage.keys || 0;
+    sessionStorage.clicks = sessionStorage.clicks || 0;
+    window.addEventListener("keydown", ({ key }) => {
+        if (!["Control", "Meta", "Shift"].includes(key)) sessionStorage.keys = Number(sessionStorage.keys) + 1;
+    }, true);
+    window.addEventListener("pointerdown", () => { sessionStorage.clicks = Number(sessionStorage.clicks) + 1; }, true);
+"""
+
+
+def start_counting(page: Page) -> None:
+    """Every key and click from here on, over all pages; Ctrl+V is one key."""
+    page.evaluate("sessionStorage.clear()")
+    page.evaluate(f"() => {{ {COUNT} }}")
+    page.add_init_script(COUNT)
+
+
+def counted(page: Page) -> dict[str, int]:
+    return {name: int(page.evaluate(f"sessionStorage.{name}")) for name in ("keys", "clicks")}
+
+
 def fill_parcel(page: Page, **changes: str) -> None:
     """The New parcel form as a sender types it."""
     page.goto("/parcels/new/")

@@ -48,6 +48,14 @@ def test_a_suggested_place_is_one_press_away(carrier: SandboxCarrier, listed: Cl
     assert entered().receiver.suburb == "FITZROY"
 
 
+def test_nearby_places_are_radios_and_what_was_typed_stays_until_one_is_chosen(listed: Client) -> None:
+    page = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"})
+    assert "Not on the carrier's list. Nearby: BRUNSWICK VIC 3056 FITZROY VIC 3065" in text(page)
+    assert '<input type="radio" name="use_place" value="" checked>' in page.content.decode()
+    again = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065", "use_place": ""})
+    assert value_of(again, "receiver_postcode") == "3065"
+
+
 def test_the_company_is_cleared_by_one_press(carrier: SandboxCarrier, listed: Client) -> None:
     same = {**AT_HOME, "receiver_company": "Priya Nair"}
     assert 'name="clear_company"' in listed.post("/parcels/new/", same).content.decode()

@@ -73,4 +73,17 @@ def test_a_pasted_address_fills_the_form_without_a_script(listed: Client) -> Non
     page = listed.post("/parcels/new/", {"pasted": text, "unpaste": "1", "weight_kg": "7"}).content.decode()
     assert 'value="4 Sample Street"' in page
     assert "We didn't use: “gate code 42”" in page
+    assert (
+        page.count('<span class="mark">From paste</span>') == 6
+    )  # name, line, suburb, state, postcode, country
     assert 'value="7"' in page
+
+
+def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(
+    carrier: SandboxCarrier, listed: Client
+) -> None:
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"}, headers=BESIDE)
+    page = answer.content.decode()
+    assert "Not on the carrier" in page
+    assert 'type="radio" name="use_place" value="FITZROY|VIC|3065"' in page
+    assert not Quote.objects.exists()

@@ -1,0 +1,158 @@
+"""The new-parcel form in a real browser: its prices keep themselves fresh, and what it says while it is filled."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, has_sideways_scroll, violations
+from tests.browser.test_new_parcel import paste, save_default_size
+from tests.browser.walking import fill_parcel, see_prices
+
+IS_UNDER_THE_BAR = """() => {
+    const bar = document.getElementById("book-bar");
+    const at = document.activeElement.getBoundingClientRect();
+    const isInIt = bar.contains(document.activeElement);
+    return !bar.hidden && !isInIt && at.bottom > bar.getBoundingClientRect().top;
+}"""
+LIFE = 181  # seconds; one more than prices are kept
+
+
+def filled(page: Page, **changes: str) -> None:
+    fill_parcel(page, **changes)
+    expect(page.locator("#prices form button")).to_contain_text("Book ")
+
+
+def asks(page: Page) -> list[str]:
+    """Grows by every question for prices that leaves the page."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.method == "POST" else None)
+    return asked
+
+
+def test_the_age_of_prices_goes_on_with_a_bar_and_no_voice(log_in: Open) -> None:
+    page = log_in("sender")
+    page.clock.install()
+    filled(page, receiver_name="Ada Fresh")
+    bar = page.locator("#prices progress")
+    before = float(bar.evaluate("bar => bar.value"))
+    page.clock.fast_forward(42_000)
+    expect(page.locator("#prices .age")).to_contain_text("Prices checked 40 s ago · good for about 2 min")
+    assert float(bar.evaluate("bar => bar.value")) <= before - 40
+    assert page.locator("#prices .age").get_attribute("aria-live") == "off"
+    assert bar.get_attribute("aria-hidden") == "true"
+
+
+def test_prices_beside_the_form_are_checked_again_once_with_what_was_chosen(log_in: Open) -> None:
+    page = log_in("sender")
+    page.clock.install()
+    filled(page, receiver_name="Ada Once")
+    last = page.locator("#prices [name=product]").last
+    last.check()
+    asked = asks(page)
+    page.clock.fast_forward(LIFE * 1000)
+    news = page.locator("#prices-news")
+    expect(news).to_have_text("Prices checked again: no change.")
+    expect(last).to_be_checked()
+    assert len([url for url in asked if url.endswith("/parcels/new/")]) == 1
+    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    page.clock.fast_forward(LIFE * 1000)
+    expect(news).to_contain_text("These prices are a few minutes old.")
+    page.clock.fast_forward(LIFE * 1000)
+    assert len([url for url in asked if url.endswith("/parcels/new/")]) == 1
+
+
+def test_prices_on_their_own_page_are_checked_again_once_and_keep_the_day(log_in: Open) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_name="Ada Page")
+    page.clock.install()
+    see_prices(page)
+    day = page.locator("[name=pickup_date]").nth(1)
+    day.check()
+    old = page.url
+    page.clock.fast_forward(LIFE * 1000)
+    expect(page.locator("#prices-news")).to_have_text("Prices checked again: no change.")
+    expect(page.locator("[name=pickup_date]").nth(1)).to_be_checked()
+    assert page.url != old
+    assert violations(page) == []
+    page.clock.fast_forward(LIFE * 1000)
+    expect(page.locator("[data-old]")).to_be_visible()
+    expect(page.locator("#prices-news")).to_contain_text("These prices are over 3 minutes old.")
+
+
+def test_what_was_pasted_is_marked_until_it_is_touched(log_in: Open) -> None:
+    page = log_in("sender")
+    save_default_size(page)
+    page.goto("/parcels/new/#smart")
+    paste(page, "Ida Marks\n9 Sample Street\nHobart TAS 7000\nida.marks@example.net")
+    marks = page.locator(".mark")
+    expect(page.locator("label[for=id_receiver_name] .mark")).to_have_text("From paste")
+    count = marks.count()
+    assert violations(page) == []
+    page.locator("[name=receiver_name]").press("a")
+    expect(marks).to_have_count(count - 1)
+    expect(page.locator("label[for=id_receiver_name] .mark")).to_have_count(0)
+
+
+def test_a_place_off_the_list_is_put_right_by_a_radio_beside_the_form(log_in: Open) -> None:
+    page = log_in("sender")
+    fill_parcel(page, receiver_suburb="Hobarth", receiver_name="Ada Near")
+    near = page.locator("#prices .near")
+    expect(near).to_contain_text("Not on the carrier's list. Nearby:")
+    assert violations(page) == []
+    near.get_by_label(re.compile("HOBART TAS 7000")).check()
+    expect(page.locator("[name=receiver_suburb]")).to_have_value("HOBART")
+    expect(page.locator("#prices form button")).to_contain_text("Book ")
+
+
+def test_a_place_off_the_list_is_put_right_by_a_radio_without_a_script(log_in: Open) -> None:
+    page = log_in("sender", javascript=False, width=320)
+    fill_parcel(page, receiver_suburb="Hobarth", receiver_name="Ada Plain")
+    page.get_by_role("button", name="See prices").last.click()
+    assert violations(page) == []
+    assert not has_sideways_scroll(page)
+    page.get_by_label(re.compile("HOBART TAS 7000")).check()
+    see_prices(page)
+
+
+def test_a_battery_raises_its_question_at_once_and_stops_nobody(log_in: Open) -> None:
+    page = log_in("sender")
+    filled(page, description="Torch", receiver_name="Ada Torch")
+    page.locator("[name=description]").fill("Torch, batteries")
+    page.keyboard.press("Tab")
+    expect(page.locator("#goods")).to_contain_text("You wrote “batteries”. Is it inside its device?")
+    expect(page.locator("#prices")).to_contain_text("You wrote “batteries”.")
+    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    assert violations(page) == []
+
+
+def test_form_and_prices_stand_side_by_side_from_960_and_below_each_other_under_it(log_in: Open) -> None:
+    page = log_in("sender")
+    filled(page, receiver_name="Ada Wide")
+    places = {}
+    for width in (960, 959):
+        page.set_viewport_size({"width": width, "height": 900})
+        form, prices = (page.locator(part).bounding_box() for part in ("#parcel-form", ".prices"))
+        assert form
+        assert prices
+        places[width] = prices["x"] >= form["x"] + form["width"]
+        assert not has_sideways_scroll(page)
+    assert places == {960: True, 959: False}
+
+
+def test_a_phone_has_the_price_and_book_at_hand_and_hides_no_focus(log_in: Open) -> None:
+    page = log_in("sender", width=360)
+    filled(page, receiver_name="Ada Phone")
+    page.evaluate("window.scrollTo(0, 0)")
+    bar = page.locator("#book-bar button")
+    expect(bar).to_be_visible()
+    expect(bar).to_have_text(re.compile(r"^Book .*\$\d+\.\d\d$"))
+    assert violations(page) == []
+    top = page.locator("#book-bar").bounding_box()
+    assert top
+    page.locator("[name=receiver_name]").focus()
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        hidden = page.evaluate(IS_UNDER_THE_BAR)
+        assert not hidden, page.evaluate("document.activeElement.outerHTML")
+    page.locator("#prices form button").scroll_into_view_if_needed()
+    expect(bar).to_be_hidden()
