@@ -52,6 +52,15 @@ def test_the_parcels_list(quill: Sender, alice: User, visit: Visit) -> None:
     assert found[0] == found[1] == found[2] <= MOST
 
 
+def test_the_list_of_drafts(quill: Sender, alice: User, ana: User, visit: Visit) -> None:
+    client, found = visit(alice), []
+    for more in (1, 2, 40):
+        for _ in range(more):
+            factories.draft(quill, ana)
+        found.append(queries(client, reverse("parcels") + "?view=drafts"))
+    assert found[0] == found[1] == found[2] <= MOST
+
+
 def test_the_parcels_page_with_many_scans(quill: Sender, alice: User, visit: Visit) -> None:
     orders(1, quill, alice)
     order, client, found = Order.objects.get(), visit(alice), []
