@@ -2,30 +2,33 @@
 // quietly, while somebody looks at them. Without this file a button checks them again.
 "use strict";
 
-(() => {
-  const started = new WeakMap(); // when each box came onto the page
-  const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`);
+const priceBoxes = new WeakMap(); // when each came onto the page
 
-  function tick() {
-    for (const box of document.querySelectorAll("[data-left]")) {
-      if (!started.has(box)) started.set(box, Date.now());
-      const passed = Math.floor((Date.now() - started.get(box)) / 1000);
-      const left = Math.max(0, Number(box.dataset.left) - passed);
-      box.querySelector("progress").value = left;
-      box.querySelector("[data-said=age]").textContent = words(tens(Number(box.dataset.age) + passed));
-      box.querySelector("[data-said=left]").textContent = words(left > 10 ? tens(left) : left);
-      if (left || document.hidden || "ended" in box.dataset) continue; // once it is looked at again
-      box.dataset.ended = "";
-      box.dispatchEvent(new CustomEvent("pricesended", { bubbles: true }));
-    }
-  }
+// Called when prices appear, and every second from then on.
+function tickPrices() {
   const tens = (seconds) => Math.floor(seconds / 10) * 10;
+  const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`);
+  for (const box of document.querySelectorAll("[data-left]")) {
+    if (!priceBoxes.has(box)) priceBoxes.set(box, Date.now());
+    const passed = Math.floor((Date.now() - priceBoxes.get(box)) / 1000);
+    const age = Number(box.dataset.age) + passed;
+    const left = Math.max(0, Number(box.dataset.left) - passed);
+    box.querySelector("progress").value = left;
+    box.querySelector("[data-said=age]").textContent = age < 10 ? "a moment" : words(tens(age));
+    box.querySelector("[data-said=left]").textContent = words(left > 10 ? tens(left) : left);
+    if (left || document.hidden || "ended" in box.dataset) continue; // once it is looked at again
+    box.dataset.ended = "";
+    box.dispatchEvent(new CustomEvent("pricesended", { bubbles: true }));
+  }
+}
 
-  setInterval(tick, 1000);
-  document.addEventListener("visibilitychange", tick);
+(() => {
+  setInterval(tickPrices, 1000);
+  document.addEventListener("visibilitychange", tickPrices);
 
   const quoted = document.getElementById("quoted");
   if (!quoted) return;
+  tickPrices();
   const news = document.getElementById("prices-news");
   let isChecked = false;
   quoted.addEventListener("pricesended", async (event) => {
@@ -50,6 +53,7 @@
     const chosen = [...quoted.querySelectorAll("form:has([name=product])")].map(choiceIn);
     const focused = placeIn(quoted);
     quoted.replaceChildren(...fresh.childNodes);
+    tickPrices();
     for (const [product, day] of chosen) choose(product, day);
     if (focused >= 0) quoted.querySelectorAll("a, button, input, summary")[focused]?.focus();
     window.history.replaceState(null, "", reply.url);

@@ -210,6 +210,7 @@
   const prices = document.getElementById("prices");
   const news = document.getElementById("prices-news");
   if (!prices) return;
+  let typed; // the form as prices were last asked for
   let asked = 0;
   let timer;
   let isStale = true;
@@ -219,8 +220,16 @@
   form.addEventListener("change", soon);
   soon();
 
+  function asTyped() {
+    const values = new FormData(form);
+    values.delete("draft");
+    return new URLSearchParams(values).toString();
+  }
   function soon(event) {
     if (event && event.target === smart) return;
+    const now = asTyped();
+    if (now === typed) return; // a field that is left unchanged keeps the prices, and what was chosen among them
+    typed = now;
     clearTimeout(timer);
     asked += 1;
     isStale = true;
@@ -246,14 +255,15 @@
     prices.innerHTML = html;
     isStale = false;
     bind(prices.querySelector("form"));
+    tickPrices();
   }
 
   // Prices that ran out while somebody looks at them are checked again once, with what was chosen; only news are told.
-  prices.addEventListener("pricesended", () => checkAgain().catch(() => {
+  prices.addEventListener("pricesended", () => isStale || checkAgain().catch(() => {
     news.textContent = "These prices are a few minutes old. Book checks them first; nothing dearer is booked without your yes.";
   }));
   async function checkAgain() {
-    if (isChecked || isStale) throw new Error("once is enough");
+    if (isChecked) throw new Error("once is enough");
     isChecked = true;
     const mine = asked;
     const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "prices" }, body: new FormData(form) });
@@ -269,6 +279,7 @@
       for (const radio of prices.querySelectorAll(`[name=${name}]`)) radio.checked = radio.value === chosen.get(name) || radio.checked;
     }
     bind(prices.querySelector("form"));
+    tickPrices();
     if (at >= 0) prices.querySelectorAll("a, button, input")[at]?.focus();
     news.textContent = newsOf(before, pricesIn(prices));
     setTimeout(() => prices.setAttribute("aria-live", "polite"));

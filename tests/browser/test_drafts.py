@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
 from tests.browser.walking import TO_HOBART, book, see_prices
+from tests.processes.portal import until
 
 SAVED = re.compile(r"Saved \d+:\d\d [ap]m")
 
@@ -49,7 +50,7 @@ def test_a_form_that_is_left_at_once_is_kept_too(log_in: Open) -> None:
     half_type(page, "Ida Leaves")
     page.get_by_role("link", name="Today").click()
     expect(page).to_have_url(re.compile("/today/$"))
-    assert drafts_of(page, "Ida Leaves") == 1
+    until(lambda: drafts_of(page, "Ida Leaves") == 1, seconds=10, what="the draft is listed")
 
 
 def test_an_untouched_form_keeps_nothing(log_in: Open) -> None:
