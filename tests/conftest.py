@@ -1,5 +1,6 @@
 """The cast, the pretend carrier, a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
 
+import datetime as dt
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+LONG_AGO = dt.datetime(
+    2020, 1, 1, tzinfo=dt.UTC
+)  # the cast was in its teams before anything of a test happens
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -69,7 +73,7 @@ def quill(db: None) -> Sender:
 @pytest.fixture
 def alice(quill: Sender) -> User:
     user = factories.user("alice@quill.example", name="Alice Quill")
-    factories.member(quill, user, role=Role.OWNER)
+    factories.member(quill, user, role=Role.OWNER, since=LONG_AGO)
     factories.pickup_address(quill, email=user.email)
     return user
 
@@ -93,7 +97,7 @@ def vic(quill: Sender, alice: User) -> User:
 
 def _member(sender: Sender, name: str, role: str) -> User:
     user = factories.user(f"{name}@quill.example", name=name.title())
-    factories.member(sender, user, role=role)
+    factories.member(sender, user, role=role, since=LONG_AGO)
     return user
 
 
@@ -102,7 +106,7 @@ def bob(db: None) -> User:
     """A stranger with an account of his own."""
     business = factories.sender(name="Bob's Bolts")
     user = factories.user("bob@bolts.example", name="Bob Stranger")
-    factories.member(business, user, role=Role.OWNER)
+    factories.member(business, user, role=Role.OWNER, since=LONG_AGO)
     factories.pickup_address(business, email=user.email)
     return user
 

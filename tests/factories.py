@@ -64,8 +64,14 @@ def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> S
     )
 
 
-def member(of: Sender, person: User, *, role: str = Role.OWNER) -> Membership:
-    return Membership.objects.create(sender=of, user=person, role=role)
+def member(
+    of: Sender, person: User, *, role: str = Role.OWNER, since: dt.datetime | None = None
+) -> Membership:
+    """In the team from now on, or since then."""
+    made = Membership.objects.create(sender=of, user=person, role=role)
+    if since:
+        Membership.objects.filter(pk=made.pk).update(created_at=since)
+    return made
 
 
 ADDRESSES = {

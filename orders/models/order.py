@@ -25,6 +25,7 @@ from orders.models.statuses import (
     Progress,
     Status,
 )
+from shipping_portal.accounts import notices
 from shipping_portal.carrier.messages import Party
 
 NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
@@ -201,6 +202,7 @@ class Order(models.Model):
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
         OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
+        notices.take_back(f"change:{self.pk}:")  # "book it now" of a parcel just booked would be paid twice
         for name, value in {"status": new, **changes}.items():
             setattr(self, name, value)
 
@@ -360,3 +362,8 @@ class OrderChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.old} → {self.new}"
+
+    @property
+    def news(self) -> str:
+        """What the news of this move is called; the order's next move takes it back (see move_to)."""
+        return f"change:{self.order_id}:{self.pk}"

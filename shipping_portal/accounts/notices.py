@@ -80,7 +80,7 @@ class Fact:
 
 
 def tell(fact: Fact, *, now: dt.datetime) -> None:
-    """Owe this news to every booker who wants it, and has not been told."""
+    """Owe this news to every booker who wants it, was there when it happened, and has not been told."""
     Notice.objects.bulk_create(
         (
             Notice(
@@ -94,10 +94,15 @@ def tell(fact: Fact, *, now: dt.datetime) -> None:
                 bundle="daily" if when == When.DAILY else fact.bundle or fact.kind,
                 due_at=_digest_at(fact.sender, now) if when == When.DAILY else now + GATHER,
             )
-            for user, when in _wanted(fact.sender, fact.kind).items()
+            for user, when in _wanted(fact).items()
         ),
         ignore_conflicts=True,  # told before
     )
+
+
+def take_back(about: str) -> None:
+    """What is owed and hasn't left, and is no longer so. Its facts are those whose name begins with `about`."""
+    Notice.objects.filter(due_at__isnull=False, once__startswith=about).delete()
 
 
 def choices_of(user: User) -> dict[str, str]:
@@ -123,15 +128,19 @@ def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
     return [row for row in rows if row.sender_id == member.sender_id and row.kind not in off]
 
 
-def _wanted(sender: Sender, kind: str) -> dict[int, str]:
-    members = Membership.objects.filter(sender=sender, role__in=BOOKERS, user__is_active=True)
+def _wanted(fact: Fact) -> dict[int, str]:
+    # After a restart all news of the last days is found again; who came into the team since knows nothing of it.
+    members = Membership.objects.filter(
+        sender=fact.sender, role__in=BOOKERS, user__is_active=True, created_at__lte=fact.happened_at
+    )
+    kind = KINDS[fact.kind]
     chosen = dict(
-        NoticeChoice.objects.filter(kind=kind, user__membership__in=members).values_list("user", "when")
+        NoticeChoice.objects.filter(kind=fact.kind, user__membership__in=members).values_list("user", "when")
     )
     roles = dict(members.values_list("user", "role"))
-    wanted = {user: chosen.get(user, str(KINDS[kind].default)) for user in roles}
+    wanted = {user: chosen.get(user, str(kind.default)) for user in roles}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
-    if not wanted and KINDS[kind].is_vital:
+    if not wanted and kind.is_vital:
         return {user: str(When.NOW) for user, role in roles.items() if role == Role.OWNER}
     return wanted
 

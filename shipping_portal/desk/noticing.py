@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 
 from orders.models import Order, OrderChange, Replacement
 from orders.models.statuses import Progress, Status
 from orders.receivers import masked
 from shipping_portal.accounts import notices
+from shipping_portal.accounts.models import Notice
 from shipping_portal.accounts.notices import Fact
 from tracking.models import TrackingEvent
 
@@ -66,6 +67,7 @@ TROUBLES = {
     Progress.LOST: "The carrier reports {order} to {name} lost. A refund may apply.",
     Progress.RETURNING: "{order} to {name} is coming back to you.",
 }
+OVERTAKEN = Exists(OrderChange.objects.filter(order=OuterRef("order"), pk__gt=OuterRef("pk")))
 ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
 NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked."
 TO_PRINT = "{order} to {name}: its label isn't marked as printed, and the driver is due today."
@@ -87,6 +89,7 @@ class Finder:
         self.due_at = now + EVERY
         if len(self.told) > MOST_TOLD:
             self.told.clear()
+        _take_back_overtaken()
         for fact in chain(
             self._changes(now), self._scans(now), _missed(now), _replacements(now), _to_print(now)
         ):
@@ -98,10 +101,10 @@ class Finder:
         newest = OrderChange.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         after = (newest - FIRST_LOOK if self.change is None else self.change) - OVERLAP
         found = OrderChange.objects.filter(pk__gt=after, pk__lte=newest, at__gte=now - NEWS_FOR)
-        for change in found.select_related("order__sender").order_by("pk"):
+        for change in found.exclude(OVERTAKEN).select_related("order__sender").order_by("pk"):
             words = SETTLED.get((Status(change.old), Status(change.new)))
             if words:
-                yield _fact(change.order, "booking", f"change:{change.pk}", words, change.at)
+                yield _fact(change.order, "booking", change.news, words, change.at)
         self.change = newest
 
     def _scans(self, now: dt.datetime) -> Iterator[Fact]:
@@ -112,6 +115,14 @@ class Finder:
         for order in orders.select_related("sender").iterator(chunk_size=BATCH):
             yield from _of_progress(order)
         self.event = newest
+
+
+def _take_back_overtaken() -> None:
+    """`move_to` takes back what was owed before it; this, what was told by a look that had read before the move."""
+    owed = Notice.objects.filter(due_at__isnull=False, once__startswith="change:")
+    moves = [int(once.rpartition(":")[2]) for once in owed.values_list("once", flat=True)]
+    overtaken = [change.news for change in OrderChange.objects.filter(OVERTAKEN, pk__in=moves)]
+    owed.filter(once__in=overtaken).delete()
 
 
 def _of_progress(order: Order) -> Iterator[Fact]:

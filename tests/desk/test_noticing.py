@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order, OrderChange, Replacement
+from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.desk import noticing
 from shipping_portal.desk.noticing import Finder
@@ -73,6 +74,67 @@ def test_an_ordinary_booking_is_no_news(quill: Sender, alice: User) -> None:
 def test_looking_again_tells_nothing_more_even_after_a_restart(quill: Sender, alice: User) -> None:
     moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
     assert len(told()) == len(told()) == 1
+
+
+def booked_again(order: Order) -> None:
+    for status in ("draft", "booking"):
+        order.move_to(status, reason="-", at=timezone.now())
+    order.move_to(
+        "booked", reason="-", at=timezone.now(), carrier_reference="SAGAIN01", booked_at=timezone.now()
+    )
+
+
+def not_booked(sender: Sender, by: User) -> Order:
+    order = factories.order(sender, by, status="unconfirmed")
+    order.move_to("not_booked", reason="asked", at=timezone.now())
+    return order
+
+
+def test_nobody_is_told_to_book_what_was_booked_again_before_the_mail_left(
+    quill: Sender, alice: User, mailoutbox: list[Any]
+) -> None:
+    order = not_booked(quill, alice)
+    [line] = told()
+    assert "Book it now." in line
+    owed = Notice.objects.get()
+    Notice.objects.update(due_at=timezone.now())
+    booked_again(order)
+    mailing.work(owed.pk)
+    assert mailoutbox == []
+    assert told() == []
+
+
+def test_news_told_while_its_order_moved_on_is_taken_back_by_the_next_look(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, other = not_booked(quill, alice), not_booked(quill, alice)
+    with monkeypatch.context() as too_early:
+        too_early.setattr("shipping_portal.accounts.notices.take_back", lambda _: None)
+        assert len(told()) == 2
+        booked_again(order)
+    [line] = told()
+    assert Notice.objects.get().path.endswith(f"{other.uuid}/")
+    assert "Book it now." in line
+
+
+def test_what_left_already_stays_told(quill: Sender, alice: User) -> None:
+    order = not_booked(quill, alice)
+    told()
+    Notice.objects.update(sent_at=timezone.now(), due_at=None)
+    booked_again(order)
+    assert len(told()) == 1
+
+
+def test_who_came_into_the_team_later_is_told_nothing_of_before(quill: Sender, alice: User) -> None:
+    not_booked(quill, alice)
+    told()
+    ben = factories.user("ben@quill.example")
+    factories.member(quill, ben, role="shipper")
+    told()
+    assert not Notice.objects.filter(user=ben).exists()
+    not_booked(quill, alice)
+    told()
+    assert Notice.objects.filter(user=ben).count() == 1
 
 
 def test_old_news_is_no_news(quill: Sender, alice: User) -> None:
