@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -19,7 +20,7 @@ def notifications(request: MemberRequest) -> HttpResponse:
     if request.method == "POST":
         for kind in notices.KINDS:
             if request.POST.get(kind) in notices.KINDS[kind].choices:
-                notices.choose(request.user, kind, request.POST[kind])
+                notices.choose(request.user, kind, request.POST[kind], now=timezone.now())
         messages.success(request, "Saved.")
         return redirect("notifications")
     chosen = notices.choices_of(request.user)
@@ -37,6 +38,6 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     if found is None or user is None:
         raise Http404
     if request.method == "POST":
-        notices.choose(user, found[1], notices.When.OFF)
+        notices.choose(user, found[1], notices.When.OFF, now=timezone.now())
     context = {"kind": notices.KINDS[found[1]], "is_done": request.method == "POST"}
     return render(request, "accounts/unsubscribe.html", context)

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -111,11 +112,14 @@ def choices_of(user: User) -> dict[str, str]:
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
 
 
-def choose(user: User, kind: str, when: str) -> None:
+def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
     """Raises ValueError for what this kind does not offer."""
     if when not in KINDS[kind].choices:
         raise ValueError(when)
-    NoticeChoice.objects.update_or_create(user=user, kind=kind, defaults={"when": when})
+    values: dict[str, Any] = {"when": when}
+    if choices_of(user)[kind] == When.OFF != when:
+        values["on_since"] = now
+    NoticeChoice.objects.update_or_create(user=user, kind=kind, defaults=values)
 
 
 def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
@@ -133,16 +137,21 @@ def _wanted(fact: Fact) -> dict[int, str]:
     members = Membership.objects.filter(
         sender=fact.sender, role__in=BOOKERS, user__is_active=True, created_at__lte=fact.happened_at
     )
-    kind = KINDS[fact.kind]
-    chosen = dict(
-        NoticeChoice.objects.filter(kind=fact.kind, user__membership__in=members).values_list("user", "when")
-    )
+    choices = NoticeChoice.objects.filter(kind=fact.kind, user__membership__in=members)
+    chosen = {choice.user_id: choice for choice in choices}
     roles = dict(members.values_list("user", "role"))
-    wanted = {user: chosen.get(user, str(kind.default)) for user in roles}
+    wanted = {user: _when(chosen.get(user), fact) for user in roles}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
-    if not wanted and kind.is_vital:
+    if not wanted and KINDS[fact.kind].is_vital:
         return {user: str(When.NOW) for user, role in roles.items() if role == Role.OWNER}
     return wanted
+
+
+def _when(choice: NoticeChoice | None, fact: Fact) -> str:
+    if choice is None:
+        return str(KINDS[fact.kind].default)
+    was_off = choice.on_since is not None and fact.happened_at < choice.on_since
+    return str(When.OFF) if was_off else choice.when
 
 
 def _digest_at(sender: Sender, now: dt.datetime) -> dt.datetime:

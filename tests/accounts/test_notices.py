@@ -140,9 +140,9 @@ def test_nobody_gets_what_another_account_owed_them_before(alice: User, bob: Use
 
 def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        notices.choose(alice, kind, "daily")
+        notices.choose(alice, kind, "daily", now=NOON)
         notices.tell(fact(quill, kind, kind=kind), now=NOON)
-    notices.choose(alice, "pickup", "off")
+    notices.choose(alice, "pickup", "off", now=NOON)
     [body] = leave()
     assert "News delivery." in body
     assert "News pickup." not in body
@@ -160,14 +160,14 @@ def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill:
 def test_a_digest_leaves_at_seven_where_the_sender_is(
     alice: User, quill: Sender, told_at: dt.datetime, due_at: dt.datetime
 ) -> None:
-    notices.choose(alice, "pickup", "daily")
+    notices.choose(alice, "pickup", "daily", now=NOON)
     notices.tell(fact(quill), now=told_at)
     assert Notice.objects.get().due_at == due_at
 
 
 def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        notices.choose(alice, kind, "daily")
+        notices.choose(alice, kind, "daily", now=NOON)
         notices.tell(fact(quill, kind, kind=kind), now=NOON)
     [body] = leave()
     assert "News pickup." in body
@@ -175,7 +175,7 @@ def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
 
 
 def test_what_is_off_is_not_told(alice: User, quill: Sender) -> None:
-    notices.choose(alice, "pickup", "off")
+    notices.choose(alice, "pickup", "off", now=NOON)
     notices.tell(fact(quill), now=NOON)
     assert Notice.objects.count() == 0
 
@@ -184,7 +184,7 @@ def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(
     alice: User, ana: User, quill: Sender
 ) -> None:
     for person in (alice, ana):
-        notices.choose(person, "booking", "off")
+        notices.choose(person, "booking", "off", now=NOON)
     notices.tell(fact(quill, kind="booking"), now=NOON)
     assert [row.user for row in Notice.objects.all()] == [alice]
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order, OrderChange, Replacement
-from shipping_portal.accounts import mailing
+from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.desk import noticing
 from shipping_portal.desk.noticing import Finder
@@ -135,6 +135,21 @@ def test_who_came_into_the_team_later_is_told_nothing_of_before(quill: Sender, a
     not_booked(quill, alice)
     told()
     assert Notice.objects.filter(user=ben).count() == 1
+
+
+def test_a_kind_turned_on_tells_what_happens_from_then_on(quill: Sender, alice: User) -> None:
+    def delivered() -> None:
+        order = factories.order(
+            quill, alice, status="booked", progress="delivered", progress_at=timezone.now()
+        )
+        factories.event(factories.parcel(order), event_type="Delivered")
+
+    delivered()
+    notices.choose(alice, "delivered", "now", now=timezone.now())
+    assert told() == []
+    delivered()
+    notices.choose(alice, "delivered", "daily", now=timezone.now())  # on all the while
+    assert len(told()) == 1
 
 
 def test_old_news_is_no_news(quill: Sender, alice: User) -> None:
