@@ -168,6 +168,13 @@ function startBench(bench) {
       if (!isBusy) mark(row, row.querySelector("[name=printed]").value);
     });
   }
+  // A frame that has the focus doesn't match :focus, so its ring is put on by hand.
+  for (const name of ["blur", "focus"]) {
+    window.addEventListener(name, () => setTimeout(() => {
+      const frame = now.querySelector("iframe");
+      frame.classList.toggle("within", document.activeElement === frame);
+    }));
+  }
   bench.classList.add("live");
   now.hidden = false;
   show(rows.find((row) => !isPrinted(row)) || rows[0], { focus: false });

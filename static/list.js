@@ -27,7 +27,10 @@ function startList(form) {
     for (const box of boxes) box.checked = all.checked;
     count();
   });
-  form.querySelector("thead th").append(all);
+  const target = document.createElement("label");
+  target.className = "pick-box";
+  target.append(all, "All");
+  form.querySelector("thead th").append(target);
   form.classList.add("counted");
   form.addEventListener("change", count);
   count();

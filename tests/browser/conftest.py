@@ -191,6 +191,31 @@ def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> 
     return logged_in
 
 
+@pytest.fixture(scope="session")
+def rooms(stack: Stack) -> Any:
+    """Who sees which addresses, on an ordinary day and before logging in: {room: {cookie, pages: {name: address}}}."""
+    command = [sys.executable, "-m", "tests.browser.gallery", "typical", "public"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def walk_in(open_browser: Open, rooms: Any, stack: Stack) -> Open:
+    """`walk_in("typical", width=360)` is a window of the person whose ordinary day it is."""
+
+    def walked_in(room: str = "typical", **choices: Any) -> Page:
+        page = open_browser(**choices)
+        if rooms[room]["cookie"]:
+            cookie = {"name": "session", "value": rooms[room]["cookie"], "url": stack.url}
+            page.context.add_cookies([cookie])
+        return page
+
+    return walked_in
+
+
 def violations(page: Page, *, but: frozenset[str] = frozenset()) -> list[str]:
     """What axe finds on the page as it stands; empty is the promise. Preloading styles would break the CSP itself."""
     if not page.evaluate("'axe' in window"):  # half a megabyte: once a page, however often it is asked

@@ -6,6 +6,7 @@ URLconf itself, so a new page is in the gallery without being written down here.
 
 import json
 import os
+import sys
 import uuid
 from typing import Any
 
@@ -37,7 +38,8 @@ WORDS = ("Pickup", "In Transit", "Out for Delivery")
 
 def business(name: str) -> tuple[Sender, User]:
     made = factories.sender(name=name)
-    person = factories.user(f"{name.split()[0].lower()}@gallery.example", name=f"{name.split()[0]} Marlow")
+    word = name.split()[0]
+    person = factories.user(f"{word.lower()}-{uuid.uuid4().hex[:6]}@gallery.example", name=f"{word} Marlow")
     factories.member(made, person)
     factories.pickup_address(made, email=person.email)
     return made, person
@@ -153,5 +155,7 @@ def is_page(answer: Any) -> bool:
 
 if __name__ == "__main__":
     WebhookDelivery.objects.create(received_at=timezone.now(), body=b"{", sha256="0" * 64, state="invalid")
-    rooms = {make.__name__: make() for make in (typical, empty, many, public, operator)}
+    wanted = sys.argv[1:]
+    makers = (typical, empty, many, public, operator)
+    rooms = {make.__name__: make() for make in makers if not wanted or make.__name__ in wanted}
     print(json.dumps(rooms))  # noqa: T201

@@ -1,0 +1,121 @@
+"""B6 to B9: every page by the Tab key, with each stop seen, and each target big enough for a finger."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+
+DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel not_sending", "bench", "settings"]
+STOPS = 400  # more than any page has: a page that is still going on after these keeps the focus for itself
+# What has the focus: where it stands among all elements, whether it is seen, and whether its ring is.
+STOP = """() => {
+    const it = document.activeElement;
+    if (!it || it === document.body || it.matches("html")) return null;
+    const box = it.getBoundingClientRect(), ring = getComputedStyle(it);
+    const seen = (x, y) => {
+        const hit = document.elementFromPoint(x, y);
+        return hit && (it.contains(hit) || hit.closest("label")?.control === it);
+    };
+    const across = [.1, .5, .9].map(part => box.left + box.width * part);
+    const down = [.1, .5, .9].map(part => box.top + box.height * part);
+    return {
+        place: [...document.querySelectorAll("*")].indexOf(it),
+        name: it.outerHTML.slice(0, 90),
+        hidden: !across.some(x => down.some(y => seen(x, y))),
+        ringless: ring.outlineStyle === "none" || parseFloat(ring.outlineWidth) < 2,
+    };
+}"""
+# Every control that is shown: how big it is together with its label, and whether it is a link in a sentence.
+TARGETS = """() => {
+    const box = it => it.getBoundingClientRect();
+    const shown = it => it.checkVisibility({visibilityProperty: true}) && !it.closest(".unseen, [aria-hidden=true]")
+        && box(it).width > 1 && box(it).right > 0;
+    const controls = "a[href], button, input:not([type=hidden]), select, textarea, summary, [role=option]";
+    const small = it => {
+        const boxes = [it, ...(it.labels || [])].map(box);
+        if (boxes.some(one => one.width >= 24 && one.height >= 24)) return false;
+        const around = it.parentElement.textContent.replace(/\\s+/g, " ").trim();
+        const inSentence = getComputedStyle(it).display === "inline" && around !== it.textContent.replace(/\\s+/g, " ").trim();
+        return !(it.matches("a") && inSentence && it.closest("p, li, dd"));
+    };
+    const low = it => it.matches("button, .button, select, textarea, input:not([type=radio], [type=checkbox])")
+        && box(it).height < 44;
+    const all = [...document.querySelectorAll(controls)].filter(shown);
+    const told = (it, what) => `${what} ${Math.round(box(it).width)}×${Math.round(box(it).height)} ${it.outerHTML.slice(0, 90)}`;
+    return [...all.filter(small).map(it => told(it, "small")), ...all.filter(low).map(it => told(it, "low"))];
+}"""
+# A style that shows things in another order than the one in which the Tab key visits them.
+REORDERED = """() => [...document.querySelectorAll("main *, header *, footer *")].filter(it => {
+    const style = getComputedStyle(it);
+    return style.order !== "0" || style.flexDirection.endsWith("reverse") || it.tabIndex > 0;
+}).map(it => `out of order ${it.outerHTML.slice(0, 90)}`)"""
+
+
+def stops(page: Page) -> Iterator[dict[str, Any]]:
+    """Each element the Tab key visits, from the first to the last."""
+    first = None
+    for _ in range(STOPS):
+        page.keyboard.press("Tab")
+        found = page.evaluate(STOP)
+        if found is None or found["place"] == first:
+            return
+        first = found["place"] if first is None else first
+        yield found
+    yield {"place": -1, "name": "the page", "hidden": False, "ringless": False}
+
+
+def faults(page: Page) -> Iterator[str]:
+    place = 0
+    visited = list(stops(page))
+    if len(visited) < 5:
+        yield f"B6: only {len(visited)} stops"
+    for stop in visited:
+        if stop["hidden"]:
+            yield f"B6: hidden {stop['name']}"
+        if stop["ringless"]:
+            yield f"B7: no ring {stop['name']}"
+        if stop["place"] < place:
+            yield f"B9: goes back to {stop['name']}"
+        place = stop["place"]
+    yield from (f"B8: {fault}" for fault in page.evaluate(TARGETS))
+    yield from (f"B9: {fault}" for fault in page.evaluate(REORDERED))
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(
+    ("room", "which"),
+    [
+        pytest.param("typical", DAILY, id="pages of every day"),
+        pytest.param("public", ["login"], id="before logging in"),
+        pytest.param("typical", None, id="every page", marks=pytest.mark.full),
+        pytest.param("public", None, id="every open page", marks=pytest.mark.full),
+    ],
+)
+def test_b6_b7_b8_b9_the_tab_key_visits_every_page_in_order_and_is_always_seen(
+    rooms: Any, walk_in: Open, room: str, which: list[str] | None, width: int
+) -> None:
+    page = walk_in(room, width=width)
+    pages = rooms[room]["pages"]
+    found = []
+    for name in which or pages:
+        page.goto(pages[name])
+        page.evaluate("document.activeElement?.blur()")
+        found += [f"{name}: {fault}" for fault in faults(page)]
+    assert not found, "\n".join(found)
+
+
+def test_b9_escape_closes_suggestions_and_leaves_the_focus_where_it_was(walk_in: Open) -> None:
+    page = walk_in()
+    page.goto("/parcels/new/")
+    for name, typed in (("#smart", "noor"), ("[name=receiver_suburb]", "hob")):
+        box = page.locator(name)
+        box.press_sequentially(typed)
+        options = page.locator(".suggestions [role=option]")
+        expect(options.first).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(options).to_have_count(0)
+        expect(box).to_be_focused()
+        expect(box).to_have_value(typed)
