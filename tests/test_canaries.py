@@ -1,4 +1,4 @@
-"""Signed links and secrets: shown on the one page where they belong, then found nowhere else."""
+"""R2: signed links and secrets: shown on the one page where they belong, then found nowhere else."""
 
 import logging
 from collections.abc import Callable, Iterator

@@ -19,10 +19,16 @@ NEEDED = {
     "name": "Enter your name.",
     "business": "Enter the name of your business.",
     "email": "Enter your e-mail address.",
+    "login": "Enter your e-mail address.",
+    "password": "Enter your password.",
+    "oldpassword": "Enter the password you have now.",
     "password1": "Choose a password of at least 12 characters.",
+    "password2": "Enter the new password once more.",
+    "code": "Enter the code that your app shows.",
     "country": "Choose the country you send from.",
     "no_dangerous_goods": "The carrier takes no dangerous goods. Tick this to open an account.",
 }
+DJANGOS = forms.Field.default_error_messages["required"]
 LONGEST_PASSWORD = 4096  # a longer one is refused before anything is computed from it
 
 
@@ -31,23 +37,21 @@ class Plain(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
+        for name, field in self.fields.items():
+            if name in NEEDED and field.error_messages["required"] == DJANGOS:
+                field.error_messages["required"] = NEEDED[name]
             field.widget.attrs.pop("placeholder", None)
             if isinstance(field, forms.EmailField):
                 field.error_messages["invalid"] = "Write the whole address, such as name@example.com."
             if isinstance(field.widget, forms.PasswordInput):
                 too_long = "Use at most %(limit_value)d characters; this has %(show_value)d."
                 field.validators.append(MaxLengthValidator(LONGEST_PASSWORD, too_long))
-        if "code" in self.fields:
-            self.fields["code"].widget.attrs["inputmode"] = "numeric"
 
 
 class LogInForm(Plain, account_forms.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["login"].label = "E-mail"
-        self.fields["login"].error_messages["required"] = "Enter your e-mail address."
-        self.fields["password"].error_messages["required"] = "Enter your password."
         self.fields["password"].help_text = ""
         self.fields["remember"].label = "Keep me logged in on this device (30 days)"
 
@@ -75,8 +79,6 @@ class SignUpForm(Plain, account_forms.SignupForm):
         self.fields["email"].label = "Work e-mail"
         self.fields["email"].help_text = "The carrier and drivers write here. Use an inbox a person reads."
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
-        for name, sentence in NEEDED.items():
-            self.fields[name].error_messages["required"] = sentence
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
 
@@ -119,10 +121,24 @@ class ResetPasswordKeyForm(Plain, account_forms.ResetPasswordKeyForm): ...
 class ReauthenticateForm(Plain, account_forms.ReauthenticateForm): ...
 
 
-class CodeForm(Plain, mfa_forms.AuthenticateForm): ...
+class CodeField(forms.CharField):
+    """Apps show a code in two halves; the space between them is nobody's mistake."""
+
+    def to_python(self, value: Any) -> str:
+        return "".join(super().to_python(value).split())
 
 
-class CodeAgainForm(Plain, mfa_forms.ReauthenticateForm): ...
+class AsksForCode(Plain):
+    code = CodeField(
+        label="Code",
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
+    )
 
 
-class ActivateCodeForm(Plain, totp_forms.ActivateTOTPForm): ...
+class CodeForm(AsksForCode, mfa_forms.AuthenticateForm): ...
+
+
+class CodeAgainForm(AsksForCode, mfa_forms.ReauthenticateForm): ...
+
+
+class ActivateCodeForm(AsksForCode, totp_forms.ActivateTOTPForm): ...

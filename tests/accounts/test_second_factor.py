@@ -69,6 +69,14 @@ def test_the_admins_log_in_is_the_portals_own_and_asks_for_the_code(oz: User) ->
     assert browser.get("/admin/").status_code == 200
 
 
+def test_a_code_may_be_pasted_with_the_space_that_apps_show_in_it(oz: User) -> None:
+    secret = factories.second_factor(oz)
+    browser, _ = log_in(oz)
+    shown = code(secret)
+    browser.post("/accounts/2fa/authenticate/", {"code": f" {shown[:3]} {shown[3:]}"})
+    assert browser.get("/admin/").status_code == 200
+
+
 @pytest.mark.parametrize("typed", ["000000", "1234567", "", "abcdef"])
 def test_a_wrong_code_opens_nothing(oz: User, typed: str) -> None:
     factories.second_factor(oz)

@@ -37,14 +37,15 @@ TARGETS = """() => {
     const small = it => {
         const boxes = [it, ...(it.labels || [])].map(box);
         if (boxes.some(one => one.width >= 24 && one.height >= 24)) return false;
-        const around = it.parentElement.textContent.replace(/\\s+/g, " ").trim();
-        const inSentence = getComputedStyle(it).display === "inline" && around !== it.textContent.replace(/\\s+/g, " ").trim();
+        const words = one => one.textContent.replace(/\\s+/g, " ").trim();
+        const inSentence = getComputedStyle(it).display === "inline" && words(it.parentElement) !== words(it);
         return !(it.matches("a") && inSentence && it.closest("p, li, dd"));
     };
     const low = it => it.matches("button, .button, select, textarea, input:not([type=radio], [type=checkbox])")
         && box(it).height < 44;
     const all = [...document.querySelectorAll(controls)].filter(shown);
-    const told = (it, what) => `${what} ${Math.round(box(it).width)}×${Math.round(box(it).height)} ${it.outerHTML.slice(0, 90)}`;
+    const size = it => `${Math.round(box(it).width)}×${Math.round(box(it).height)}`;
+    const told = (it, what) => `${what} ${size(it)} ${it.outerHTML.slice(0, 90)}`;
     return [...all.filter(small).map(it => told(it, "small")), ...all.filter(low).map(it => told(it, "low"))];
 }"""
 # A style that shows things in another order than the one in which the Tab key visits them.

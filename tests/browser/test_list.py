@@ -33,7 +33,7 @@ def copied(page: Page) -> Any:
     return page.evaluate("navigator.clipboard.readText()")
 
 
-def test_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Open, reference: str) -> None:
+def test_j5_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Open, reference: str) -> None:
     page = log_in("sender")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.add_init_script(COUNT_KEYS)

@@ -26,7 +26,7 @@ def count_clicks(page: Page) -> list[str]:
     return clicks
 
 
-def test_a_wrong_address_is_mended_in_two_clicks_and_the_edit(stack: Stack, log_in: Open) -> None:
+def test_j7_a_wrong_address_is_mended_in_two_clicks_and_the_edit(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     old = booked(page, receiver_line1="4 Sample Stret")
     clicks = count_clicks(page)
@@ -43,7 +43,7 @@ def test_a_wrong_address_is_mended_in_two_clicks_and_the_edit(stack: Stack, log_
     assert "4 Sample Street" in str(booking_of(stack, new))
 
 
-def test_a_parcel_is_cancelled_in_three_clicks(stack: Stack, log_in: Open) -> None:
+def test_j8_a_parcel_is_cancelled_in_three_clicks(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     reference = booked(page)
     clicks = count_clicks(page)

@@ -68,6 +68,7 @@ def count_of(answer: Any) -> int:
 def test_every_count_is_the_count_of_the_list_it_leads_to(
     page: Client, order: Callable[..., Order], quill: Sender
 ) -> None:
+    """R15."""
     for _ in range(7):
         one_of_everything(order, quill)
     context = page.get("/today/").context

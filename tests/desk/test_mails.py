@@ -1,0 +1,68 @@
+"""R17: every mail of news is plain text with one way into the portal: no label, no link of the carrier, no address."""
+
+import datetime as dt
+import re
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.core.mail import EmailMessage
+from django.utils import timezone
+
+from orders.models import OrderChange
+from shipping_portal.accounts import mailing
+from shipping_portal.accounts.models import Notice, NoticeChoice, Sender, User
+from shipping_portal.accounts.notices import KINDS
+from shipping_portal.desk.noticing import Finder
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+PROGRESS = ("pickup_missed", "pickup_futile", "damaged", "held", "delivered")
+
+
+def sent(now: dt.datetime) -> list[EmailMessage]:
+    Finder().look(now)
+    Notice.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    for pk in Notice.objects.values_list("pk", flat=True):
+        mailing.work(pk)
+    return list(mail.outbox)
+
+
+def scanned(of: Sender, by: User, progress: str) -> None:
+    order = factories.order(
+        of, by, status="booked", progress=progress, progress_at=timezone.now(),
+        public_tracking_url="https://carrier.example/t/S1?token=secret",
+    )  # fmt: skip
+    factories.stored_label(order)
+    factories.event(factories.parcel(order))
+
+
+def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alice: User) -> None:
+    for kind in KINDS:
+        NoticeChoice.objects.create(user=alice, kind=kind, when="now")
+    for progress in PROGRESS:
+        scanned(quill, alice, progress)
+    failed = factories.order(quill, alice, status="rejected")
+    OrderChange.objects.create(order=failed, old="booking", new="rejected", at=timezone.now(), reason="-")
+    found = sent(timezone.now())
+    assert {message.subject for message in found} == {
+        KINDS[kind].subject for kind in ("booking", "pickup", "delivery", "delivered")
+    }
+    for message in found:
+        body = str(message.body)
+        assert message.content_subtype == "plain"
+        assert message.attachments == []
+        links = re.findall(r"https?://\S+", body)
+        inside = [link for link in links if "/unsubscribe/" not in link]
+        assert len(inside) == 1, body
+        assert inside[0].startswith(settings.SITE_URL + "/")
+        for private in ("token=", "carrier.example", ".pdf", "Sample Street", "noor.tamsin", "Noor Tamsin"):
+            assert private not in body + message.subject
+
+
+def test_r17_one_missed_driver_is_one_mail_however_many_parcels_waited(quill: Sender, alice: User) -> None:
+    for _ in range(3):
+        scanned(quill, alice, "pickup_missed")
+    [message] = sent(timezone.now())
+    assert str(message.body).count("The driver didn't come") == 3

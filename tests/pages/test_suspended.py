@@ -1,0 +1,62 @@
+"""R11: a suspended sender reads everything and books nothing; each address that takes a form is decided here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from tests.pages.typed import text
+from tests.test_access import OURS, address, audience, things_of
+from tracking.models import Parcel
+
+pytestmark = pytest.mark.django_db
+
+REFUSED = {"new_parcel", "quotes", "book", "replace", "replace_prices", "book_import", "watched"}
+# They make no parcel: one's own account, lists and notes, what is printed or cancelled, files that are looked at.
+ALLOWED = {
+    "pickup_address", "add_pickup_address", "edit_pickup_address", "change_pickup_address", "profile", "appearance",
+    "keyboard", "security", "business", "booking_rules", "label_size", "team", "second_factor_rule", "change_member",
+    "change_invitation", "notifications", "confirm_price", "cancel", "bench", "originals", "unpaste", "add_receiver",
+    "merge_receivers", "edit_receiver", "delete_receiver", "add_size", "edit_size", "change_size", "delete_size",
+    "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
+    "save_view", "stop_watching",
+}  # fmt: skip
+ROUTES = [(route, entry) for route, entry in OURS if "owner" in audience(entry)]
+
+
+@pytest.fixture
+def things(quill: Sender, alice: User, sam: User) -> dict[str, Any]:
+    made = things_of(quill, alice)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    return made
+
+
+def test_r11_what_books_is_refused_and_nothing_else_books(
+    things: dict[str, Any], alice: User, visit: Callable[[User], Client]
+) -> None:
+    client, taken = visit(alice), {}
+    fields = {"form_token": things["quote"].uuid, "product": "STANDARD-PICKUP", "reference": "S7K2QX9"}
+    before = sorted(Order.objects.values_list("pk", "status"))
+    for route, entry in ROUTES:
+        answer = client.post(address(route, things), fields)
+        if answer.status_code not in {404, 405}:
+            taken[str(entry.name)] = answer.status_code
+    assert {name for name, status in taken.items() if status == 403} == REFUSED
+    assert set(taken) - REFUSED - ALLOWED == set(), "decide whether a suspended sender may send these"
+    assert sorted(Order.objects.values_list("pk", "status")) == before
+    assert not Parcel.objects.filter(reference="S7K2QX9").exists()
+
+
+def test_r11_every_page_still_opens_and_says_why_booking_is_off(
+    things: dict[str, Any], alice: User, visit: Callable[[User], Client]
+) -> None:
+    client = visit(alice)
+    for route, _ in ROUTES:
+        answer = client.get(address(route, things))
+        assert answer.status_code in {200, 302, 404, 405}, route
+        if answer.status_code == 200 and answer["Content-Type"].startswith("text/html"):
+            assert "Booking is off for this account since" in text(answer), route
