@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from orders import gateway, offers, quoting
 from orders.forms import ParcelForm
-from orders.importing import columns
-from orders.models import ColumnMapping, Import, ImportRow, Order
-from orders.models.statuses import Status
+from orders.importing import columns, twins
+from orders.models import ColumnMapping, Import, ImportRow
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.carrier.errors import CarrierError, Rejected
@@ -22,17 +21,21 @@ from shipping_portal.celery import nudge
 
 State = ImportRow.State
 NUDGED_AT_ONCE = 50  # the sweep brings the others
-NOT_BOUGHT = (Status.REJECTED, Status.NOT_BOOKED, Status.CANCELLED)
+LEFT_OUT = {"": ["You left this row out."]}
 
 
-def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now: dt.datetime) -> None:
-    """Owe every unbooked row a check, and remember how these columns were matched."""
+def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now: dt.datetime) -> bool:
+    """Owe every row a check but those left out by hand, and remember how these columns were matched.
+
+    False when the import is being booked: its columns stay as they are.
+    """
     with transaction.atomic():
-        Import.objects.filter(pk=file.pk).update(
-            columns=matched, constants=constants, state=Import.State.CHECKING
-        )
-        file.rows.exclude(state__in=(State.OWED, State.BOOKED)).update(
-            state=State.NEW, due_at=now, tries=0, problems={}, near=[], quote=None
+        open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
+        if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
+            return False
+        rows = file.rows.exclude(state__in=(State.OWED, State.BOOKED))
+        rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
+            state=State.NEW, due_at=now, tries=0, problems={}, near=[], quote=None, reference=""
         )
         ColumnMapping.objects.update_or_create(
             sender=file.sender,
@@ -40,6 +43,7 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now:
             defaults={"columns": matched, "constants": constants, "used_at": now},
         )
     hurry(file, "orders.tasks.check_row", State.NEW)
+    return True
 
 
 def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
@@ -47,7 +51,9 @@ def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
     if row.state in (State.OWED, State.BOOKED):
         return False
     kept = {**row.corrected, **corrected}
-    return row.settle(State.NEW, corrected=kept, due_at=now, problems={}, near=[], quote=None)
+    return row.settle(
+        State.NEW, corrected=kept, due_at=now, problems={}, near=[], quote=None, reference=""
+    )
 
 
 def hurry(file: Import, task: str, state: str) -> None:
@@ -74,7 +80,7 @@ def _check(row: ImportRow, now: dt.datetime) -> None:
         row.settle(State.FIX, problems={"": [shape]})
     elif not form.is_valid():
         _to_fix(row, form)
-    elif twin := _bought_before(row, form.cleaned_data["customer_reference"]):
+    elif twin := _twin(row, form.cleaned_data["customer_reference"]):
         row.settle(State.SKIPPED, problems={"": [twin]})
     else:
         _price(row, form, now)
@@ -124,19 +130,9 @@ def _unmangled(form: ParcelForm) -> list[list[str]]:
     return [[pair.place.suburb, pair.place.state, pair.place.postcode]] if pair.place else []
 
 
-def _bought_before(row: ImportRow, reference: str) -> str:
-    """Where this order number was booked or stands already; "" when it is new, or was let through."""
-    if not reference or row.corrected.get("anyway"):
-        return ""
-    bought = Order.objects.filter(sender=row.file.sender, customer_reference=reference)
-    order = bought.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
-    if order:
-        standing = f"is booked already: {order}" if order.is_held else "has a parcel already"
-        return f"Your order number {reference} {standing}."
-    place = row.file.columns.get("customer_reference")
-    earlier = row.file.rows.filter(number__lt=row.number).exclude(state=State.SKIPPED)
-    first = place is not None and earlier.filter(**{f"cells__{place}": row.cells[place]}).first()
-    return f"Your order number {reference} is on row {first.number} too." if first else ""
+def _twin(row: ImportRow, typed: str) -> str:
+    row.reference = twins.reference_of(row, typed)
+    return twins.bought(row, row.reference) or twins.on_an_earlier_row(row, row.reference)
 
 
 def _price(row: ImportRow, form: ParcelForm, now: dt.datetime) -> None:
@@ -154,6 +150,7 @@ def _price(row: ImportRow, form: ParcelForm, now: dt.datetime) -> None:
         row.settle(
             State.WARNING if second_look else State.READY,
             quote=quote,
+            reference=row.reference,
             problems={"": second_look} if second_look else {},
         )
 

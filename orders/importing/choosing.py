@@ -1,11 +1,11 @@
 """Which of a quote's products a rule means, and what a whole file costs by each rule."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from orders.models import Order, Quote
+from orders.models import Order
 from shipping_portal.accounts.models import Sender
 
 Rule = Sender.ServiceRule
@@ -41,9 +41,8 @@ def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[st
     return next(iter(wanted or by_price), None)
 
 
-def totals(quotes: Iterable[Quote], sender: Sender) -> list[Total]:
+def totals(offered: Sequence[list[dict[str, Any]]], sender: Sender) -> list[Total]:
     """One total for each rule that can be chosen now; "same as last time" only after the first parcel."""
-    offered = [quote.products for quote in quotes]
     last = last_product(sender)
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
     return [_total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]

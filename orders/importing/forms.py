@@ -167,3 +167,5 @@ class BookAllForm(forms.Form):
         },
     )
     pickup_date = DayField(required=False)
+    rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
+    newest = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # priced up to this quote

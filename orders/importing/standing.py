@@ -1,5 +1,6 @@
 """How far an import is, by counting its rows; and the rows that came to nothing, as a file again."""
 
+import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from shipping_portal.accounts.places import fold
 State = ImportRow.State
 REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
 NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
+
+LOOKS_EVERY = dt.timedelta(seconds=10)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,12 @@ def risen(file: Import) -> QuerySet[ImportRow]:
     """Rows that stopped because the carrier's price went up."""
     stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
     return stopped.select_related("order")
+
+
+def watched(file: Import, now: dt.datetime) -> None:
+    """Somebody is looking at how its booking goes; written down every ten seconds at most."""
+    if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
+        Import.objects.filter(pk=file.pk).update(looked_at=now)
 
 
 def came_to_nothing(file: Import) -> QuerySet[ImportRow]:

@@ -4,7 +4,7 @@ import datetime as dt
 
 from django.db import transaction
 
-from orders.importing import checking, columns
+from orders.importing import checking, columns, standing
 from orders.importing.reading import Sheet
 from orders.models import Import, ImportRow
 from shipping_portal.accounts.models import Sender, User
@@ -29,5 +29,13 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
 
 
 def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
-    """The newest import of the very same file."""
-    return Import.objects.filter(sender=sender, sha256=sheet.sha256).order_by("-created_at").first()
+    """The import of the very same file of which most was booked, else the newest."""
+    same = standing.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
+    return same.order_by("-booked_rows", "-created_at").first()
+
+
+def booked_before(file: Import) -> Import | None:
+    """Another import of the very same file, of which something was booked; told beside the button that books."""
+    same = standing.with_counts(Import.objects.filter(sender=file.sender_id, sha256=file.sha256))
+    others = same.exclude(pk=file.pk).filter(booked_rows__gt=0)
+    return others.order_by("-booked_rows", "-created_at").first()

@@ -10,7 +10,6 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
-from shipping_portal.accounts.models import Sender
 
 
 class ImportQuerySet(models.QuerySet["Import"]):
@@ -42,8 +41,10 @@ class Import(models.Model):
     constants = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.MATCHING)
     paused_at = models.DateTimeField(null=True, blank=True)
-    service_rule = models.CharField(max_length=15, choices=Sender.ServiceRule.choices, blank=True)
-    pickup_date = models.DateField(null=True, blank=True)
+    hold = models.CharField(max_length=300, blank=True)  # an operator's words: only operators let it go on
+    begun_at = models.DateTimeField(null=True, blank=True)  # the newest press of Book
+    looked_at = models.DateTimeField(null=True, blank=True)  # somebody watches it being booked
+    finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = ImportQuerySet.as_manager()
 
@@ -51,6 +52,9 @@ class Import(models.Model):
         indexes = [
             models.Index(fields=["sender", "-created_at"], name="imports_newest_first"),
             models.Index(fields=["sender", "sha256"], name="imports_by_file"),
+            models.Index(
+                fields=["begun_at"], name="imports_under_way", condition=Q(state="booking", finished_at=None)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -61,23 +65,26 @@ class Import(models.Model):
         """What stands between cells, in a word."""
         return {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}[self.delimiter]
 
+    @property
+    def encoding_name(self) -> str:
+        """As a spreadsheet calls it."""
+        return {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
+
 
 class ImportRowQuerySet(models.QuerySet["ImportRow"]):
     def to_check(self, now: dt.datetime) -> Self:
-        return self._due(ImportRow.State.NEW, now)
+        return self.filter(state=ImportRow.State.NEW, due_at__lte=now)
 
     def to_book(self, now: dt.datetime) -> Self:
-        return self._due(ImportRow.State.OWED, now)
-
-    def _due(self, state: str, now: dt.datetime) -> Self:
-        return self.filter(state=state, due_at__lte=now, file__paused_at=None)
+        return self.filter(state=ImportRow.State.OWED, due_at__lte=now, file__paused_at=None)
 
 
 class ImportRow(models.Model):
     """One parcel of a file. `cells` are never changed; `corrected` holds what was put right, by our field.
 
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
-    the row, and however often, makes the same order. A booked row stands as its order stands.
+    the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
+    A booked row stands as its order stands.
     """
 
     class State(models.TextChoices):
@@ -100,7 +107,13 @@ class ImportRow(models.Model):
     quote = models.ForeignKey(
         Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows"
     )
+    reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
     token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    product_code = models.CharField(max_length=100, blank=True)
+    pickup_date = models.DateField(null=True, blank=True)
+    booked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     order = models.OneToOneField(
         Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row"
     )
@@ -137,6 +150,11 @@ class ImportRow(models.Model):
         values = {"state": state, "due_at": None, "tries": 0, **changes}
         mine = ImportRow.objects.filter(pk=self.pk, state=self.state, due_at=self.due_at)
         return bool(mine.update(**values))
+
+    def hand_over(self, order: Order) -> None:
+        """It stands as its order from now on, whatever became of the row meanwhile: an order is never forgotten."""
+        mine = ImportRow.objects.filter(pk=self.pk, order=None)
+        mine.update(state=self.State.BOOKED, order=order, problems={}, due_at=None, tries=0)
 
 
 class ColumnMapping(models.Model):

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders import booking
 from orders.importing import booking as importing
-from orders.importing import choosing, fixing, standing
+from orders.importing import choosing, fixing, owing, standing, taking
 from orders.importing.forms import BookAllForm
-from orders.models import Import, ImportRow, Quote
+from orders.models import Import, ImportRow
 from orders.views.replies import sentence, suspended
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -23,6 +23,7 @@ TABS = {
     "warnings": (ImportRow.State.WARNING,),
     "skipped": (ImportRow.State.SKIPPED,),
 }
+SOME_LEFT = "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
 
 
 @audience(*BOOKERS)
@@ -33,22 +34,24 @@ def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 
 
 def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, status: int = 200) -> HttpResponse:
-    if file.state == Import.State.MATCHING:
+    address = request.sender.pickup_address()
+    if file.state == Import.State.MATCHING or address is None:
         return redirect("match_columns", file.uuid)
-    counts, address = standing.counts(file), request.sender.pickup_address()
+    counts = standing.counts(file)
     show = request.GET.get("show") or ("fix" if counts.fix else "ready")
-    quotes = Quote.objects.filter(import_rows__file=file, import_rows__state__in=importing.READY)
+    ready = owing.ready(file)
     context = {
         "file": file,
         "form": form,
         "counts": counts,
         "show": show,
-        "fixes": fixing.grid(file, address) if show == "fix" and address else [],
+        "fixes": fixing.grid(file, address) if show == "fix" else [],
         "rows": file.rows.filter(state__in=TABS.get(show, ())).select_related("quote", "order")[:LISTED],
-        "totals": choosing.totals(quotes, request.sender) if counts.bookable else [],
-        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now())
-        if address
-        else [],
+        "before": taking.booked_before(file),
+        "ready": ready,
+        "newest": max((quote for quote, _ in ready), default=0),
+        "totals": choosing.totals([products for _, products in ready], request.sender) if ready else [],
+        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now()),
     }
     return render(request, "orders/import_check.html", context, status=status)
 
@@ -67,9 +70,24 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     except (booking.Paused, booking.TooManyToday) as error:
         messages.error(request, sentence(error, request.sender))
         return redirect("check_import", found.uuid)
+    return _begin(request, found, form)
+
+
+def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpResponse:
+    """What the page showed is booked. Where more is ready by now, the page is shown again with the whole sum."""
     chosen = form.cleaned_data
-    importing.begin(found, rule=chosen["rule"], pickup_date=chosen["pickup_date"], now=timezone.now())
-    return redirect("import", found.uuid)
+    seen = owing.Seen(chosen["rows"], chosen["newest"])
+    press = owing.Press(chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen)
+    try:
+        owed = owing.begin(file, press)
+    except owing.MoreIsReady:
+        messages.warning(request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book.")
+        return redirect("check_import", file.uuid)
+    if not owed:
+        messages.info(request, "No row was left to book. Nothing was booked by this.")
+    elif owed < seen.rows:
+        messages.info(request, SOME_LEFT.format(owed=owed, rows=seen.rows))
+    return redirect("import", file.uuid)
 
 
 @audience(*BOOKERS)
@@ -81,9 +99,12 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return _act(request, found)
     if found.state != Import.State.BOOKING:
         return redirect("check_import", found.uuid)
+    counts = standing.counts(found)
+    if counts.waiting:
+        standing.watched(found, timezone.now())
     context = {
         "file": found,
-        "counts": standing.counts(found),
+        "counts": counts,
         "risen": standing.risen(found)[:LISTED],
         "nothing": standing.came_to_nothing(found)[:LISTED],
     }
@@ -103,7 +124,8 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
     if act == "pause":
         importing.pause(file, now)
     elif act == "resume":
-        importing.resume(file, now)
+        if not importing.resume(file):
+            messages.info(request, "Only the operator can let this import go on.")
     elif act == "retry":
         importing.retry(file, now)
         return redirect("check_import", file.uuid)
@@ -113,10 +135,15 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
 
 
 def _agree(request: MemberRequest, file: Import) -> None:
+    said = [one.partition("|") for one in request.POST.getlist("price")]
+    prices = {order: price for order, _, price in said}
     try:
-        importing.agree(file, by=request.user, now=timezone.now())
+        agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
     except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
         messages.error(request, sentence(error, request.sender))
+    else:
+        if agreed < len(prices):
+            messages.info(request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile.")
 
 
 def _mine(request: MemberRequest, file: uuid.UUID) -> Import:

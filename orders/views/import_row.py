@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders.importing import checking, fixing
+from orders.importing import checking, fixing, twins
 from orders.models import ImportRow
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
@@ -32,7 +32,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
             {"file": found.file, "row": found, "fields": fixing.cells(found, form, form.fields)},
         )
     if "leave_out" in request.POST:
-        found.settle(ImportRow.State.SKIPPED, problems={"": ["You left this row out."]})
+        found.settle(ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
         _save(request, found, form)
     return redirect(
@@ -42,8 +42,8 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 
 def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> None:
     corrected = fixing.corrections(row, form, request.POST)
-    if "anyway" in request.POST:
-        corrected["anyway"] = "yes"
+    if "anyway" in request.POST and row.problems != checking.LEFT_OUT:  # told of a twin, not of its own choice
+        corrected[twins.ANYWAY] = "yes"
     saved = fixing.save(
         row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()
     )

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders import booking
 from orders.importing import booking as importing
-from orders.importing import checking, columns, fixing, reading, standing, taking
+from orders.importing import checking, columns, fixing, owing, reading, standing, taking
 from orders.models import Import, ImportRow, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -50,8 +50,12 @@ def work_off(file: Import) -> None:
         booking.work(order.pk)
 
 
+def press(by: User, rule: str = "cheapest") -> owing.Press:
+    return owing.Press(rule, by, timezone.now())
+
+
 def book(file: Import) -> None:
-    importing.begin(file, rule="cheapest", pickup_date=None, now=timezone.now())
+    owing.begin(file, press(file.made_by))
     work_off(file)
 
 
@@ -121,11 +125,11 @@ def test_a_paused_import_begins_no_row_and_goes_on_where_it_was(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
-    importing.begin(file, rule="cheapest", pickup_date=None, now=timezone.now())
+    owing.begin(file, press(file.made_by))
     importing.pause(file, timezone.now())
     work_off(file)
     assert states(file) == ["owed"]
-    importing.resume(file, timezone.now())
+    importing.resume(file)
     work_off(file)
     assert states(file) == ["booked"]
 
@@ -173,7 +177,10 @@ def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, 
     shop.prices(20)
     book(file)
     assert standing.counts(file).risen == 1
-    assert importing.agree(file, by=alice, now=timezone.now()) == 1
+    order = Order.objects.get()
+    assert importing.agree(file, {str(order.uuid): "1.00"}, by=alice, now=timezone.now()) == 0
+    seen = {str(order.uuid): order.problem["new"]}
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     work_off(file)
     assert standing.counts(file).booked == 1
 
@@ -231,7 +238,7 @@ def test_a_row_with_a_cell_too_many_is_not_guessed(shop: SandboxCarrier, quill: 
 def test_book_all_pressed_twice_books_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     book(file)
-    assert importing.begin(file, rule="fastest", pickup_date=None, now=timezone.now()) == 0
+    assert owing.begin(file, press(alice, rule="fastest")) == 0
     work_off(file)
     assert len(shop.ledger("booked")) == 1
 

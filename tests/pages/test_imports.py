@@ -40,6 +40,13 @@ def check_page(file: Import) -> str:
     return reverse("check_import", args=[file.uuid])
 
 
+def book(client: Client, file: Import, rule: str = "cheapest") -> Any:
+    """Presses Book on the page as it is now."""
+    page = client.get(check_page(file)).content.decode()
+    hidden = dict(re.findall(r'name="(rows|newest)" value="(\d+)"', page))
+    return client.post(reverse("book_import", args=[file.uuid]), hidden | {"rule": rule, "pickup_date": ""})
+
+
 def test_from_the_file_to_the_parcels(listed: Client, carrier: SandboxCarrier, alice: User) -> None:
     answer = upload(listed, f"{HEADER}\n{GOOD}\n{GOOD.replace('1001', '1002').replace('2.4', '0')}\n")
     file = Import.objects.get()
@@ -53,7 +60,7 @@ def test_from_the_file_to_the_parcels(listed: Client, carrier: SandboxCarrier, a
     row = file.rows.get(state="fix")
     listed.post(reverse("import_row", args=[file.uuid, row.pk]), {"weight_kg": "2.1"})
     assert "Book 2 parcels, about $" in text(listed.get(check_page(file)))
-    answer = listed.post(reverse("book_import", args=[file.uuid]), {"rule": "cheapest", "pickup_date": ""})
+    answer = book(listed, file)
     assert answer["Location"] == reverse("import", args=[file.uuid])
     work_off(file)
     assert "2 booked." in text(listed.get(answer["Location"]))
@@ -143,12 +150,13 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
     file = Import.objects.get()
     match(listed, file)
     work_off(file)
-    listed.post(reverse("book_import", args=[file.uuid]), {"rule": "cheapest", "pickup_date": ""})
+    book(listed, file)
     work_off(file)
     offer = {"kind": "price_rose", "new": "99.00"}
     Order.objects.update(
         status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer
     )
-    answer = listed.post(reverse("import", args=[file.uuid]), {"act": "agree"}, follow=True)
+    seen = {"act": "agree", "price": f"{Order.objects.get().uuid}|99.00"}
+    answer = listed.post(reverse("import", args=[file.uuid]), seen, follow=True)
     assert "That pickup day is no longer on offer. Nothing was booked." in text(answer)
     assert Order.objects.get().status == "draft"

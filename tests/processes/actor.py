@@ -19,8 +19,7 @@ from django.utils import timezone  # noqa: E402
 from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
-from orders.importing import booking as importing  # noqa: E402
-from orders.importing import checking, columns, reading, standing, taking  # noqa: E402
+from orders.importing import checking, columns, owing, reading, standing, taking  # noqa: E402
 from orders.models import Import, Order, OrderChange  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
@@ -100,8 +99,8 @@ def _take(text: str, sender: Sender, user: User) -> str:
 
 
 def book_import(key: str) -> int:
-    file = Import.objects.get(uuid=key)
-    return importing.begin(file, rule="cheapest", pickup_date=None, now=timezone.now())
+    _, user = cast()
+    return owing.begin(Import.objects.get(uuid=key), owing.Press("cheapest", user, timezone.now()))
 
 
 def import_counts(key: str) -> dict[str, int]:

@@ -1,0 +1,95 @@
+"""Owing a file's bookings: each row as its sender saw it when Book was pressed, and no row more.
+
+What a row is to be booked as is written into it here, so a later press, or another person's parcel, changes nothing
+of it. Presses of one sender go one after the other: two files with one order number book it once.
+"""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from orders.importing import checking, choosing, twins
+from orders.models import Import, ImportRow
+from shipping_portal.accounts.models import Sender, User
+
+State = ImportRow.State
+READY = (State.READY, State.WARNING)
+AT_ONCE = 500
+
+
+class MoreIsReady(Exception):
+    """Rows became ready that were not on the page when Book was pressed; nothing is owed."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the page with the button showed: so many rows, priced up to this quote."""
+
+    rows: int
+    newest: int
+
+
+@dataclass(frozen=True)
+class Press:
+    """One press of Book: who, when, by which rule, for which day."""
+
+    rule: str
+    by: User
+    now: dt.datetime
+    pickup_date: dt.date | None = None
+    seen: Seen | None = None
+
+
+def begin(file: Import, press: Press) -> int:
+    """Owe every ready row a booking; how many. Pressed twice, the second press finds none. Raises MoreIsReady."""
+    with transaction.atomic():
+        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
+        twins.leave_out(file, READY)
+        found = ready(file, press.seen)
+        if press.seen and len(found) > press.seen.rows:
+            raise MoreIsReady
+        owed = sum(_owe(file, press, *group) for group in _by_offer(file.sender, press, found))
+        if owed:
+            Import.objects.filter(pk=file.pk).update(
+                state=Import.State.BOOKING, begun_at=press.now, looked_at=press.now, finished_at=None
+            )
+    checking.hurry(file, "orders.tasks.book_row", State.OWED)
+    return owed
+
+
+def ready(file: Import, seen: Seen | None = None) -> list[tuple[int, Any]]:
+    """The quotes of the rows that are ready, with their products. A row checked since has a newer quote."""
+    rows = file.rows.filter(state__in=READY, quote__isnull=False)
+    if seen:
+        rows = rows.filter(quote__lte=seen.newest)
+    return list(rows.values_list("quote", "quote__products"))
+
+
+def _by_offer(
+    sender: Sender, press: Press, quotes: list[tuple[int, Any]]
+) -> Iterator[tuple[str, dt.date | None, list[int]]]:
+    """Product, pickup day and the quotes that are booked so; no product where nothing is offered."""
+    last = choosing.last_product(sender)
+    found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
+    for quote, products in quotes:
+        offer = choosing.choose(products, press.rule, last) or {}
+        day = press.pickup_date if offer.get("first_mile") == "pickup" else None
+        found[offer.get("code", ""), day].append(quote)
+    for (code, day), same in found.items():
+        yield code, day, same
+
+
+def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
+    """By its quote and its state: a row that was taken back meanwhile stays where it is."""
+    owed = 0
+    for start in range(0, len(quotes), AT_ONCE):
+        rows = file.rows.filter(state__in=READY, quote__in=quotes[start : start + AT_ONCE])
+        owed += rows.update(
+            state=State.OWED, due_at=press.now, tries=0,
+            product_code=code, pickup_date=day, booked_by=press.by,
+        )  # fmt: skip
+    return owed
