@@ -255,3 +255,196 @@ def test_every_row_has_a_token_of_its_own(shop: SandboxCarrier, quill: Sender, a
     tokens = set(file.rows.values_list("token", flat=True))
     assert len(tokens) == 2
     assert uuid.UUID(int=0) not in tokens
+
+
+def again_with(number: str) -> str:
+    return GOOD.replace("1001", number)
+
+
+def test_each_row_is_booked_as_its_sender_saw_it_whatever_is_pressed_later(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    owing.begin(file, press(alice, rule="cheapest"))
+    cheapest = file.rows.get().product_code
+    again = checked(quill, alice, again_with("1002"))
+    again.rows.update(file=file, number=3)
+    owing.begin(file, press(alice, rule="fastest"))
+    assert file.rows.get(number=2).product_code == cheapest
+    assert file.rows.get(number=3).product_code != cheapest
+
+
+def test_same_as_last_time_means_the_last_parcel_before_book_was_pressed(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    """A row that has no such service takes the cheapest; the rows behind it are not led astray by that."""
+    file = checked(quill, alice, GOOD, again_with("1002"))
+    first, second = file.rows.all()
+    assert first.quote and second.quote
+    last = second.quote.products[-1]
+    factories.order(quill, alice, status="booked", product_code=last["code"])
+    Quote.objects.filter(pk=first.quote.pk).update(
+        products=[offer for offer in first.quote.products if offer["code"] != last["code"]]
+    )
+    owing.begin(file, press(alice, rule="last"))
+    work_off(file)
+    codes = list(file.rows.values_list("order__product_code", flat=True))
+    assert codes[0] != last["code"]
+    assert codes[1] == last["code"]
+
+
+def test_an_order_is_made_by_whoever_pressed_book(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    colleague = factories.user("carol@quill.example")
+    factories.member(quill, colleague)
+    file = checked(quill, alice, GOOD)
+    owing.begin(file, press(colleague))
+    alice.is_active = False
+    alice.save()
+    work_off(file)
+    assert (Order.objects.get().made_by, Order.objects.get().status) == (colleague, "booked")
+
+
+def test_two_imports_of_one_file_book_each_order_number_once(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    """Both were checked before either was booked."""
+    first, second = checked(quill, alice, GOOD), checked(quill, alice, GOOD)
+    owing.begin(first, press(alice))
+    assert owing.begin(second, press(alice)) == 0
+    work_off(first)
+    work_off(second)
+    assert len(shop.ledger("booked")) == 1
+    assert second.rows.get().problems == {"": ["Your order number 1001 waits to be booked, from orders.csv."]}
+
+
+def test_an_order_number_booked_by_hand_meanwhile_is_left_out(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    owing.begin(file, press(alice))
+    factories.order(quill, alice, status="booked", customer_reference="1001")
+    work_off(file)
+    assert states(file) == ["skipped"]
+    assert shop.ledger("booked") == []
+
+
+def test_one_order_number_for_all_rows_is_no_order_number(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = taken(quill, alice, GOOD.replace("1001", ""), GOOD.replace("1001", ""))
+    checking.begin(file, file.columns, {"customer_reference": "Spring market"}, timezone.now())
+    file.refresh_from_db()
+    work_off(file)
+    book(file)
+    assert states(file) == ["booked", "booked"]
+    assert Order.objects.filter(customer_reference="Spring market").count() == 2
+
+
+def test_no_more_is_booked_than_the_page_showed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD, again_with("1002"), again_with("1003"))
+    quotes = list(file.rows.values_list("quote", flat=True))
+    shown = owing.Press("cheapest", alice, timezone.now(), seen=owing.Seen(rows=2, newest=quotes[1]))
+    late = owing.Press("cheapest", alice, timezone.now(), seen=owing.Seen(rows=1, newest=quotes[1]))
+    with pytest.raises(owing.MoreIsReady):
+        owing.begin(file, late)
+    assert states(file) == ["ready"] * 3
+    assert owing.begin(file, shown) == 2
+    assert states(file) == ["owed", "owed", "ready"]
+
+
+def test_a_row_checked_again_since_the_page_was_shown_waits_for_another_press(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    row = file.rows.get()
+    seen = owing.Seen(rows=1, newest=row.quote_id or 0)
+    assert checking.again(row, {"weight_kg": "9"}, timezone.now())
+    work_off(file)
+    assert owing.begin(file, owing.Press("cheapest", alice, timezone.now(), seen=seen)) == 0
+    assert states(file) == ["ready"]
+
+
+def test_a_row_edited_while_it_is_booked_stays_as_it_was(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    as_read = file.rows.get()
+    owing.begin(file, press(alice))
+    assert not checking.again(as_read, {"weight_kg": "9"}, timezone.now())
+    work_off(file)
+    assert Order.objects.get().entered["weight"] == "2.4"
+
+
+def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    """Its worker was slower than its lease, and another gave the row up meanwhile."""
+    file = checked(quill, alice, GOOD)
+    owing.begin(file, press(alice))
+    slow = file.rows.get()
+    assert slow.claim(until=timezone.now())
+    ImportRow.objects.update(state="failed", due_at=None, problems={"": ["Nothing was booked."]})
+    slow.hand_over(factories.order(quill, alice, status="booked", form_token=slow.token))
+    assert states(file) == ["booked"]
+    assert list(standing.failed_sheet(file)[1]) == []
+
+
+def test_matching_again_leaves_out_what_was_left_out_by_hand(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD, again_with("1002"))
+    first = file.rows.first()
+    assert first and first.settle("skipped", problems=checking.LEFT_OUT)
+    checking.begin(file, file.columns, {}, timezone.now())
+    work_off(file)
+    assert states(file) == ["skipped", "ready"]
+
+
+def test_columns_stay_once_a_row_is_being_booked(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD)
+    owing.begin(file, press(alice))
+    assert not checking.begin(file, {"receiver_name": 3}, {}, timezone.now())
+    file.refresh_from_db()
+    assert (file.state, file.columns["receiver_name"]) == ("booking", 0)
+
+
+def test_a_row_is_checked_while_its_import_is_paused(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = taken(quill, alice, GOOD)
+    importing.pause(file, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready"]
+
+
+def test_a_short_row_with_its_order_number_put_right_is_checked(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD, GOOD.removesuffix(",1001"))
+    short = file.rows.get(number=3)
+    assert "10 cells; the first line has 11" in short.problems[""][0]
+    assert checking.again(short, {"customer_reference": "1002"}, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready", "ready"]
+
+
+def test_a_corrected_order_number_is_compared_as_corrected(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD, GOOD)
+    twin = file.rows.get(number=3)
+    assert twin.state == "skipped"
+    assert checking.again(twin, {"customer_reference": "1002"}, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready", "ready"]
+
+
+def test_a_price_is_agreed_to_in_two_tabs_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD)
+    Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
+    shop.prices(20)
+    book(file)
+    order = Order.objects.get()
+    seen = {str(order.uuid): order.problem["new"]}
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 0
+    work_off(file)
+    assert len(shop.ledger("booked")) == 1
