@@ -1,5 +1,6 @@
 """The two forms of an import: the file or the paste, and which column is which field."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -13,9 +14,9 @@ from orders.importing import columns, reading
 from orders.importing.reading import Sheet, Unreadable
 from orders.models import Import
 from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.accounts.places import fold
 
 NO_COLUMN = ""
-TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
 
 
 class UploadForm(forms.Form):
@@ -46,7 +47,7 @@ class UploadForm(forms.Form):
         name = "file" if upload else "pasted"
         try:
             if upload and upload.size > reading.MOST_BYTES:
-                raise Unreadable(TOO_LARGE)
+                raise Unreadable(reading.TOO_LARGE)
             self.sheet: Sheet = reading.read(upload.read() if upload else pasted.encode())
         except Unreadable as error:
             raise ValidationError({name: str(error)}) from error
@@ -80,6 +81,15 @@ class Match:
         return bool(self.field.is_needed or self.column.value() or constant or self.column.errors)
 
 
+def named_columns(header: list[str]) -> list[tuple[str, str]]:
+    """Place and name of each column; those of one name are told apart by their place."""
+    times = Counter(map(fold, header))
+    return [
+        (str(place), f"{name} (column {place + 1})" if times[fold(name)] > 1 else name)
+        for place, name in enumerate(header)
+    ]
+
+
 class MatchForm(forms.Form):
     """A column for each of our fields, or one value that all rows have."""
 
@@ -87,7 +97,7 @@ class MatchForm(forms.Form):
         self.file = file
         self.wanted = columns.fields(file.sender, address)
         super().__init__(*args, **options)
-        places = [(NO_COLUMN, "No column"), *((str(place), name) for place, name in enumerate(file.header))]
+        places = [(NO_COLUMN, "No column"), *named_columns(file.header)]
         for field in self.wanted:
             self.fields[f"column_{field.name}"] = forms.ChoiceField(
                 label=field.label, choices=places, required=False,

@@ -5,6 +5,7 @@ import hashlib
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shipping_portal.accounts.places import fold
@@ -14,8 +15,10 @@ MOST_ROWS = 2000
 MOST_COLUMNS = 200
 MOST_BYTES = 2 * 1024 * 1024
 LONGEST_CELL = 2000
+LONGEST_HEADER = 20_000
 DELIMITERS = (",", "\t", ";", "|")
 REASON = "Reason"  # the last column of the failed rows, which come back
+TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
 SAVE_AS = "In your spreadsheet choose Save as, then CSV, and upload that file."
 NO_TABLES = {
     b"PK\x03\x04": f"This is a spreadsheet workbook or a ZIP, not a CSV file. {SAVE_AS}",
@@ -24,6 +27,7 @@ NO_TABLES = {
     b"\x89PNG": "This is a picture. Export your orders as CSV, and upload that file.",
     b"\xff\xd8\xff": "This is a picture. Export your orders as CSV, and upload that file.",
 }
+AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -33,10 +37,10 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table as typed. `rows` are those with anything in them, in the file's order."""
+    """A table as typed. `rows` are those with anything in them, by the numbers that a spreadsheet gives them."""
 
     header: list[str]
-    rows: list[list[str]]
+    rows: dict[int, list[str]]
     encoding: str
     delimiter: str
     sha256: str
@@ -53,15 +57,17 @@ class Sheet:
 def read(data: bytes) -> Sheet:
     """The table in these bytes. Raises Unreadable; nothing is guessed that cannot be told."""
     if len(data) > MOST_BYTES:
-        raise Unreadable("This file is larger than 2 MB. Split it and import the parts one after the other.")
+        raise Unreadable(TOO_LARGE)
     text, encoding = _text(data)
     if not text.strip():
         raise Unreadable("This file is empty.")
     delimiter, body = _delimiter(text)
-    lines = [line for line in _lines(body, delimiter) if any(cell.strip() for cell in line)]
-    _refuse_odd_shapes(lines)
-    header = [name.strip() or f"Column {place}" for place, name in enumerate(lines[0], start=1)]
-    return Sheet(header, lines[1:], encoding, delimiter, hashlib.sha256(data).hexdigest())
+    lines = _lines(body, delimiter)
+    _, names = next(lines)
+    if len(names) > MOST_COLUMNS:
+        raise Unreadable(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
+    header = [name.strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
+    return Sheet(header, _rows(lines), encoding, delimiter, hashlib.sha256(data).hexdigest())
 
 
 def _text(data: bytes) -> tuple[str, str]:
@@ -90,15 +96,19 @@ def _delimiter(text: str) -> tuple[str, str]:
     named = re.match(r"sep=([,;\t|])\r?\n", text, re.IGNORECASE)
     if named:
         return named[1], text[named.end() :]
-    first = next(line for line in text.splitlines() if line.strip())
-    seen = Counter(re.sub(r'"(?:[^"]|"")*"', "", first))
+    bare = re.sub(r'"(?:[^"]|"")*"', "x", text[:LONGEST_HEADER])
+    first = next(line for line in bare.splitlines() if line.strip())
+    seen = Counter(first)
     return max(DELIMITERS, key=lambda sign: seen[sign]), text
 
 
-def _lines(text: str, delimiter: str) -> list[list[str]]:
+def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line with anything in it. Blank ones count, as they do in a spreadsheet."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        return [[_plain(cell) for cell in line] for line in reader]
+        for number, line in enumerate(reader, start=1):
+            if any(map(str.strip, line)):
+                yield number, [_plain(cell) for cell in line]
     except csv.Error as error:
         if "field limit" in str(error):
             raise Unreadable(
@@ -110,22 +120,29 @@ def _lines(text: str, delimiter: str) -> list[list[str]]:
         ) from error
 
 
-def _plain(cell: str) -> str:
-    """The cell without the apostrophe that keeps spreadsheets from calculating it; formulas stay text."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell
-
-
-def _refuse_odd_shapes(lines: list[list[str]]) -> None:
-    rows = len(lines) - 1
-    if rows < 1:
-        raise Unreadable("This has a first line but no rows below it. The first line names the columns.")
-    if rows > MOST_ROWS:
-        raise Unreadable(
-            f"This file has {rows:,} rows. One import takes at most {MOST_ROWS:,}: split the file and import the "
-            "parts one after the other."
-        )
-    if len(lines[0]) > MOST_COLUMNS:
-        raise Unreadable(f"This file has {len(lines[0]):,} columns. One import takes at most {MOST_COLUMNS}.")
-    for number, line in enumerate(lines, start=1):
-        if any(len(cell) > LONGEST_CELL for cell in line):
+def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
+    """As many as one import takes; any more are only counted."""
+    rows: dict[int, list[str]] = {}
+    beyond = 0
+    for number, line in lines:
+        if len(rows) == MOST_ROWS:
+            beyond += 1
+        elif any(len(cell) > LONGEST_CELL for cell in line):
             raise Unreadable(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
+        else:
+            rows[number] = line
+    if beyond:
+        raise Unreadable(
+            f"This file has {len(rows) + beyond:,} rows. One import takes at most {MOST_ROWS:,}: split the file and "
+            "import the parts one after the other."
+        )
+    if not rows:
+        raise Unreadable("This has a first line but no rows below it. The first line names the columns.")
+    return rows
+
+
+def _plain(cell: str) -> str:
+    """The cell without what keeps spreadsheets from calculating or shortening it; formulas stay text."""
+    if as_text := AS_TEXT.fullmatch(cell):
+        return as_text[1]
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from orders.importing.columns import plain_name
+from orders.forms import UNITS
+from orders.importing.columns import LAST_NAME, WEIGHT, WEIGHT_UNIT, plain_name, weigh
 from orders.importing.reading import REASON
 from orders.models import Import, ImportRow
 from orders.models.statuses import HELD, Status
@@ -104,7 +105,8 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)
     width = len(file.header) - (1 if had_reason else 0)
     rows = came_to_nothing(file).iterator(chunk_size=500)
-    lines = ([*_own_cells(row, file, width), reason(row)] for row in rows)
+    # Cells too many follow the reason: the row is as odd as it was when it comes back.
+    lines = ([*_own_cells(row, file, width), reason(row), *_cells_beyond(row, file)] for row in rows)
     return [*file.header[:width], REASON], lines
 
 
@@ -116,12 +118,24 @@ def reason(row: ImportRow) -> str:
     return " ".join(dict.fromkeys(texts))
 
 
+def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
+    return [] if row.corrected else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
+
+
 def _own_cells(row: ImportRow, file: Import, width: int) -> list[str]:
+    """As typed, with what was put right in the columns it came from."""
     cells = (row.cells + [""] * width)[:width]
-    for name, text in row.corrected.items():
-        place = file.columns.get(plain_name(name))
-        if (
-            place is not None and place < width and plain_name(name) != "weight"
-        ):  # which may be in grams there
+    for name, text in _as_in_the_file(row, file).items():
+        place = file.columns.get(name)
+        if place is not None and place < width:
             cells[place] = text
     return cells
+
+
+def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
+    """Corrections by the file's own fields: the weight in its unit, the whole name where the first name was."""
+    said = {plain_name(name): text for name, text in row.corrected.items()}
+    if WEIGHT in said:
+        own = UNITS[file.sender.country][0]
+        said[WEIGHT] = weigh(said[WEIGHT], own, file.constants.get(WEIGHT_UNIT, own))
+    return said | ({LAST_NAME: ""} if "receiver_name" in said else {})

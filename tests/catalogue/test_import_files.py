@@ -1,12 +1,13 @@
 """Files that are more, or less, than a table of parcels: each is read as it was meant, or refused in a sentence."""
 
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from orders.importing import reading
-from orders.importing.forms import shown_name
+from orders.importing.forms import named_columns, shown_name
 from orders.importing.reading import Unreadable
 from tests.catalogue.rows import rows
 
@@ -24,6 +25,8 @@ PLAIN = (HEAD + ROW).encode()
     ("C8", "semicolons", PLAIN.replace(b",", b";"), "utf-8", ";"),
     ("C8", "tabs", PLAIN.replace(b",", b"\t"), "utf-8", "\t"),
     ("C8", "a line that names the delimiter", b"sep=;\r\n" + PLAIN.replace(b",", b";"), "utf-8", ";"),
+    ("C8", "a line break in the first name", b'"Name\n(first)";"Town, or city"\nPriya;Brunswick', "utf-8", ";"),
+    ("C2", "UTF-16, big end first", b"\xfe\xff" + (HEAD + ROW).encode("utf-16-be"), "utf-16", ","),
     ("C8", "commas inside quotes", b'"Name, first";"Town, or city"\nPriya;Brunswick', "utf-8", ";"),
     ("C16", "CRLF", PLAIN.replace(b"\n", b"\r\n"), "utf-8", ","),
     ("C16", "CR alone", PLAIN.replace(b"\n", b"\r"), "utf-8", ","),
@@ -32,7 +35,8 @@ PLAIN = (HEAD + ROW).encode()
 def test_a_table_is_read_as_it_was_meant(data: bytes, encoding: str, delimiter: str) -> None:
     sheet = reading.read(data)
     assert (sheet.encoding, sheet.delimiter, len(sheet.rows)) == (encoding, delimiter, 1)
-    assert sheet.rows[0][0].startswith(("Priya", "René"))
+    [row] = sheet.rows.values()
+    assert row[0].startswith(("Priya", "René"))
 
 
 @rows(
@@ -43,11 +47,13 @@ def test_a_table_is_read_as_it_was_meant(data: bytes, encoding: str, delimiter: 
     ("C3", "a fullwidth equals sign", "＝1", "＝1"),
     ("C3", "a formula that an export kept from being one", "'=1+1", "=1+1"),
     ("C3", "an apostrophe of a name", "'t Hof", "'t Hof"),
+    ("C3", "a zero kept by a formula", '"=""0800"""', "0800"),
+    ("C3", "a zero kept by a bare formula", '="0800"', "0800"),
     ("C16", "a line break in quotes", '"porch\nleft"', "porch\nleft"),
     ("C16", "quotes in quotes", '"the ""red"" door"', 'the "red" door'),
 )
 def test_a_cell_stays_text(typed: str, cell: str) -> None:
-    assert reading.read(f"Name,Note\nPriya,{typed}\n".encode()).rows == [["Priya", cell]]
+    assert reading.read(f"Name,Note\nPriya,{typed}\n".encode()).rows == {2: ["Priya", cell]}
 
 
 @rows(
@@ -65,6 +71,9 @@ def test_a_cell_stays_text(typed: str, cell: str) -> None:
     ("C9", "2,001 rows", HEAD.encode() + ROW.encode() * 2001, "This file has 2,001 rows. One import takes"),
     ("C9", "more than 2 MB", b"x" * (reading.MOST_BYTES + 1), "larger than 2 MB"),
     ("C9", "300 columns", b"a," * 300 + b"\n1,2", "301 columns"),
+    ("C9", "a row too many below blank lines", HEAD.encode() + b"\n" * 9000 + ROW.encode() * 2001, "2,001 rows"),
+    ("C2", "UTF-16 without its mark", (HEAD + ROW).encode("utf-16-le"), "binary data"),
+    ("C10", "random bytes", bytes(range(256)) * 40, "binary data"),
     ("C10", "xlsx", b"PK\x03\x04rest", "Save as, then CSV"),
     ("C10", "xls", b"\xd0\xcf\x11\xe0rest", "Save as, then CSV"),
     ("C10", "PDF", b"%PDF-1.7", "This is a PDF."),
@@ -76,6 +85,26 @@ def test_what_cannot_be_imported_says_why(data: bytes, sentence: str) -> None:
         reading.read(data)
     assert sentence in str(refused.value)
     assert time.monotonic() - began < 1
+
+
+def test_rows_have_the_numbers_a_spreadsheet_gives_them() -> None:
+    """Blank lines count, and a cell of two lines does not."""
+    text = 'Name,Note\n\nPriya,"porch\nleft"\n,\nNoor,gate\n'
+    assert reading.read(text.encode()).rows == {3: ["Priya", "porch\nleft"], 5: ["Noor", "gate"]}
+
+
+def test_columns_of_one_name_are_told_apart() -> None:
+    header = reading.read(b"Name,Note,NOTE\nPriya,porch,left").header
+    assert named_columns(header) == [("0", "Name"), ("1", "Note (column 2)"), ("2", "NOTE (column 3)")]
+
+
+def test_many_blank_lines_take_little_memory() -> None:
+    data = b"Name,Suburb\n" + b",\n" * 100_000 + ROW.encode()
+    tracemalloc.start()
+    assert len(reading.read(data).rows) == 1
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 4 * 1024 * 1024
 
 
 def test_two_thousand_rows_are_read() -> None:

@@ -10,6 +10,7 @@ from orders import booking
 from orders.importing import booking as importing
 from orders.importing import checking, columns, fixing, owing, reading, standing, taking
 from orders.models import Import, ImportRow, Order, Quote
+from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
@@ -448,3 +449,57 @@ def test_a_price_is_agreed_to_in_two_tabs_once(shop: SandboxCarrier, quill: Send
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 0
     work_off(file)
     assert len(shop.ledger("booked")) == 1
+
+
+def come_back(file: Import, sender: Sender, by: User) -> Import:
+    """The rows that came to nothing, downloaded and imported as they are."""
+    heads, rows = standing.failed_sheet(file)
+    data = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content)
+    now = timezone.now()
+    again = taking.take(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
+    work_off(again)
+    return again
+
+
+def test_a_row_with_a_cell_too_many_comes_back_as_odd_as_it_was(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    again = come_back(checked(quill, alice, GOOD + ",shifted"), quill, alice)
+    assert states(again) == ["fix"]
+    assert "13 cells; the first line has 12" in again.rows.get().problems[""][0]
+
+
+def test_a_weight_put_right_comes_back_in_the_files_own_unit(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = taken(quill, alice, GOOD.replace("2.4", "0").replace("3056", "9999"))
+    checking.begin(file, file.columns, {"weight_unit": "g"}, timezone.now())
+    file.refresh_from_db()
+    work_off(file)
+    assert checking.again(file.rows.get(), {"weight_kg": "2.4"}, timezone.now())
+    work_off(file)
+    [cells] = standing.failed_sheet(file)[1]
+    assert cells[6] == "2400.000"
+
+
+def test_a_name_put_right_comes_back_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = taken(quill, alice, GOOD.replace("3056", "9999").replace("Priya Nair", "Priya"))
+    columns_of = {**file.columns, "receiver_name": 0, "receiver_last_name": 10}
+    del columns_of["customer_reference"]
+    checking.begin(file, columns_of, {}, timezone.now())
+    file.refresh_from_db()
+    work_off(file)
+    assert checking.again(file.rows.get(), {"receiver_name": "Priya Nair"}, timezone.now())
+    work_off(file)
+    again = come_back(file, quill, alice)
+    assert columns.values(again.rows.get(), again)["receiver_name"] == "Priya Nair"
+
+
+def test_a_file_booked_in_part_and_imported_again_tells_how_much_was_booked(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    book(checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002")))
+    nothing_booked = checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002"))
+    before = taking.booked_before(nothing_booked)
+    assert before is not None
+    assert (before.pk < nothing_booked.pk, before.booked_rows) == (True, 1)
