@@ -1,46 +1,70 @@
 // Import's check: the button's sum follows the chosen service; a row is checked again as soon as it is left.
 "use strict";
 
-const bookAll = document.querySelector(".book-all");
-if (bookAll) {
-  const button = bookAll.querySelector("button[data-book]");
-  bookAll.addEventListener("change", (event) => {
-    if (event.target.dataset.total && button) button.textContent = button.dataset.book + event.target.dataset.total;
-  });
-}
-
 const grid = document.getElementById("grid");
-if (grid) {
-  grid.addEventListener("change", (event) => event.target.form?.setAttribute("data-changed", ""));
-  grid.addEventListener("focusout", (event) => {
-    const form = event.target.form;
-    if (form?.classList.contains("fix") && !form.contains(event.relatedTarget)) recheck(form);
-  });
-  grid.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
-    const all = [...grid.querySelectorAll(`input[name="${event.target.name}"]`)];
-    const below = all[all.indexOf(event.target) + 1];
-    if (!below) return;
-    event.preventDefault();
-    below.focus();
-  });
-}
 
-// The page's own answer is read and this row's part of it put in place; without an answer the Save button is still there.
+document.addEventListener("change", (event) => {
+  const button = document.querySelector("button[data-book]");
+  if (event.target.dataset.total && button) button.textContent = button.dataset.book + event.target.dataset.total;
+});
+grid.addEventListener("change", (event) => event.target.form?.setAttribute("data-changed", ""));
+grid.addEventListener("focusout", (event) => {
+  const form = event.target.form;
+  if (form?.classList.contains("fix") && !form.contains(event.relatedTarget)) recheck(form);
+});
+// Enter leads to the same cell of the next row that has it; from the last one it saves.
+grid.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
+  const all = [...grid.querySelectorAll(`input[name="${event.target.name}"]`)];
+  const below = all[all.indexOf(event.target) + 1];
+  if (!below) return;
+  event.preventDefault();
+  below.focus();
+  below.select();
+});
+
+// The page's own answer is read, and what is new put in place; without an answer the Save button is still there.
 async function recheck(form) {
   if (!form.hasAttribute("data-changed")) return;
   form.removeAttribute("data-changed");
-  const reply = await fetch(form.action, { method: "POST", body: new FormData(form) });
-  if (!reply.ok) return;
+  const reply = await fetch(form.action, { method: "POST", body: new FormData(form) }).catch(() => null);
+  if (!reply?.ok) return form.setAttribute("data-changed", "");
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  if (!page.getElementById("grid")) return window.location.assign(reply.url);
   const now = page.getElementById(form.id);
   if (now) form.replaceWith(now);
   else form.remove();
-  const progress = page.getElementById("progress");
-  if (progress) document.getElementById("progress").replaceWith(progress);
+  put(page, "progress");
+  renew(page);
 }
 
-// When the last row is checked the page holds old totals: it is read afresh, once.
-document.addEventListener("htmx:afterSwap", () => {
-  if (document.querySelector("#progress[data-done]")) window.location.reload();
+function put(page, id) {
+  const [old, now] = [document.getElementById(id), page.getElementById(id)];
+  if (!old || !now) return;
+  old.replaceWith(now);
+  window.htmx?.process(now);
+}
+
+// The sum to book, with the service that was chosen; rows of the grid that are new, below those somebody works on.
+function renew(page) {
+  const chosen = document.querySelector("#book input[name=rule]:checked")?.value;
+  const day = document.getElementById("pickup_date")?.value;
+  put(page, "book");
+  const radio = [...document.querySelectorAll("#book input[name=rule]")].find((one) => one.value === chosen);
+  if (radio) {
+    radio.checked = true;
+    radio.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+  const days = document.getElementById("pickup_date");
+  if (days && day) days.value = day;
+  if (grid.querySelector("form.fix")) return;
+  grid.replaceChildren(...page.getElementById("grid").childNodes);
+}
+
+// When the last row is checked the sums are old. What somebody types in the grid meanwhile stays.
+document.addEventListener("htmx:afterSwap", async () => {
+  if (!document.querySelector("#progress[data-done]")) return;
+  if (!grid.contains(document.activeElement) && !grid.querySelector("[data-changed]")) return window.location.reload();
+  const reply = await fetch(window.location.href).catch(() => null);
+  if (reply?.ok) renew(new DOMParser().parseFromString(await reply.text(), "text/html"));
 });

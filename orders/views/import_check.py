@@ -1,6 +1,7 @@
 """An import's check, and its booking: what is ready, what there is to fix, book all, watch it happen."""
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
@@ -39,7 +40,6 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         return redirect("match_columns", file.uuid)
     counts = standing.counts(file)
     show = request.GET.get("show") or ("fix" if counts.fix else "ready")
-    ready = owing.ready(file)
     context = {
         "file": file,
         "form": form,
@@ -47,13 +47,26 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         "show": show,
         "fixes": fixing.grid(file, address) if show == "fix" else [],
         "rows": file.rows.filter(state__in=TABS.get(show, ())).select_related("quote", "order")[:LISTED],
-        "before": taking.booked_before(file),
-        "ready": ready,
-        "newest": max((quote for quote, _ in ready), default=0),
-        "totals": choosing.totals([products for _, products in ready], request.sender) if ready else [],
-        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now()),
+        **_to_book(request, file, form),
     }
     return render(request, "orders/import_check.html", context, status=status)
+
+
+def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
+    """What the Book form says: the rows that are ready, what they cost by each rule, and the days for a pickup."""
+    ready, address = owing.ready(file), request.sender.pickup_address()
+    totals = choosing.totals([products for _, products in ready], request.sender) if ready else []
+    offered = [total.rule for total in totals]
+    wanted = [form["rule"].value(), request.sender.service_rule, *offered]
+    return {
+        "before": taking.booked_before(file) if ready else None,
+        "ready": ready,
+        "newest": max((quote for quote, _ in ready), default=0),
+        "totals": totals,
+        "rule": next((rule for rule in wanted if rule in offered), ""),
+        "has_pickup": any(total.has_pickup for total in totals),
+        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now()) if address else [],
+    }
 
 
 @audience(*BOOKERS)
