@@ -55,8 +55,9 @@ def begin(file: Import, press: Press) -> int:
         owed = sum(_owe(file, press, *group) for group in _by_offer(file.sender, press, found))
         if owed:
             Import.objects.filter(pk=file.pk).update(
-                state=Import.State.BOOKING, begun_at=press.now, looked_at=press.now, finished_at=None
-            )
+                state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
+                looked_at=press.now, finished_at=None,
+            )  # fmt: skip
     checking.hurry(file, "orders.tasks.book_row", State.OWED)
     return owed
 

@@ -43,6 +43,9 @@ class Import(models.Model):
     paused_at = models.DateTimeField(null=True, blank=True)
     hold = models.CharField(max_length=300, blank=True)  # an operator's words: only operators let it go on
     begun_at = models.DateTimeField(null=True, blank=True)  # the newest press of Book
+    begun_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     looked_at = models.DateTimeField(null=True, blank=True)  # somebody watches it being booked
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -39,6 +39,12 @@ KINDS = {
         (When.NOW, When.OFF),
         is_vital=True,
     ),
+    "import": Kind(
+        "An import finished after you had left its page",
+        "Your import is finished",
+        When.NOW,
+        (When.NOW, When.OFF),
+    ),
     "not_printed": Kind(
         "A label isn't printed and its pickup is today",
         "Labels to print before today's pickup",
@@ -69,7 +75,10 @@ BOOKERS = (Role.OWNER, Role.SHIPPER)
 
 @dataclass(frozen=True)
 class Fact:
-    """One piece of news. `once` names it for ever; what shares a `bundle` leaves as one e-mail."""
+    """One piece of news. `once` names it for ever; what shares a `bundle` leaves as one e-mail.
+
+    `only` names the one person it is for; without it, it is for everybody of the sender who wants it.
+    """
 
     sender: Sender
     kind: str
@@ -78,6 +87,7 @@ class Fact:
     path: str
     happened_at: dt.datetime
     bundle: str = ""
+    only: int | None = None
 
 
 def tell(fact: Fact, *, now: dt.datetime) -> None:
@@ -96,6 +106,7 @@ def tell(fact: Fact, *, now: dt.datetime) -> None:
                 due_at=_digest_at(fact.sender, now) if when == When.DAILY else now + GATHER,
             )
             for user, when in _wanted(fact).items()
+            if fact.only in (None, user)
         ),
         ignore_conflicts=True,  # told before
     )

@@ -25,6 +25,7 @@ ACTS: dict[str, frozenset[str]] = {
     "retry": frozenset({SUPPORT, OPS_LEAD}),  # parked work, and labels that were not fetched
     "replay": frozenset({SUPPORT, OPS_LEAD}),  # read stored webhooks again, test the listener
     "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
+    "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: paused, resumed, checked again
     "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out
     "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate
     "limits": frozenset({OPS_LEAD}),  # how much a sender may do

@@ -27,7 +27,7 @@ from orders.models.statuses import Status
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice
 from shipping_portal.celery import nudge
-from shipping_portal.desk import gaps, noticing, parking, pausing, retention
+from shipping_portal.desk import finished, gaps, noticing, parking, pausing, retention
 from shipping_portal.desk.outage import database_answers
 from tracking import intake, polling, scans
 from tracking.models import Parcel, WebhookDelivery
@@ -216,6 +216,8 @@ class Sweep:
             pausing.end_what_is_over(now)
         with going_on("gaps"):
             gaps.report(now)
+        with going_on("imports"):
+            finished.look(now)
         with going_on("news"):
             self.news.look(now)
         if self.retention_due_at is None or self.retention_due_at <= now:

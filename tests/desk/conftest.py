@@ -72,6 +72,7 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
         )
         tried = timezone.now()
         StuckWork.objects.create(journey="book", row=order.pk, first_at=tried, last_at=tried)
+        factories.import_row(quill, alice)
         parcel = factories.parcel(booked)
         event = factories.event(parcel)
         WebhookDelivery.objects.create(

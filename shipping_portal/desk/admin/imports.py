@@ -1,0 +1,138 @@
+"""Imports of senders: whose, how far, and holding one. The rows themselves are their sender's to read."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from orders import gateway
+from orders.importing import standing
+from orders.models import Import
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.scrubbing import signed
+from shipping_portal.desk import holding
+from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
+
+HELD = "Your import is paused while we look into something. Parcels already booked are not affected."
+
+
+class HoldForm(ReasonForm):
+    text = forms.CharField(
+        label="What the sender reads",
+        max_length=300,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+    field_order = ["text", "reason"]
+
+    def clean_text(self) -> str:
+        """It goes to the audit, which keeps no signed link."""
+        text: str = self.cleaned_data["text"]
+        if signed(text, gateway.contract()):
+            raise forms.ValidationError("Leave this link out: it opens the parcel's tools for whoever has it.")
+        return text
+
+
+def _hold(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    holding.hold(file, text=cleaned["text"], reason=cleaned["reason"], by=by, now=now)
+
+
+def _let_go(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    holding.let_go(file, reason=cleaned["reason"], by=by, now=now)
+
+
+def _try_again(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    holding.try_again(file, reason=cleaned["reason"], by=by, now=now)
+
+
+@admin.register(Import)
+class ImportAdmin(ActsAdmin):
+    acts = (
+        Act(
+            "hold",
+            "Pause this import",
+            "No further row is booked, and its sender cannot go on. What was handed over before goes on.",
+            _hold,
+            needs="imports",
+            applies=lambda file: not file.hold,
+            form=HoldForm,
+            initial=lambda file: {"text": HELD},
+            refusals=(holding.AlreadySo,),
+        ),
+        Act(
+            "let-go",
+            "Resume this import",
+            "Rows that wait are booked as their sender chose when Book was pressed.",
+            _let_go,
+            needs="imports",
+            applies=lambda file: bool(file.hold),
+            refusals=(holding.AlreadySo,),
+        ),
+        Act(
+            "try-again",
+            "Check failed rows again",
+            "Rows without an order are checked and priced again. Their sender books them or not.",
+            _try_again,
+            needs="imports",
+            applies=lambda file: standing.counts(file).retryable > 0,
+            refusals=(holding.AlreadySo,),
+        ),
+    )
+    list_display = ["file_name", "sender", "made_by", "created_at", "how_far", "all", "booked", "to_fix"]
+    list_filter = ["state"]
+    list_select_related = ["sender", "made_by"]
+    search_fields = ["sender__name", "file_name"]
+    fields = [
+        "file_name",
+        "sender",
+        "made_by",
+        "created_at",
+        "how_far",
+        "counts",
+        "begun_at",
+        "finished_at",
+        "hold",
+        "encoding",
+        "separators",
+    ]
+    readonly_fields = ["how_far", "counts", "separators"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
+        return standing.with_counts(super().get_queryset(request))
+
+    def notice(self, thing: Any) -> str:
+        return f"Paused by an operator; its sender reads: {thing.hold}" if thing.hold else ""
+
+    @admin.display(description="state", ordering="state")
+    def how_far(self, file: Import) -> str:
+        return f"{file.get_state_display()}, paused" if file.paused_at else file.get_state_display()
+
+    @admin.display(description="rows")
+    def all(self, file: Any) -> int:
+        return int(file.all_rows)
+
+    @admin.display(description="booked")
+    def booked(self, file: Any) -> int:
+        return int(file.booked_rows)
+
+    @admin.display(description="to fix")
+    def to_fix(self, file: Any) -> int:
+        return int(file.to_fix)
+
+    @admin.display(description="rows by how they stand")
+    def counts(self, file: Import) -> str:
+        found = standing.counts(file)
+        parts = {
+            "to check": found.unchecked,
+            "ready": found.bookable,
+            "to fix": found.fix,
+            "left out": found.skipped,
+            "waiting": found.waiting,
+            "booked": found.booked,
+            "unclear": found.unclear,
+            "waiting for the sender's yes": found.asked,
+            "not booked": found.failed,
+        }
+        return f"{found.rows:,}: " + ", ".join(f"{count:,} {words}" for words, count in parts.items() if count)
