@@ -63,6 +63,9 @@ SYNONYMS = {
     "item_1_hs_code": ("hs code", "tariff code", "harmonized code"),
 }  # fmt: skip
 
+SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
+LAST = 99
+
 
 @dataclass(frozen=True)
 class Field:
@@ -104,7 +107,7 @@ def guess(header: list[str], names: list[str]) -> dict[str, int]:
     """The best column for each field by its name; no column is two fields."""
     folded = [fold(name) for name in header]
     wishes = [
-        (rank, name, folded.index(words))
+        (LAST if (name, words) == SHOPS_NUMBER else rank, name, folded.index(words))
         for name in names
         for rank, words in enumerate(SYNONYMS.get(name, ()))
         if words in folded

@@ -29,6 +29,12 @@ class Cell:
     messages: list[str]
 
     @property
+    def is_filled(self) -> bool:
+        """Needed, or something in it that somebody chose."""
+        said = self.control.form.initial.get(self.control.name)
+        return bool(self.control.field.required or said)
+
+    @property
     def messages_id(self) -> str:
         return f"{self.control.id_for_label}_error"
 

@@ -26,11 +26,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         return redirect("import", found.file.uuid)
     form = fixing.form_of(found, found.file, address, checking.chosen_size(found.file))
     if request.method == "GET":
-        return render(
-            request,
-            "orders/import_row.html",
-            {"file": found.file, "row": found, "fields": fixing.cells(found, form, form.fields)},
-        )
+        return render(request, "orders/import_row.html", {"row": found, "file": found.file, **_parts(found, form)})
     if "leave_out" in request.POST:
         found.settle(ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
@@ -38,6 +34,13 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
     return redirect(
         f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid"
     )
+
+
+def _parts(row: ImportRow, form: fixing.ParcelForm) -> dict[str, list[fixing.Cell]]:
+    """What holds something, is needed or is in trouble; and apart from it what a parcel may have."""
+    cells = fixing.cells(row, form, form.fields)
+    filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]
+    return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
 
 
 def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> None:

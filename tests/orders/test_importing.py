@@ -503,3 +503,9 @@ def test_a_file_booked_in_part_and_imported_again_tells_how_much_was_booked(
     before = taking.booked_before(nothing_booked)
     assert before is not None
     assert (before.pk < nothing_booked.pk, before.booked_rows) == (True, 1)
+
+
+def test_a_column_called_name_is_the_receivers_but_for_one_shop() -> None:
+    names = ["receiver_name", "customer_reference"]
+    assert columns.guess(["Name", "Suburb"], names) == {"receiver_name": 0}
+    assert columns.guess(["Name", "Shipping Name"], names) == {"receiver_name": 1, "customer_reference": 0}
