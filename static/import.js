@@ -9,8 +9,8 @@ document.addEventListener("change", (event) => {
 });
 grid.addEventListener("change", (event) => event.target.form?.setAttribute("data-changed", ""));
 grid.addEventListener("focusout", (event) => {
-  const form = event.target.form;
-  if (form?.classList.contains("fix") && !form.contains(event.relatedTarget)) recheck(form);
+  const form = event.target.closest("form.fix");
+  if (form && !form.contains(event.relatedTarget)) recheck(form);
 });
 // Enter leads to the same cell of the next row that has it; from the last one it saves.
 grid.addEventListener("keydown", (event) => {

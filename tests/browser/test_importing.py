@@ -1,0 +1,163 @@
+"""An import in a real browser: few clicks for a known header, the grid by keys, and all of it without its script."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
+from tests.processes.portal import until
+
+HEADER = "Name,Email,Address 1,Suburb,Postcode,Contents,Weight,Length,Width,Height,Order number"
+COUNT_CLICKS = """document.addEventListener("pointerdown", () => {
+    sessionStorage.clicks = Number(sessionStorage.clicks || 0) + 1;
+}, true);"""
+TIMEOUT = 60_000
+
+
+def row(number: str, *, weight: str = "2.4", postcode: str = "7000") -> str:
+    return f"Noor Tamsin,noor@example.net,4 Sample Street,Hobart,{postcode},Mugs,{weight},32,24,11,{number}"
+
+
+def numbered(prefix: str, count: int, **changes: str) -> list[str]:
+    return [row(f"{prefix}-{at}", **changes) for at in range(count)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "orders.csv"
+
+
+def upload(page: Page, file: Path, rows: Sequence[str]) -> None:
+    """Choose the file and read it; columns that are asked for are taken as guessed."""
+    file.write_text("\r\n".join([HEADER, *rows]))
+    page.goto("/imports/new/")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_label("CSV or TSV file").click()
+    chooser.value.set_files(file)
+    page.get_by_role("button", name="Read the rows").click()
+    page.wait_for_load_state()
+
+
+def match(page: Page) -> None:
+    if page.get_by_role("heading", level=1).inner_text() == "Match columns":
+        page.get_by_role("button", name="Check all rows").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Check(ed|ing) orders.csv"))
+
+
+def checked(page: Page, file: Path, rows: Sequence[str]) -> None:
+    upload(page, file, rows)
+    match(page)
+    all_checked(page, len(rows))
+
+
+def all_checked(page: Page, rows: int) -> None:
+    expect(page.locator("#progress[data-done]")).to_contain_text(f"{rows} of {rows} checked.", timeout=TIMEOUT)
+
+
+def booked(stack: Stack, prefix: str) -> list[str]:
+    """Order numbers in the carrier's ledger."""
+    found = [str(line["parcel"]["body"]) for line in stack.carrier.ledger("booked")]
+    return [number for body in found for number in re.findall(rf"{prefix}-\d+", body)]
+
+
+def test_j3_a_file_with_a_known_header_is_booked_in_three_clicks(
+    log_in: Open, stack: Stack, file: Path
+) -> None:
+    page = log_in("sender")
+    checked(page, file, numbered("FIRST", 1))
+    page.add_init_script(COUNT_CLICKS)
+    upload(page, file, numbered("JTHREE", 6))
+    page.get_by_role("button", name=re.compile(r"^Book 6 parcels, about \$")).click(timeout=TIMEOUT)
+    expect(page.locator("#progress")).to_contain_text("6 booked.", timeout=TIMEOUT)
+    assert int(page.evaluate("sessionStorage.clicks")) == 3
+    assert sorted(booked(stack, "JTHREE")) == [f"JTHREE-{at}" for at in range(6)]
+    assert violations(page) == []
+
+
+def test_the_grid_is_fixed_by_keys_and_the_sum_follows(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, [*numbered("KEYS", 1), *numbered("WEIGHT", 3, weight="0")])
+    weights = page.get_by_label("Weight, kg")
+    expect(weights).to_have_count(3)
+    assert violations(page) == []
+    weights.first.focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("1.5")
+    page.keyboard.press("Enter")
+    expect(weights).to_have_count(2)
+    expect(weights.first).to_be_focused()
+    page.keyboard.type("1.6")
+    for _ in range(5):  # past Save, Apply, Leave out and All fields, to the next row's cell
+        page.keyboard.press("Tab")
+    expect(weights).to_have_count(1)
+    expect(weights.first).to_be_focused()
+    expect(page.get_by_role("button", name=re.compile("^Book 3 parcels"))).to_be_visible()
+    page.keyboard.type("1.7")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile("^Book 4 parcels"))).to_be_visible()
+
+
+def test_one_place_is_applied_to_rows_like_it(log_in: Open, file: Path) -> None:
+    page = log_in("sender", width=360)
+    checked(page, file, numbered("PLACE", 3, postcode="3056"))
+    assert not has_sideways_scroll(page)
+    page.get_by_role("button", name=re.compile("^Hobart TAS 7000 to 3 rows like this", re.IGNORECASE)).first.click()
+    all_checked(page, 3)
+    expect(page.get_by_role("button", name=re.compile("^Book 3 parcels"))).to_be_visible(timeout=TIMEOUT)
+
+
+def test_what_is_typed_stays_while_other_rows_are_checked(log_in: Open, stack: Stack, file: Path) -> None:
+    page = log_in("sender")
+    stack.carrier.trouble("quote", "503", count=4)
+    upload(page, file, [*numbered("TYPING", 1, weight="0"), *numbered("LATE", 3)])
+    match(page)
+    page.goto(f"{page.url}?show=fix")
+    weight = page.get_by_label("Weight, kg")
+    until(lambda: weight.count() or page.reload() is None, seconds=20, what="the bad row is checked")
+    weight.fill("7.5")
+    all_checked(page, 4)
+    expect(page.get_by_role("button", name=re.compile("^Book 3 parcels"))).to_be_visible(timeout=TIMEOUT)
+    expect(weight).to_have_value("7.5")
+    stack.carrier.clear()
+
+
+def test_an_import_is_fixed_and_booked_without_its_script(log_in: Open, stack: Stack, file: Path) -> None:
+    page = log_in("sender", javascript=False, width=360)
+    upload(page, file, [*numbered("PLAIN", 2), *numbered("HEAVY", 1, weight="0")])
+    match(page)
+    until(
+        lambda: "3 of 3 checked" in page.locator("#progress").inner_text() or page.reload() is None,
+        seconds=30,
+        what="every row is checked",
+    )
+    page.reload()
+    page.get_by_label("Weight, kg").fill("3")
+    page.get_by_role("button", name="Save row 4").click()
+    page.get_by_role("button", name=re.compile("^Book 3 parcels")).click()
+    until(
+        lambda: "3 booked." in page.locator("#progress").inner_text() or page.reload() is None,
+        seconds=30,
+        what="every row is booked",
+    )
+    assert not has_sideways_scroll(page)
+    assert len(booked(stack, "PLAIN") + booked(stack, "HEAVY")) == 3
+
+
+def test_an_import_is_paused_and_goes_on(log_in: Open, stack: Stack, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, numbered("PAUSE", 4))
+    stack.portal.kill_workers()
+    page.get_by_role("button", name=re.compile("^Book 4 parcels")).click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused since")).to_be_visible()
+    assert violations(page) == []
+    stack.portal.start_workers()
+    page.wait_for_timeout(2500)
+    page.reload()
+    expect(page.locator("#progress")).to_contain_text("0 booked, 4 to go.")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#progress")).to_contain_text("4 booked.", timeout=TIMEOUT)
+    assert sorted(booked(stack, "PAUSE")) == [f"PAUSE-{at}" for at in range(4)]
