@@ -1,7 +1,7 @@
 """Booking a file: every row that is owed becomes the one order that its token stands for.
 
 owing  (web)     ready rows are owed a booking; nothing is sent
-work   (worker)  claim → made already? → order number new? → the order is owed, as if somebody had pressed Book → the row is done
+work   (worker)  claim → made already? → order number new? → the order is owed, as by the Book button → the row is done
 agree  (web)     the sender's yes to the rows whose price went up
 """
 

@@ -51,9 +51,7 @@ def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
     if row.state in (State.OWED, State.BOOKED):
         return False
     kept = {**row.corrected, **corrected}
-    return row.settle(
-        State.NEW, corrected=kept, due_at=now, problems={}, near=[], quote=None, reference=""
-    )
+    return row.settle(State.NEW, corrected=kept, due_at=now, problems={}, near=[], quote=None, reference="")
 
 
 def hurry(file: Import, task: str, state: str) -> None:

@@ -63,7 +63,10 @@ SYNONYMS = {
     "item_1_hs_code": ("hs code", "tariff code", "harmonized code"),
 }  # fmt: skip
 
-SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
+SHOPS_NUMBER = (
+    "customer_reference",
+    "name",
+)  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
 
 

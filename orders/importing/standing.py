@@ -74,7 +74,7 @@ def counts(file: Import) -> Counts:
     return Counts(**file.rows.aggregate(**{name: Count("pk", filter=of) for name, of in wanted.items()}))
 
 
-def with_counts(files: QuerySet[Import]) -> QuerySet[Import]:
+def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
     """Each with what the list says of it: its rows, those booked and those that need somebody."""
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(

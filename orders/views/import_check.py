@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -24,7 +25,9 @@ TABS = {
     "warnings": (ImportRow.State.WARNING,),
     "skipped": (ImportRow.State.SKIPPED,),
 }
-SOME_LEFT = "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
+SOME_LEFT = (
+    "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
+)
 
 
 @audience(*BOOKERS)
@@ -40,16 +43,16 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         return redirect("match_columns", file.uuid)
     counts = standing.counts(file)
     show = request.GET.get("show") or ("fix" if counts.fix else "ready")
-    context = {
-        "file": file,
-        "form": form,
-        "counts": counts,
-        "show": show,
-        "fixes": fixing.grid(file, address) if show == "fix" else [],
-        "rows": file.rows.filter(state__in=TABS.get(show, ())).select_related("quote", "order")[:LISTED],
-        **_to_book(request, file, form),
-    }
+    context = {"file": file, "form": form, "counts": counts, "show": show}
+    if "HX-Request" not in request.headers:  # a poll swaps the progress alone, and comes every two seconds
+        context |= _to_book(request, file, form)
+        context["fixes"] = fixing.grid(file, address) if show == "fix" else []
+        context["rows"] = _listed(file, show)
     return render(request, "orders/import_check.html", context, status=status)
+
+
+def _listed(file: Import, show: str) -> QuerySet[ImportRow]:
+    return file.rows.filter(state__in=TABS.get(show, ())).select_related("quote", "order")[:LISTED]
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
@@ -65,7 +68,9 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "totals": totals,
         "rule": next((rule for rule in wanted if rule in offered), ""),
         "has_pickup": any(total.has_pickup for total in totals),
-        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now()) if address else [],
+        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now())
+        if address
+        else [],
     }
 
 
@@ -94,7 +99,9 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     try:
         owed = owing.begin(file, press)
     except owing.MoreIsReady:
-        messages.warning(request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book.")
+        messages.warning(
+            request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book."
+        )
         return redirect("check_import", file.uuid)
     if not owed:
         messages.info(request, "No row was left to book. Nothing was booked by this.")
@@ -156,7 +163,9 @@ def _agree(request: MemberRequest, file: Import) -> None:
         messages.error(request, sentence(error, request.sender))
     else:
         if agreed < len(prices):
-            messages.info(request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile.")
+            messages.info(
+                request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile."
+            )
 
 
 def _mine(request: MemberRequest, file: uuid.UUID) -> Import:

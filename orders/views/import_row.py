@@ -26,7 +26,9 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         return redirect("import", found.file.uuid)
     form = fixing.form_of(found, found.file, address, checking.chosen_size(found.file))
     if request.method == "GET":
-        return render(request, "orders/import_row.html", {"row": found, "file": found.file, **_parts(found, form)})
+        return render(
+            request, "orders/import_row.html", {"row": found, "file": found.file, **_parts(found, form)}
+        )
     if "leave_out" in request.POST:
         found.settle(ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
@@ -45,7 +47,9 @@ def _parts(row: ImportRow, form: fixing.ParcelForm) -> dict[str, list[fixing.Cel
 
 def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> None:
     corrected = fixing.corrections(row, form, request.POST)
-    if "anyway" in request.POST and row.problems != checking.LEFT_OUT:  # told of a twin, not of its own choice
+    if (
+        "anyway" in request.POST and row.problems != checking.LEFT_OUT
+    ):  # told of a twin, not of its own choice
         corrected[twins.ANYWAY] = "yes"
     saved = fixing.save(
         row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()

@@ -96,10 +96,18 @@ def imports(of: Sender, by: User) -> dict[str, str]:
     factories.import_row(of, by, file=unmatched, state="new", cells=["Noor Tamsin", "Hobart"], problems={})
     checking, fixing, booking, done = (
         factories.import_file(of, by, file_name=f"{name}.csv", state=state)
-        for name, state in (("checking", "checking"), ("fixing", "checking"), ("booking", "booking"), ("done", "booking"))
+        for name, state in (
+            ("checking", "checking"),
+            ("fixing", "checking"),
+            ("booking", "booking"),
+            ("done", "booking"),
+        )
     )
     held = factories.import_file(of, by, state="booking", paused_at=now, hold="We look into two addresses.")
-    place = {"receiver_suburb": ["Suburb “Hobart” doesn't match 3056."], "receiver_postcode": ["Suburb “Hobart” doesn't match 3056."]}
+    place = {
+        "receiver_suburb": ["Suburb “Hobart” doesn't match 3056."],
+        "receiver_postcode": ["Suburb “Hobart” doesn't match 3056."],
+    }
     for file, state in (
         (checking, "new"), (checking, "ready"), (fixing, "ready"), (fixing, "warning"), (fixing, "skipped"),
         (booking, "owed"), (booking, "booked"), (done, "booked"), (done, "failed"), (held, "owed"),
@@ -113,13 +121,24 @@ def imports(of: Sender, by: User) -> dict[str, str]:
             its["problems"] = {"": ["Booking is off for this account. Nothing was booked."]}
         factories.import_row(of, by, file=file, state=state, **its)
     for standing in ("draft", "rejected", "unconfirmed"):
-        stopped = factories.order(of, by, status="draft") if standing == "unconfirmed" else order(of, by, standing, "")
+        stopped = (
+            factories.order(of, by, status="draft")
+            if standing == "unconfirmed"
+            else order(of, by, standing, "")
+        )
         Order.objects.filter(pk=stopped.pk).update(status=standing)
         factories.import_row(of, by, file=done, state="booked", order=stopped, problems={})
     for _ in range(3):
         factories.import_row(of, by, file=fixing)
-    factories.import_row(of, by, file=fixing, problems=place, near=[["HOBART", "TAS", "7000"], ["WEST HOBART", "TAS", "7000"]])
-    odd = factories.import_row(of, by, file=fixing, problems={"": ["This row has 9 cells; the first line has 10. Check each value, then save the row."]})
+    factories.import_row(
+        of, by, file=fixing, problems=place, near=[["HOBART", "TAS", "7000"], ["WEST HOBART", "TAS", "7000"]]
+    )
+    odd = factories.import_row(
+        of,
+        by,
+        file=fixing,
+        problems={"": ["This row has 9 cells; the first line has 10. Check each value, then save the row."]},
+    )
     pages = {
         "match_columns unmatched": reverse("match_columns", args=[unmatched.uuid]),
         "check_import checking": reverse("check_import", args=[checking.uuid]),

@@ -281,7 +281,8 @@ def test_same_as_last_time_means_the_last_parcel_before_book_was_pressed(
     """A row that has no such service takes the cheapest; the rows behind it are not led astray by that."""
     file = checked(quill, alice, GOOD, again_with("1002"))
     first, second = file.rows.all()
-    assert first.quote and second.quote
+    assert first.quote
+    assert second.quote
     last = second.quote.products[-1]
     factories.order(quill, alice, status="booked", product_code=last["code"])
     Quote.objects.filter(pk=first.quote.pk).update(
@@ -393,7 +394,8 @@ def test_matching_again_leaves_out_what_was_left_out_by_hand(
 ) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"))
     first = file.rows.first()
-    assert first and first.settle("skipped", problems=checking.LEFT_OUT)
+    assert first
+    assert first.settle("skipped", problems=checking.LEFT_OUT)
     checking.begin(file, file.columns, {}, timezone.now())
     work_off(file)
     assert states(file) == ["skipped", "ready"]

@@ -160,3 +160,16 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
     answer = listed.post(reverse("import", args=[file.uuid]), seen, follow=True)
     assert "That pickup day is no longer on offer. Nothing was booked." in text(answer)
     assert Order.objects.get().status == "draft"
+
+
+def test_a_poll_of_the_check_asks_only_how_far_it_is(listed: Client, quill: Sender, alice: User) -> None:
+    """Every two seconds, of two thousand rows."""
+    file = factories.import_file(quill, alice)
+    factories.import_row(
+        quill, alice, file=file, state="ready", problems={}, quote=factories.quote(quill, alice)
+    )
+    factories.import_row(quill, alice, file=file, state="new", problems={})
+    with CaptureQueriesContext(connection) as seen:
+        page = listed.get(check_page(file), headers={"HX-Request": "true"}).content.decode()
+    assert "1 of 2 checked." in page
+    assert [query for query in seen.captured_queries if "orders_quote" in query["sql"]] == []

@@ -29,7 +29,9 @@ def portal(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
             yield made
 
 
-def killed_midway(portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: int, seconds: float, kills: int) -> None:
+def killed_midway(
+    portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: int, seconds: float, kills: int
+) -> None:
     """The worker dies once while rows are booked, and before that once while they are checked."""
     good, before = rows - bad, len(carrier.ledger("booked"))
     file = portal.take_import(rows, bad)

@@ -31,7 +31,9 @@ class HoldForm(ReasonForm):
         """It goes to the audit, which keeps no signed link."""
         text: str = self.cleaned_data["text"]
         if signed(text, gateway.contract()):
-            raise forms.ValidationError("Leave this link out: it opens the parcel's tools for whoever has it.")
+            raise forms.ValidationError(
+                "Leave this link out: it opens the parcel's tools for whoever has it."
+            )
         return text
 
 
@@ -135,4 +137,6 @@ class ImportAdmin(ActsAdmin):
             "waiting for the sender's yes": found.asked,
             "not booked": found.failed,
         }
-        return f"{found.rows:,}: " + ", ".join(f"{count:,} {words}" for words, count in parts.items() if count)
+        return f"{found.rows:,}: " + ", ".join(
+            f"{count:,} {words}" for words, count in parts.items() if count
+        )
