@@ -1,6 +1,7 @@
 """How far an import is, by counting its rows; and the rows that came to nothing, as a file again."""
 
 import datetime as dt
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +95,12 @@ def watched(file: Import, now: dt.datetime) -> None:
     """Somebody is looking at how its booking goes; written down every ten seconds at most."""
     if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
         Import.objects.filter(pk=file.pk).update(looked_at=now)
+
+
+def to_print(file: Import, most: int) -> list[uuid.UUID]:
+    """The orders of this file whose label is not on paper yet, in the file's order."""
+    booked = file.rows.filter(order__status=Status.BOOKED, order__printed_at=None)
+    return list(booked.values_list("order__uuid", flat=True)[:most])
 
 
 def came_to_nothing(file: Import) -> QuerySet[ImportRow]:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import booking
+from orders import booking, printing
 from orders.importing import booking as importing
 from orders.importing import choosing, fixing, owing, standing, taking
 from orders.importing.forms import BookAllForm
@@ -125,6 +125,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     context = {
         "file": found,
         "counts": counts,
+        "to_print": [] if counts.waiting else standing.to_print(found, printing.MOST),
         "risen": standing.risen(found)[:LISTED],
         "nothing": standing.came_to_nothing(found)[:LISTED],
     }

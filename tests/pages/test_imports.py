@@ -173,3 +173,20 @@ def test_a_poll_of_the_check_asks_only_how_far_it_is(listed: Client, quill: Send
         page = listed.get(check_page(file), headers={"HX-Request": "true"}).content.decode()
     assert "1 of 2 checked." in page
     assert [query for query in seen.captured_queries if "orders_quote" in query["sql"]] == []
+
+
+def test_the_labels_of_a_file_are_printed_together(listed: Client, quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    mine, printed, other = (factories.order(quill, alice, status="booked") for _ in range(3))
+    for order in (mine, printed):
+        factories.stored_label(order)
+        factories.import_row(quill, alice, file=file, state="booked", order=order, problems={})
+    factories.stored_label(other)
+    Order.objects.filter(pk=printed.pk).update(printed_at=file.created_at)
+    page = listed.get(reverse("import", args=[file.uuid])).content.decode()
+    assert "Print 1 label" in page
+    chosen = re.findall(r'name="order" value="([^"]+)"', page)
+    assert chosen == [str(mine.uuid)]
+    bench = listed.post(reverse("bench"), {"order": chosen}).content.decode()
+    assert mine.carrier_reference in bench
+    assert other.carrier_reference not in bench

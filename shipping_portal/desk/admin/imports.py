@@ -82,7 +82,7 @@ class ImportAdmin(ActsAdmin):
             refusals=(holding.AlreadySo,),
         ),
     )
-    list_display = ["file_name", "sender", "made_by", "created_at", "how_far", "all", "booked", "to_fix"]
+    list_display = ["file_name", "sender", "how_far", "all", "booked", "to_fix", "made_by", "created_at"]
     list_filter = ["state"]
     list_select_related = ["sender", "made_by"]
     search_fields = ["sender__name", "file_name"]
@@ -109,7 +109,9 @@ class ImportAdmin(ActsAdmin):
 
     @admin.display(description="state", ordering="state")
     def how_far(self, file: Import) -> str:
-        return f"{file.get_state_display()}, paused" if file.paused_at else file.get_state_display()
+        is_booking = file.state == Import.State.BOOKING and not file.finished_at
+        told = "Being booked" if is_booking else str(file.get_state_display())
+        return f"{told}, paused" if file.paused_at else told
 
     @admin.display(description="rows")
     def all(self, file: Any) -> int:
