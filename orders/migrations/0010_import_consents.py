@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0005_workbench'),
-        ('orders', '0008_label_ends'),
+        ('orders', '0009_speed'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
