@@ -125,7 +125,7 @@ class CodeField(forms.CharField):
     """Apps show a code in two halves; the space between them is nobody's mistake."""
 
     def to_python(self, value: Any) -> str:
-        return "".join(super().to_python(value).split())
+        return "".join((super().to_python(value) or "").split())
 
 
 class AsksForCode(Plain):

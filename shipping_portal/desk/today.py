@@ -52,9 +52,15 @@ class Group:
 @audience(*EVERY_MEMBER)
 @require_GET
 def today(request: MemberRequest) -> HttpResponse:
-    """The first page of a member's day. It costs the same queries however much there is to do."""
+    """The first page of a member's day. It costs the same queries however much there is to do.
+
+    Asked with `seen`, only whether anything is different since then: 204 while nothing is.
+    """
     desk = Desk.of(request.user, request.sender, timezone.now())
     counts = _counts(desk)
+    state = "-".join(str(count) for count in counts.values())
+    if "seen" in request.GET:
+        return HttpResponse(status=204 if request.GET["seen"] == state else 200)
     rows = _first_rows(desk)
 
     def group(slug: str) -> Group:
@@ -67,13 +73,12 @@ def today(request: MemberRequest) -> HttpResponse:
         "handled": [made for slug in HANDLED if (made := group(slug)).count],
         "moving": [Group(slug, counts[slug]) for slug in ON_THE_WAY],
         "pickups": _pickups(desk),
-        "to_fix": ImportRow.objects.filter(
-            file__sender=request.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
-        ).count(),
+        "to_fix": counts["to_fix"],
         "delivered": last,
         "is_first_day": not counts["open"] and not last,
         "day": desk.today,
         "now": desk.now,
+        "state": state,
     }
     return render(request, "desk/today.html", context)
 
@@ -87,7 +92,10 @@ def _counts(desk: Desk) -> dict[str, int]:
     }
     found = desk.orders.exclude(CLOSED).aggregate(open=Count("pk"), **asked)
     counts = {slug: found[name] for slug, name in names.items() if name in found}
-    return counts | {HANDLED[0]: len(desk.missed), "open": found["open"]}
+    to_fix = ImportRow.objects.filter(
+        file__sender=desk.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
+    )
+    return counts | {HANDLED[0]: len(desk.missed), "open": found["open"], "to_fix": to_fix.count()}
 
 
 def _first_rows(desk: Desk) -> dict[str, list[Order]]:

@@ -79,6 +79,32 @@ def test_without_a_script_many_are_noted_by_boxes_and_buttons(log_in: Open, refe
     expect(page).to_have_url(re.compile("q=quorra"))
 
 
+REJECTED = """
+from shipping_portal.accounts.models import Membership
+from tests import factories
+member = Membership.objects.get(user__email="{email}")
+factories.order(member.sender, member.user, status="rejected", problem={{"text": "Too heavy."}})
+"""
+
+
+def test_today_says_when_something_is_different_and_changes_nothing_by_itself(
+    log_in: Open, stack: Stack
+) -> None:
+    page = log_in("sender")
+    page.clock.install()
+    page.goto("/today/")
+    page.clock.fast_forward(61_000)
+    expect(page.locator("#changed")).to_have_text("")
+    rows = page.locator("main a").count()
+    stack.manage("shell", "--no-imports", "-c", REJECTED.format(email=stack.people["sender"]["email"]))
+    page.clock.fast_forward(61_000)
+    expect(page.locator("#changed")).to_contain_text("Something is different since")
+    assert page.locator("main a").count() == rows + 1
+    assert violations(page) == []
+    page.locator("#changed").get_by_role("link", name="Show").click()
+    expect(page.get_by_text("Too heavy.").first).to_be_visible()
+
+
 def test_a_list_with_filters_and_chosen_rows_is_accessible_and_fits(log_in: Open, reference: str) -> None:
     page = log_in("sender", width=320)
     for address in ("/parcels/?view=late", "/parcels/?status=waiting&select=all"):

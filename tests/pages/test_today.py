@@ -146,3 +146,14 @@ def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Orde
         found.append(len(queries))
     assert Order.objects.count() > 300
     assert found[0] == found[1] == found[2] <= 12, [query["sql"][:90] for query in queries]
+
+
+def test_it_tells_whether_anything_is_different_and_nothing_else(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    seen = re.search(r'data-ask="(/today/\?seen=[\d-]+)"', page.get("/today/").content.decode())
+    assert seen
+    assert page.get(seen[1]).status_code == 204
+    order(status="rejected", problem={"text": "The postcode is not on the route."})
+    answer = page.get(seen[1])
+    assert (answer.status_code, answer.content) == (200, b"")
