@@ -178,7 +178,11 @@ class Order(models.Model):
             # What the parcels list is sorted by, word for word as orders/listing.py asks for it.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
             # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list.
-            models.Index(fields=["sender"], name="orders_open", condition=OPEN),
+            models.Index(
+                fields=["sender", "status", "progress", "used_after_cancel_at"],
+                name="orders_open",
+                condition=OPEN,
+            ),
             models.Index(
                 fields=["sender", "-progress_at"],
                 name="orders_last_delivered",

@@ -1,6 +1,7 @@
 """Today: what needs the sender, what is being handled, pickups, and what is on the way; each a view of the list."""
 
 import datetime as dt
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,9 +101,11 @@ def _counts(desk: Desk) -> dict[str, int]:
 
 def _first_rows(desk: Desk) -> dict[str, list[Order]]:
     """The newest few of each group; labels in the order they are printed in, missed pickups longest waiting first."""
-    wheres = [When(VIEWS[slug].where(desk), then=Value(slug)) for slug in APART]
+    conditions = {slug: VIEWS[slug].where(desk) for slug in APART}
+    wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     place = Window(RowNumber(), partition_by=[F("group")], order_by=[F("pk").desc()])
-    numbered = desk.orders.exclude(CLOSED).annotate(group=Case(*wheres, default=Value(""))).exclude(group="")
+    theirs = desk.orders.exclude(CLOSED).filter(functools.reduce(Q.__or__, conditions.values()))
+    numbered = theirs.annotate(group=Case(*wheres))
     rows: dict[str, list[Order]] = {}
     for order in numbered.annotate(place=place).filter(place__lte=MOST).order_by("place"):
         rows.setdefault(order.group, []).append(order)
