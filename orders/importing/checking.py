@@ -5,6 +5,7 @@ work   (worker)  claim → the form's rules → bought before? → prices → re
 """
 
 import datetime as dt
+import re
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +22,7 @@ from shipping_portal.celery import nudge
 
 State = ImportRow.State
 NUDGED_AT_ONCE = 50  # the sweep brings the others
+SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 LEFT_OUT = {"": ["You left this row out."]}
 
 
@@ -76,7 +78,7 @@ def _check(row: ImportRow, now: dt.datetime) -> None:
         row.settle(State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
     elif shape := _odd_shape(row):
         row.settle(State.FIX, problems={"": [shape]})
-    elif not form.is_valid():
+    elif not form.is_valid() or _shortened(form):
         _to_fix(row, form)
     elif twin := _twin(row, form.cleaned_data["customer_reference"]):
         row.settle(State.SKIPPED, problems={"": [twin]})
@@ -115,7 +117,14 @@ def _to_fix(row: ImportRow, form: ParcelForm) -> None:
         "" if name == "__all__" else name: [str(text) for text in texts]
         for name, texts in form.errors.items()
     }
-    row.settle(State.FIX, problems=problems, near=near)
+    row.settle(State.FIX, problems=problems | _shortened(form), near=near)
+
+
+def _shortened(form: ParcelForm) -> dict[str, list[str]]:
+    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text."""
+    texts = {name: str(form.data.get(name, "")) for name in form.fields}
+    said = "A spreadsheet shortened this number. Write it in full."
+    return {name: [said] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
 
 
 def _unmangled(form: ParcelForm) -> list[list[str]]:

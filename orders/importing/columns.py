@@ -18,6 +18,7 @@ from shipping_portal.accounts.states import COUNTRY_NAMES
 LAST_NAME, WEIGHT = "receiver_last_name", "weight"
 SIZE, WEIGHT_UNIT = "size", "weight_unit"  # among the constants
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
+LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
 UNITS_OF_WEIGHT = tuple(KG)
 
@@ -138,7 +139,7 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
     unit = constants.pop(WEIGHT_UNIT, UNITS[country][0])
     constants.pop(SIZE, None)
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    said = {name: text.strip() for name, text in typed.items() if text.strip()}
+    said = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
     plain = _of_size(size, country) | constants | said
     if WEIGHT in said:
         plain[WEIGHT] = weigh(said[WEIGHT], unit, UNITS[country][0])

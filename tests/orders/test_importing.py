@@ -511,3 +511,38 @@ def test_a_column_called_name_is_the_receivers_but_for_one_shop() -> None:
     names = ["receiver_name", "customer_reference"]
     assert columns.guess(["Name", "Suburb"], names) == {"receiver_name": 0}
     assert columns.guess(["Name", "Shipping Name"], names) == {"receiver_name": 1, "customer_reference": 0}
+
+
+def test_a_cell_of_two_lines_is_one_line_on_the_label(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD.replace("4 Sample Street", '"Unit 3\n4 Sample Street"'))
+    row = file.rows.get()
+    assert row.quote
+    assert row.quote.entry["receiver"]["line1"] == "Unit 3 4 Sample Street"
+
+
+def test_a_number_that_a_spreadsheet_shortened_is_no_order_number(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, again_with("1.00123E+11"))
+    assert file.rows.get().problems == {
+        "customer_reference": ["A spreadsheet shortened this number. Write it in full."]
+    }
+
+
+def test_a_size_for_all_rows_fills_what_the_file_lacks(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    size = factories.size(quill, name="Shoebox")
+    bare = GOOD.replace("2.4,32,24,11", ",,,")
+    file = taken(quill, alice, bare)
+    checking.begin(file, file.columns, {"size": str(size.uuid)}, timezone.now())
+    file.refresh_from_db()
+    work_off(file)
+    assert states(file) == ["ready"]
+    again = taking.take(
+        reading.read(sheet(bare.replace("1001", "1002"))), name="next.csv", sender=quill, by=alice,
+        now=timezone.now(),
+    )  # fmt: skip
+    assert again.constants == {"size": str(size.uuid)}
