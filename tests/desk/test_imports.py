@@ -111,7 +111,7 @@ def test_only_whoever_pressed_book_is_told(quill: Sender, alice: User) -> None:
 
 
 def test_who_turned_it_off_is_not_told(quill: Sender, alice: User) -> None:
-    notices.choose(alice, "import", "off")
+    notices.choose(alice, "import", "off", now=timezone.now())
     booked_import(quill, alice, looked=dt.timedelta(minutes=5))
     finished.look(timezone.now())
     assert not Notice.objects.exists()
