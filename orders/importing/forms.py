@@ -179,3 +179,4 @@ class BookAllForm(forms.Form):
     pickup_date = DayField(required=False)
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
     newest = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # priced up to this quote
+    last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”

@@ -35,23 +35,24 @@ class Seen:
 
 @dataclass(frozen=True)
 class Press:
-    """One press of Book: who, when, by which rule, for which day."""
+    """One press of Book: who, when, by which rule, for which day. `last` is what “same as last time” meant."""
 
     rule: str
     by: User
     now: dt.datetime
     pickup_date: dt.date | None = None
     seen: Seen | None = None
+    last: str = ""
 
 
 def begin(file: Import, press: Press) -> int:
     """Owe every ready row a booking; how many. Pressed twice, the second press finds none. Raises MoreIsReady."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
-        twins.leave_out(file, READY)
         found = ready(file, press.seen)
         if press.seen and len(found) > press.seen.rows:
             raise MoreIsReady
+        twins.leave_out(file, READY)
         owed = sum(_owe(file, press, *group) for group in _by_offer(file.sender, press, found))
         if owed:
             Import.objects.filter(pk=file.pk).update(
@@ -74,7 +75,7 @@ def _by_offer(
     sender: Sender, press: Press, quotes: list[tuple[int, Any]]
 ) -> Iterator[tuple[str, dt.date | None, list[int]]]:
     """Product, pickup day and the quotes that are booked so; no product where nothing is offered."""
-    last = choosing.last_product(sender)
+    last = press.last or choosing.last_product(sender)
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for quote, products in quotes:
         offer = choosing.choose(products, press.rule, last) or {}

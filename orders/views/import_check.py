@@ -1,22 +1,20 @@
-"""An import's check, and its booking: what is ready, what there is to fix, book all, watch it happen."""
+"""An import's check: what is ready, what there is to fix, and the button that books what is ready."""
 
 import uuid
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
-from orders import booking, printing
-from orders.importing import booking as importing
+from orders import booking
 from orders.importing import choosing, fixing, owing, standing, taking
 from orders.importing.forms import BookAllForm
 from orders.models import Import, ImportRow
 from orders.views.replies import sentence, suspended
-from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 LISTED = 50
@@ -64,6 +62,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     return {
         "before": taking.booked_before(file) if ready else None,
         "ready": ready,
+        "last": choosing.last_product(request.sender),
         "newest": max((quote for quote, _ in ready), default=0),
         "totals": totals,
         "rule": next((rule for rule in wanted if rule in offered), ""),
@@ -95,7 +94,9 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     """What the page showed is booked. Where more is ready by now, the page is shown again with the whole sum."""
     chosen = form.cleaned_data
     seen = owing.Seen(chosen["rows"], chosen["newest"])
-    press = owing.Press(chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen)
+    press = owing.Press(
+        chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"]
+    )
     try:
         owed = owing.begin(file, press)
     except owing.MoreIsReady:
@@ -108,65 +109,6 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     elif owed < seen.rows:
         messages.info(request, SOME_LEFT.format(owed=owed, rows=seen.rows))
     return redirect("import", file.uuid)
-
-
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
-def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """How far the booking is. A press pauses, goes on, tries again or agrees to prices that went up."""
-    found = _mine(request, file)
-    if request.method == "POST":
-        return _act(request, found)
-    if found.state != Import.State.BOOKING:
-        return redirect("check_import", found.uuid)
-    counts = standing.counts(found)
-    if counts.waiting:
-        standing.watched(found, timezone.now())
-    context = {
-        "file": found,
-        "counts": counts,
-        "to_print": [] if counts.waiting else standing.to_print(found, printing.MOST),
-        "risen": standing.risen(found)[:LISTED],
-        "nothing": standing.came_to_nothing(found)[:LISTED],
-    }
-    return render(request, "orders/import.html", context)
-
-
-@audience(*BOOKERS)
-@require_GET
-def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
-    found = _mine(request, file)
-    return sheets.stream("rows-not-booked.csv", *standing.failed_sheet(found))
-
-
-def _act(request: MemberRequest, file: Import) -> HttpResponse:
-    now = timezone.now()
-    act = request.POST.get("act")
-    if act == "pause":
-        importing.pause(file, now)
-    elif act == "resume":
-        if not importing.resume(file):
-            messages.info(request, "Only the operator can let this import go on.")
-    elif act == "retry":
-        importing.retry(file, now)
-        return redirect("check_import", file.uuid)
-    elif act == "agree":
-        _agree(request, file)
-    return redirect("import", file.uuid)
-
-
-def _agree(request: MemberRequest, file: Import) -> None:
-    said = [one.partition("|") for one in request.POST.getlist("price")]
-    prices = {order: price for order, _, price in said}
-    try:
-        agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
-    except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
-        messages.error(request, sentence(error, request.sender))
-    else:
-        if agreed < len(prices):
-            messages.info(
-                request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile."
-            )
 
 
 def _mine(request: MemberRequest, file: uuid.UUID) -> Import:

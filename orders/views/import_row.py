@@ -30,9 +30,13 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
             request, "orders/import_row.html", {"row": found, "file": found.file, **_parts(found, form)}
         )
     if "leave_out" in request.POST:
-        found.settle(ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
+        is_done = found.settle(ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
-        _save(request, found, form)
+        is_done = _save(request, found, form)
+    if not is_done:
+        messages.warning(
+            request, f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look at it."
+        )
     return redirect(
         f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid"
     )
@@ -45,7 +49,8 @@ def _parts(row: ImportRow, form: fixing.ParcelForm) -> dict[str, list[fixing.Cel
     return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
 
 
-def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> None:
+def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> bool:
+    """False when somebody else was faster."""
     corrected = fixing.corrections(row, form, request.POST)
     if (
         "anyway" in request.POST and row.problems != checking.LEFT_OUT
@@ -57,3 +62,4 @@ def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> No
     checking.work(row.pk)
     if saved > 1:
         messages.success(request, f"Applied to {saved} rows. They are checked again.")
+    return saved > 0

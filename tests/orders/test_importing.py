@@ -546,3 +546,16 @@ def test_a_size_for_all_rows_fills_what_the_file_lacks(
         now=timezone.now(),
     )  # fmt: skip
     assert again.constants == {"size": str(size.uuid)}
+
+
+def test_same_as_last_time_is_what_the_page_meant_by_it(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    """A colleague books another service between the page and the press."""
+    file = checked(quill, alice, GOOD)
+    quote = file.rows.get().quote
+    assert quote
+    meant, other = quote.products[0]["code"], quote.products[-1]["code"]
+    factories.order(quill, alice, status="booked", product_code=other)
+    owing.begin(file, owing.Press("last", alice, timezone.now(), last=meant))
+    assert file.rows.get().product_code == meant

@@ -43,7 +43,7 @@ def check_page(file: Import) -> str:
 def book(client: Client, file: Import, rule: str = "cheapest") -> Any:
     """Presses Book on the page as it is now."""
     page = client.get(check_page(file)).content.decode()
-    hidden = dict(re.findall(r'name="(rows|newest)" value="(\d+)"', page))
+    hidden = dict(re.findall(r'name="(rows|newest|last)" value="([^"]*)"', page))
     return client.post(reverse("book_import", args=[file.uuid]), hidden | {"rule": rule, "pickup_date": ""})
 
 
@@ -190,3 +190,20 @@ def test_the_labels_of_a_file_are_printed_together(listed: Client, quill: Sender
     bench = listed.post(reverse("bench"), {"order": chosen}).content.decode()
     assert mine.carrier_reference in bench
     assert other.carrier_reference not in bench
+
+
+def test_leaving_out_a_row_that_was_booked_meanwhile_is_told(
+    listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Book is pressed in another tab between reading the row and leaving it out."""
+    row = factories.import_row(quill, alice, state="ready", problems={})
+    settle = ImportRow.settle
+
+    def too_late(self: ImportRow, state: str, **changes: Any) -> bool:
+        ImportRow.objects.filter(pk=self.pk).update(state="owed")
+        return settle(self, state, **changes)
+
+    monkeypatch.setattr(ImportRow, "settle", too_late)
+    url = reverse("import_row", args=[row.file.uuid, row.pk])
+    assert "was changed or booked meanwhile" in text(listed.post(url, {"leave_out": "yes"}, follow=True))
+    assert ImportRow.objects.get().state == "owed"

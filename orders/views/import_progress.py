@@ -1,0 +1,82 @@
+"""How the booking of an import goes: watched, paused, tried again, agreed to, and what failed as a file."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods
+
+from orders import booking, printing
+from orders.importing import booking as importing
+from orders.importing import standing
+from orders.models import Import
+from orders.views.replies import sentence
+from shipping_portal import sheets
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+LISTED = 50
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """How far the booking is. A press pauses, goes on, tries again or agrees to prices that went up."""
+    found = _mine(request, file)
+    if request.method == "POST":
+        return _act(request, found)
+    if found.state != Import.State.BOOKING:
+        return redirect("check_import", found.uuid)
+    counts = standing.counts(found)
+    if counts.waiting:
+        standing.watched(found, timezone.now())
+    context = {
+        "file": found,
+        "counts": counts,
+        "to_print": [] if counts.waiting else standing.to_print(found, printing.MOST),
+        "risen": standing.risen(found)[:LISTED],
+        "nothing": standing.came_to_nothing(found)[:LISTED],
+    }
+    return render(request, "orders/import.html", context)
+
+
+@audience(*BOOKERS)
+@require_GET
+def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
+    found = _mine(request, file)
+    return sheets.stream("rows-not-booked.csv", *standing.failed_sheet(found))
+
+
+def _act(request: MemberRequest, file: Import) -> HttpResponse:
+    now = timezone.now()
+    act = request.POST.get("act")
+    if act == "pause":
+        importing.pause(file, now)
+    elif act == "resume":
+        if not importing.resume(file):
+            messages.info(request, "Only the operator can let this import go on.")
+    elif act == "retry":
+        importing.retry(file, now)
+        return redirect("check_import", file.uuid)
+    elif act == "agree":
+        _agree(request, file)
+    return redirect("import", file.uuid)
+
+
+def _agree(request: MemberRequest, file: Import) -> None:
+    said = [one.partition("|") for one in request.POST.getlist("price")]
+    prices = {order: price for order, _, price in said}
+    try:
+        agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
+    except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
+        messages.error(request, sentence(error, request.sender))
+    else:
+        if agreed < len(prices):
+            messages.info(
+                request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile."
+            )
+
+
+def _mine(request: MemberRequest, file: uuid.UUID) -> Import:
+    return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)
