@@ -9,10 +9,11 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from shipping_portal.accounts import sessions
@@ -38,7 +39,7 @@ class NotPossible(Exception):
 def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime) -> Invitation:
     """Send somebody a link. An open invitation of the same address is replaced, so that one link works."""
     email = email.strip().lower()
-    if sender.memberships.filter(user__email__iexact=email).exists():
+    if sender.memberships.filter(user__in=with_address(email)).exists():
         raise NotPossible(f"{email} is in the team already.")
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
     if open_ones.exclude(email=email).filter(expires_at__gt=now).count() >= MOST_OPEN:
@@ -75,17 +76,20 @@ def find(token: str) -> Invitation | None:
     return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=hashed(token)).first()
 
 
+def with_address(email: str) -> QuerySet[User]:
+    """Whose address this is: the first one they log in with, or another that they verified."""
+    verified = EmailAddress.objects.filter(email__iexact=email, verified=True)
+    return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
+
+
 def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
     """The invited person says yes, once. One person belongs to one account."""
-    if user.email.lower() != invitation.email.lower():
+    if user not in with_address(invitation.email):
         raise NotPossible(f"This invitation is for {invitation.email}.")
     if Membership.objects.filter(user=user).exists() or user.is_staff:
         raise NotPossible(ELSEWHERE)
     with transaction.atomic():
-        still = Invitation.objects.filter(
-            pk=invitation.pk, accepted_at=None, revoked_at=None, expires_at__gt=now
-        )
-        if not still.update(accepted_at=now):
+        if not Invitation.objects.good(now).filter(pk=invitation.pk).update(accepted_at=now):
             raise NotPossible("This invitation isn't open any more.")
         made = _new_member(invitation, user)
         Audit.write("invitation accepted", made, by=user, sender=made.sender, reason=invitation.email, at=now)

@@ -154,7 +154,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return _page(request, found, None, status=410)
     if request.user.is_authenticated:
         return _as_who_is_logged_in(request, found)
-    if User.objects.filter(email=found.email).exists():
+    if team.with_address(found.email).exists():
         return _page(request, found, None)  # which says to log in first
     form = JoinForm(request.POST or None, email=found.email)
     if request.method == "GET" or not form.is_valid():

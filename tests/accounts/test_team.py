@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core import mail
 from django.db import IntegrityError, connection
 from django.test import Client
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
+from shipping_portal.desk import people
 from tests import factories
 from tests.pages.typed import text
 
@@ -164,6 +166,70 @@ def test_who_is_no_owner_any_more_brings_nobody_in(
     page.post(f"{URL}members/{ana.membership.pk}/", change)
     assert Client().get(link).status_code == 410
     assert Client().get(kept).status_code == 200
+
+
+def test_a_link_of_an_owner_whose_log_in_is_turned_off_is_over(
+    page: Client, alice: User, ana: User, sam: User, visit: Callable[[User], Client]
+) -> None:
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
+    link = invite(visit(ana), "backdoor@elsewhere.example", role="owner")
+    people.set_active(ana, is_active=False, by=sam, reason="asked to", now=timezone.now())
+    assert Client().get(link).status_code == 410
+    assert Client().post(link, {"name": "Wren", "password": PASSWORD}).status_code == 410
+    with pytest.raises(team.NotPossible):
+        team.accept(
+            Invitation.objects.get(), factories.user("backdoor@elsewhere.example"), now=timezone.now()
+        )
+    assert "Ana can't log in any more" in text(page.get(URL))
+
+
+def test_a_link_of_somebody_no_longer_an_owner_is_over_whoever_changed_that(
+    page: Client, alice: User
+) -> None:
+    link = invite(page)
+    Membership.objects.filter(user=alice).update(role="shipper")
+    assert Client().get(link).status_code == 410
+
+
+def test_a_second_address_of_somebody_leads_to_their_log_in(
+    page: Client, bob: User, visit: Callable[[User], Client], quill: Sender
+) -> None:
+    second = "bob2@bolts.example"
+    EmailAddress.objects.create(user=bob, email=second, verified=True, primary=False)
+    link, browser = invite(page, second), Client()
+    assert "Log in to join" in text(browser.post(link, {"name": "Bob", "password": PASSWORD}))
+    assert "You belong to another account already." in text(visit(bob).post(link))
+    Membership.objects.filter(user=bob).delete()
+    assert visit(bob).post(link).status_code == 302
+    assert Membership.objects.get(user=bob).sender == quill
+    again = page.post(URL, {"email": second, "role": "viewer"})
+    assert "is in the team already" in text(again)
+
+
+def test_an_address_that_somebody_only_claims_is_not_theirs(page: Client, bob: User) -> None:
+    EmailAddress.objects.create(user=bob, email=NEW, verified=False, primary=False)
+    Client().post(invite(page), {"name": "Wren Sato", "password": PASSWORD})
+    assert Membership.objects.get(user__email=NEW).user != bob
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"expires_at": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "It was good for 72 hours."),
+        (
+            {"revoked_at": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)},
+            "It was taken back, or a newer one was sent",
+        ),
+    ],
+)
+def test_a_link_that_is_over_says_why_and_whom_to_ask(
+    page: Client, change: dict[str, Any], words: str
+) -> None:
+    link = invite(page)
+    Invitation.objects.update(**change)
+    told = text(Client().get(link))
+    assert words in told
+    assert "Ask an owner of Quill & Co for a new one" in told
 
 
 def test_who_removes_themselves_is_led_to_the_log_in(page: Client, alice: User, ana: User) -> None:

@@ -2,12 +2,22 @@
 
 import datetime as dt
 import uuid
+from typing import Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
-from shipping_portal.accounts.models.senders import Role, Sender
+from shipping_portal.accounts.models.senders import Membership, Role, Sender
 from shipping_portal.accounts.models.users import User
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def good(self, now: dt.datetime) -> Self:
+        """Open, and sent by somebody who is an owner still and can log in."""
+        inviter = Membership.objects.filter(
+            user=OuterRef("invited_by"), sender=OuterRef("sender"), role=Role.OWNER, user__is_active=True
+        )
+        return self.filter(Exists(inviter), accepted_at=None, revoked_at=None, expires_at__gt=now)
 
 
 class Invitation(models.Model):
@@ -24,6 +34,8 @@ class Invitation(models.Model):
     accepted_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
+    objects = InvitationQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -37,7 +49,7 @@ class Invitation(models.Model):
         return f"{self.email} to {self.sender}"
 
     def is_open(self, now: dt.datetime) -> bool:
-        return self.accepted_at is None and self.revoked_at is None and now < self.expires_at
+        return Invitation.objects.good(now).filter(pk=self.pk).exists()
 
 
 class NoticeChoice(models.Model):
