@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.core import signing
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import EmailMessage
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,7 +15,6 @@ from shipping_portal.accounts.notices import KINDS, still_wanted
 LEASE = dt.timedelta(seconds=60)
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
-SMTP_SECONDS = 10  # the sweep sends these too when no worker does, and must not hang while money waits
 SALT = "unsubscribe"
 TEXT = """{lines}
 
@@ -62,7 +61,6 @@ def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:
         subject=KINDS[rows[0].kind].subject if len(kinds) == 1 else "News of your parcels",
         body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
         to=[user.email],
-        connection=get_connection(timeout=SMTP_SECONDS),
         headers={"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
     )
 

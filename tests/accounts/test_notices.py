@@ -11,7 +11,7 @@ from django.core import mail, signing
 from django.test import Client
 from django.utils import timezone
 
-from shipping_portal.accounts import mailing, notices
+from shipping_portal.accounts import mailing, notices, team
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.notices import Fact
 from tests.pages.typed import text
@@ -116,8 +116,10 @@ def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
     monkeypatch.setattr("smtplib.SMTP_SSL", silent)
     notices.tell(fact(quill), now=NOON)
     leave()
-    assert waited == [mailing.SMTP_SECONDS]
     assert Notice.objects.get().tries == 1
+    with pytest.raises(team.NotPossible):
+        team.invite(quill, "wren@quill.example", "viewer", by=alice, now=NOON)
+    assert waited == [10, 10]
 
 
 @pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "bookkeeper"}, None])
