@@ -17,6 +17,7 @@ from orders import drafting, listing
 from orders.meaning import GROUPS
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
+from orders.receivers import sees_contact
 from orders.references import called
 from orders.rows import COLUMNS, rows
 from orders.system_views import ABOVE_THE_LIST, VIEWS, Desk, View
@@ -48,11 +49,17 @@ class Asked:
     def _query(self) -> QueryDict:
         """The words of the address that mean something; a kept view stands for its own, and what is added wins."""
         query = QueryDict(self.kept.query if self.kept else "", mutable=True)
+        self.is_without_search = self._may_not_read_it() and bool(query.pop("q", None))
         own = self.request.GET
         for name in KEPT:
             if name in own and not (name == "view" and self.kept):
                 query[name] = own[name]
         return query
+
+    def _may_not_read_it(self) -> bool:
+        """What somebody else searched for may be a receiver's e-mail or street."""
+        is_anothers = self.kept is not None and self.kept.made_by_id != self.request.user.pk
+        return is_anothers and not sees_contact(self.request.membership.role)
 
     @property
     def view(self) -> View:

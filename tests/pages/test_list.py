@@ -228,6 +228,23 @@ def test_a_view_is_kept_for_oneself_or_for_the_team(
     assert not SavedView.objects.exists()
 
 
+def test_a_shared_view_shows_its_search_to_those_who_book_only(
+    page: Client, order: Callable[..., Order], ana: User, bea: User, vic: User, visit: Visit
+) -> None:
+    order(printed_at=timezone.now())
+    searched = {"name": "Hers", "query": "q=noor.tamsin%40example.net&printed=yes", "shared": "yes"}
+    page.post("/parcels/views/", searched)
+    assert "noor.tamsin@example.net" in text(visit(ana).get("/parcels/?view=hers"))
+    for person in (bea, vic):
+        shown = visit(person).get("/parcels/?view=hers")
+        assert "noor.tamsin" not in shown.content.decode()
+        assert "The search of this view is left out" in text(shown)
+        assert "Label: Printed" in text(shown)
+    own = visit(vic)
+    own.post("/parcels/views/", {"name": "Mine", "query": "q=order-7"})
+    assert "Search: order-7" in text(own.get("/parcels/?view=mine"))
+
+
 def test_all_of_a_view_can_be_chosen_across_pages(page: Client, order: Callable[..., Order]) -> None:
     for _ in range(52):
         order()
