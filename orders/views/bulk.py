@@ -94,7 +94,8 @@ def why_not(order: Order, error: Exception) -> str:
     if isinstance(error, Order.AlreadyCollected):
         return COLLECTED
     if isinstance(error, Order.PickupProblem):
-        return WHY_KEPT[Progress(order.shown_progress(timezone.now()))]
+        progress = Progress(order.shown_progress(timezone.now()))
+        return WHY_KEPT.get(progress, COLLECTED)  # a scan may have come since it was refused
     if order.status == Status.BOOKED:
         return "The carrier's number of it isn't known here. Contact us; we'll ask the carrier."
     return WHY_NOT.get(Status(order.status), NOT_BOOKED)

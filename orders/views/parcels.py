@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from django.contrib import messages
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -173,18 +174,27 @@ def save_view(request: MemberRequest) -> HttpResponse:
         messages.warning(request, "Give the view a name. Nothing was saved.")
         return redirect(f"{reverse('parcels')}?{query}")
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
-    values = {"query": query, "is_shared": request.POST.get("shared") == "yes"}
-    if found := mine.filter(name=name).first():
-        mine.filter(pk=found.pk).update(**values)
-        slug = found.slug
-    elif mine.count() >= MOST_SAVED:
+    if mine.count() >= MOST_SAVED and not mine.filter(name=name).exists():
         messages.warning(request, f"You keep {MOST_SAVED} views already. Delete one first.")
         return redirect(f"{reverse('parcels')}?{query}")
-    else:
-        slug = _free_slug(request, name)
-        SavedView.objects.create(sender=request.sender, made_by=request.user, name=name, slug=slug, **values)
+    slug = _keep(request, name, query=query, is_shared=request.POST.get("shared") == "yes")
     messages.success(request, f"Saved the view “{name}”.")
     return redirect(f"{reverse('parcels')}?view={slug}")
+
+
+def _keep(request: MemberRequest, name: str, **values: Any) -> str:
+    """The slug under which it is kept."""
+    mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
+    if found := mine.filter(name=name).first():
+        mine.filter(pk=found.pk).update(**values)
+        return found.slug
+    slug = _free_slug(request, name)
+    try:
+        with transaction.atomic():
+            mine.create(sender=request.sender, made_by=request.user, name=name, slug=slug, **values)
+    except IntegrityError:  # pressed twice, or a colleague's view of that name was faster
+        return _keep(request, name, **values)
+    return slug
 
 
 def _kept_query(text: str) -> str:

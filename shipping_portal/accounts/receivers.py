@@ -15,6 +15,7 @@ from shipping_portal.carrier.messages import Party
 
 LONGEST_KEY = 120
 FEWEST_LETTERS = 2  # typed before anybody is suggested
+LAST_LETTERS = "\ud7ff\U0010ffff"  # before the surrogates, which no database takes, and of all there are
 MOST_WORDS = 6  # of a search; more than a name and a place have
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
 
@@ -98,6 +99,8 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
 
 
 def _begins(start: str) -> Q:
-    """`start…` as a range of the index."""
-    after = start[:-1] + chr(ord(start[-1]) + 1)
-    return Q(key__gte=start, key__lt=after, key__startswith=start)
+    """`start…` as a range of the index; a letter that no other can follow has none."""
+    begins = Q(key__startswith=start)
+    if start[-1] in LAST_LETTERS:
+        return begins
+    return begins & Q(key__gte=start, key__lt=start[:-1] + chr(ord(start[-1]) + 1))

@@ -42,6 +42,12 @@ def test_too_little_or_another_word_finds_nobody(submitted: Submit, quill: Sende
     assert receivers.find(quill, typed) == []
 
 
+@pytest.mark.parametrize("last", ["\U0010ffff", "\ud7ff"])
+def test_the_last_letters_there_are_find_nobody_and_break_nothing(quill: Sender, last: str) -> None:
+    for typed in (f"ab@{last}", f"ab.{last}"):
+        assert receivers.find(quill, typed) == []
+
+
 def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
     submitted: Submit, alice: User, bob: User, visit: Callable[[User], Client]
 ) -> None:

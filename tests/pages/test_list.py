@@ -11,8 +11,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from orders import cancelling
 from orders.models import Order, SavedView
 from orders.system_views import VIEWS
+from orders.views import parcels
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text
@@ -228,6 +230,23 @@ def test_a_view_is_kept_for_oneself_or_for_the_team(
     assert not SavedView.objects.exists()
 
 
+def test_a_view_saved_by_two_presses_at_once_is_kept_once(
+    page: Client, order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = parcels._free_slug
+
+    def pressed_again_meanwhile(request: Any, name: str) -> str:
+        slug = free(request, name)
+        values = {"sender": request.sender, "made_by": request.user, "name": name, "slug": slug}
+        SavedView.objects.create(query="printed=no", **values)
+        return slug
+
+    monkeypatch.setattr(parcels, "_free_slug", pressed_again_meanwhile)
+    saved = page.post("/parcels/views/", {"name": "Mine", "query": "printed=yes"})
+    assert saved["Location"] == "/parcels/?view=mine"
+    assert [(view.slug, view.query) for view in SavedView.objects.all()] == [("mine", "printed=yes")]
+
+
 def test_a_shared_view_shows_its_search_to_those_who_book_only(
     page: Client, order: Callable[..., Order], ana: User, bea: User, vic: User, visit: Visit
 ) -> None:
@@ -280,6 +299,23 @@ def test_cancelling_many_names_what_it_leaves_alone_and_why(
         before = made.status
         made.refresh_from_db()
         assert made.status == before
+
+
+def test_a_scan_that_comes_while_many_are_cancelled_is_told(
+    page: Client, order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    futile = order(progress="pickup_futile")
+    ask = cancelling.ask
+
+    def scanned_meanwhile(one: Order, **how: Any) -> None:
+        try:
+            ask(one, **how)
+        finally:
+            Order.objects.filter(pk=one.pk).update(progress="collected")
+
+    monkeypatch.setattr(cancelling, "ask", scanned_meanwhile)
+    answer = page.post("/parcels/cancel/", {"order": str(futile.uuid), "sure": "yes"}, follow=True)
+    assert "already been picked up" in text(answer)
 
 
 def test_nobody_elses_parcels_are_cancelled_noted_or_exported(
