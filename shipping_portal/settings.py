@@ -259,9 +259,7 @@ STORAGES = {
 }
 EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "consolemail://")
 vars().update(EMAIL_CONFIG)
-EMAIL_TIMEOUT = (
-    10  # seconds; pages and the sweep send mail, and neither may hang on a server that says nothing
-)
+EMAIL_TIMEOUT = 10  # seconds: neither a page nor the sweep hangs on a server that says nothing
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="Shipping Portal <portal@localhost>")
 LOGGING_CONFIG = "shipping_portal.logs.configure"
 LOGGING = {"level": env("LOG_LEVEL", default="INFO")}

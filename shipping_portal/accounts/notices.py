@@ -1,6 +1,7 @@
 """News by e-mail: which kinds there are, who gets which, and when. Each fact is told to each person once."""
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -90,8 +91,9 @@ class Fact:
     only: int | None = None
 
 
-def tell(fact: Fact, *, now: dt.datetime) -> None:
-    """Owe this news to every booker who wants it, was there when it happened, and has not been told."""
+def tell(*facts: Fact, now: dt.datetime) -> None:
+    """Owe each fact to every booker who wants it, was there when it happened, and has not been told."""
+    bookers = _bookers({fact.sender.pk for fact in facts})
     Notice.objects.bulk_create(
         (
             Notice(
@@ -105,7 +107,8 @@ def tell(fact: Fact, *, now: dt.datetime) -> None:
                 bundle="daily" if when == When.DAILY else fact.bundle or fact.kind,
                 due_at=_digest_at(fact.sender, now) if when == When.DAILY else now + GATHER,
             )
-            for user, when in _wanted(fact).items()
+            for fact in facts
+            for user, when in _wanted(fact, bookers[fact.sender.pk]).items()
             if fact.only in (None, user)
         ),
         ignore_conflicts=True,  # told before
@@ -143,22 +146,27 @@ def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
     return [row for row in rows if row.sender_id == member.sender_id and row.kind not in off]
 
 
-def _wanted(fact: Fact) -> dict[int, str]:
+def _bookers(senders: set[int]) -> defaultdict[int, list[Membership]]:
+    """By sender, with what each chose."""
+    members = Membership.objects.filter(sender__in=senders, role__in=BOOKERS, user__is_active=True)
+    found = defaultdict(list)
+    for member in members.select_related("user").prefetch_related("user__notice_choices"):
+        found[member.sender_id].append(member)
+    return found
+
+
+def _wanted(fact: Fact, bookers: list[Membership]) -> dict[int, str]:
     # After a restart all news of the last days is found again; who came into the team since knows nothing of it.
-    members = Membership.objects.filter(
-        sender=fact.sender, role__in=BOOKERS, user__is_active=True, created_at__lte=fact.happened_at
-    )
-    choices = NoticeChoice.objects.filter(kind=fact.kind, user__membership__in=members)
-    chosen = {choice.user_id: choice for choice in choices}
-    roles = dict(members.values_list("user", "role"))
-    wanted = {user: _when(chosen.get(user), fact) for user in roles}
+    there = [member for member in bookers if member.created_at <= fact.happened_at]
+    wanted = {member.user_id: _when(member.user, fact) for member in there}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
     if not wanted and KINDS[fact.kind].is_vital:
-        return {user: str(When.NOW) for user, role in roles.items() if role == Role.OWNER}
+        return {member.user_id: str(When.NOW) for member in there if member.role == Role.OWNER}
     return wanted
 
 
-def _when(choice: NoticeChoice | None, fact: Fact) -> str:
+def _when(user: User, fact: Fact) -> str:
+    choice = next((one for one in user.notice_choices.all() if one.kind == fact.kind), None)
     if choice is None:
         return str(KINDS[fact.kind].default)
     was_off = choice.on_since is not None and fact.happened_at < choice.on_since

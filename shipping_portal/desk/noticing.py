@@ -6,7 +6,7 @@ Nothing below is hooked: each look reads the newest rows again, and a fact told 
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
@@ -90,31 +90,38 @@ class Finder:
         if len(self.told) > MOST_TOLD:
             self.told.clear()
         _take_back_overtaken()
-        for fact in chain(
-            self._changes(now), self._scans(now), _missed(now), _replacements(now), _to_print(now)
-        ):
-            if fact.once not in self.told:
-                notices.tell(fact, now=now)
-                self.told.add(fact.once)
+        change, event = _newest(OrderChange), _newest(TrackingEvent)
+        found = chain(
+            self._changes(change, now),
+            self._scans(event, now),
+            _missed(now),
+            _replacements(now),
+            _to_print(now),
+        )
+        news = (fact for fact in found if fact.once not in self.told)
+        while facts := list(islice(news, BATCH)):
+            notices.tell(*facts, now=now)
+            self.told.update(fact.once for fact in facts)
+        self.change, self.event = change, event
 
-    def _changes(self, now: dt.datetime) -> Iterator[Fact]:
-        newest = OrderChange.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    def _changes(self, newest: int, now: dt.datetime) -> Iterator[Fact]:
         after = (newest - FIRST_LOOK if self.change is None else self.change) - OVERLAP
         found = OrderChange.objects.filter(pk__gt=after, pk__lte=newest, at__gte=now - NEWS_FOR)
         for change in found.exclude(OVERTAKEN).select_related("order__sender").order_by("pk"):
             words = SETTLED.get((Status(change.old), Status(change.new)))
             if words:
                 yield _fact(change.order, "booking", change.news, words, change.at)
-        self.change = newest
 
-    def _scans(self, now: dt.datetime) -> Iterator[Fact]:
-        newest = TrackingEvent.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    def _scans(self, newest: int, now: dt.datetime) -> Iterator[Fact]:
         after = (newest - FIRST_LOOK if self.event is None else self.event) - OVERLAP
         scanned = TrackingEvent.objects.filter(pk__gt=after, pk__lte=newest).values("parcel__order")
         orders = Order.objects.filter(pk__in=scanned, progress_at__gte=now - NEWS_FOR, status=Status.BOOKED)
         for order in orders.select_related("sender").iterator(chunk_size=BATCH):
             yield from _of_progress(order)
-        self.event = newest
+
+
+def _newest(rows: type[OrderChange] | type[TrackingEvent]) -> int:
+    return rows.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 def _take_back_overtaken() -> None:

@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -295,3 +295,43 @@ def test_a_look_that_finds_nothing_new_asks_a_fixed_number_of_times(quill: Sende
     for _ in range(20):
         moved(factories.order(quill, alice, status="booked"), "booking", "booked")
     assert queries(finder) == few
+
+
+def test_much_news_of_many_accounts_costs_as_little_as_one(quill: Sender, alice: User, bob: User) -> None:
+    def queries(count: int) -> int:
+        for person in (alice, bob)[:count]:
+            for _ in range(count):
+                order = factories.order(
+                    person.membership.sender,
+                    person,
+                    status="booked",
+                    progress="held",
+                    progress_at=timezone.now(),
+                )
+                factories.event(factories.parcel(order))
+                moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
+        with CaptureQueriesContext(connection) as captured:
+            Finder().look(timezone.now())
+        return len(captured)
+
+    queries(1)  # from here on something is owed, whose orders are looked at
+    assert queries(1) == queries(20) <= 12
+    assert Notice.objects.count() == 2 + 2 + 80
+
+
+def test_what_could_not_be_told_is_told_by_the_next_look(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise DatabaseError
+
+    moved(factories.order(quill, alice, status="rejected"), "booking", "rejected")
+    monkeypatch.setattr(noticing, "OVERLAP", 0)
+    finder = Finder()
+    with monkeypatch.context() as broken:
+        broken.setattr(notices, "tell", away)
+        with pytest.raises(DatabaseError):
+            finder.look(timezone.now())
+    finder.due_at = None
+    finder.look(timezone.now())
+    assert Notice.objects.count() == 1
