@@ -24,7 +24,7 @@ PUBLIC_NAMES = {
     "webhook_token",
     "health",
     "invitation",  # whoever has the link; it shows who invites, and no order
-    "unsubscribe",  # whoever has the link; it turns one kind of e-mail off
+    "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 

@@ -1,7 +1,7 @@
 """What is owed as news leaves as e-mail: one for each person and bundle, with one link, into the portal."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.core import signing
@@ -53,7 +53,7 @@ def work(notice_id: int) -> None:
 def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:
     kinds = {row.kind for row in rows}
     path = rows[0].path if len({row.path for row in rows}) == 1 else reverse("home")
-    stop = settings.SITE_URL + reverse("unsubscribe", args=[token_for(user, rows[0].kind)])
+    stop = settings.SITE_URL + reverse("unsubscribe", args=[token_for(user, kinds)])
     lines = [f"- {row.line}" for row in rows[:MOST_LINES]]
     if len(rows) > MOST_LINES:
         lines.append(f"- and {len(rows) - MOST_LINES} more")
@@ -65,14 +65,14 @@ def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:
     )
 
 
-def token_for(user: User, kind: str) -> str:
-    """Names one person and one kind; good for turning that kind off, and for nothing else."""
-    return signing.dumps([user.pk, kind], salt=SALT)
+def token_for(user: User, kinds: Collection[str]) -> str:
+    """Names one person and the kinds of one e-mail; good for turning those off, and for nothing else."""
+    return signing.dumps([user.pk, *sorted(kinds)], salt=SALT)
 
 
-def read_token(token: str) -> tuple[int, str] | None:
+def read_token(token: str) -> tuple[int, list[str]] | None:
     try:
-        user, kind = signing.loads(token, salt=SALT)
+        user, *kinds = signing.loads(token, salt=SALT)
     except (signing.BadSignature, ValueError, TypeError):
         return None
-    return (user, kind) if kind in KINDS else None
+    return (user, kinds) if kinds and all(kind in KINDS for kind in kinds) else None

@@ -1,4 +1,4 @@
-"""Which news one gets by e-mail; and the link in each that turns its kind off."""
+"""Which news one gets by e-mail; and the link in each that turns its kinds off."""
 
 from typing import Any
 
@@ -32,12 +32,13 @@ def notifications(request: MemberRequest) -> HttpResponse:
 @csrf_exempt  # a mail program presses it for the person, and has only the link
 @require_http_methods(["GET", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """GET shows a button, as mail scanners follow links; POST turns the kind off."""
+    """GET shows a button, as mail scanners follow links; POST turns the kinds of that mail off."""
     found = mailing.read_token(token)
     user: Any = User.objects.filter(pk=found[0]).first() if found else None
     if found is None or user is None:
         raise Http404
     if request.method == "POST":
-        notices.choose(user, found[1], notices.When.OFF, now=timezone.now())
-    context = {"kind": notices.KINDS[found[1]], "is_done": request.method == "POST"}
+        for kind in found[1]:
+            notices.choose(user, kind, notices.When.OFF, now=timezone.now())
+    context = {"kinds": [notices.KINDS[kind] for kind in found[1]], "is_done": request.method == "POST"}
     return render(request, "accounts/unsubscribe.html", context)

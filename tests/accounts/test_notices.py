@@ -219,8 +219,23 @@ def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(
     assert notices.choices_of(alice)["booking"] == "now"
 
 
+def test_the_link_in_a_digest_stops_every_kind_that_is_in_it(alice: User, quill: Sender) -> None:
+    for kind in ("pickup", "delivery"):
+        notices.choose(alice, kind, "daily", now=NOON)
+        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+    [body] = leave()
+    path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
+    asked, done = text(Client().get(path)), text(Client().post(path))
+    for title in ("The driver didn't come, or couldn't collect", "A parcel has trouble on its way"):
+        assert title in asked
+        assert title in done
+    chosen = notices.choices_of(alice)
+    assert [kind for kind, when in chosen.items() if when == "off"] == ["pickup", "delivery", "delivered"]
+
+
 def test_a_link_we_did_not_make_is_404(alice: User) -> None:
     of_no_kind = signing.dumps([alice.pk, "no-such-kind"], salt=mailing.SALT)
+    of_nothing = signing.dumps([alice.pk], salt=mailing.SALT)
     of_another_use = signing.dumps([alice.pk, "pickup"], salt="another")
-    for token in ("x", "x:y:z", of_no_kind, of_another_use):
+    for token in ("x", "x:y:z", of_no_kind, of_nothing, of_another_use):
         assert Client().post(f"/unsubscribe/{token}/").status_code == 404
