@@ -30,7 +30,6 @@ INSTALLED_APPS = [
     "shipping_portal.desk.apps.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
@@ -207,6 +206,7 @@ ALLOWED_SENDER_EMAILS = env.list(
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)
+SESSION_ENGINE = "shipping_portal.accounts.session_store"
 SESSION_COOKIE_AGE = 60 * 60 * 12  # 30 days when "keep me logged in" is ticked; staff: 8 h, 60 min idle
 SESSION_EXPIRE_AT_BROWSER_CLOSE = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE

@@ -7,17 +7,20 @@ import datetime as dt
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY, logout
-from django.contrib.sessions.models import Session
+from django.contrib.auth import logout
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from shipping_portal.accounts.models import Session
+
 STAFF_SECONDS = 8 * 3600
 STAFF_IDLE_SECONDS = 3600
+MOST_SHOWN = 100
 NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each note is a write
 
 
@@ -48,32 +51,36 @@ def end_old_sessions(
 
 
 def end_all(user: Any) -> int:
-    """Log this person out everywhere, and say of how many places. Reads every session: who owns one is inside it."""
-    theirs = [row.pk for row, _ in _of(user)]
-    Session.objects.filter(pk__in=theirs).delete()
-    return len(theirs)
+    """Log this person out everywhere, and say of how many places."""
+    return _ended(_of(user))
 
 
 def live(user: Any, *, this_key: str | None) -> list[Live]:
-    """Where this person is logged in, this place first, then the newest. Reads every session."""
-    found = [
-        Live(
-            name=_name(row.pk),
-            device=inside.get("device", "Unknown device"),
-            began_at=dt.datetime.fromtimestamp(inside.get("began_at", 0), dt.UTC),
-            expires_at=row.expire_date,
-            is_this=row.pk == this_key,
+    """Where this person is logged in, this place first, then the newest; at most a hundred."""
+    found = []
+    for row in _of(user).order_by("-expire_date")[:MOST_SHOWN]:
+        inside = row.get_decoded()
+        found.append(
+            Live(
+                name=_name(row.pk),
+                device=inside.get("device", "Unknown device"),
+                began_at=dt.datetime.fromtimestamp(inside.get("began_at", 0), dt.UTC),
+                expires_at=row.expire_date,
+                is_this=row.pk == this_key,
+            )
         )
-        for row, inside in _of(user)
-    ]
     return sorted(found, key=lambda one: (not one.is_this, -one.began_at.timestamp()))
 
 
-def end(user: Any, names: set[str]) -> int:
-    """Log this person out of the places with these names, and say of how many."""
-    chosen = [row.pk for row, _ in _of(user) if _name(row.pk) in names]
-    Session.objects.filter(pk__in=chosen).delete()
-    return len(chosen)
+def end(user: Any, name: str, *, this_key: str | None) -> int:
+    """Log this person out of the place with this name, unless it is this one, and say of how many."""
+    others = _of(user).exclude(pk=this_key)
+    return _ended(others.filter(pk__in=[row.pk for row in others if _name(row.pk) == name]))
+
+
+def end_others(user: Any, *, this_key: str | None) -> int:
+    """Log this person out everywhere but here, and say of how many places."""
+    return _ended(_of(user).exclude(pk=this_key))
 
 
 def device(user_agent: str) -> str:
@@ -85,11 +92,13 @@ def device(user_agent: str) -> str:
     return "Computer" if re.search(r"Windows|Macintosh|Linux|X11|CrOS", user_agent) else "Unknown device"
 
 
-def _of(user: Any) -> Iterator[tuple[Session, dict[str, Any]]]:
-    for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
-        inside = row.get_decoded()
-        if inside.get(SESSION_KEY) == str(user.pk):
-            yield row, inside
+def _of(user: Any) -> QuerySet[Session]:
+    return Session.objects.filter(whose=user.pk, expire_date__gt=timezone.now())
+
+
+def _ended(places: QuerySet[Session]) -> int:
+    count, _ = places.delete()
+    return count
 
 
 def _name(key: str) -> str:

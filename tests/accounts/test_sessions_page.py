@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from shipping_portal.accounts import sessions
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Session, User
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +50,36 @@ def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(
         name = sessions.live(alice, this_key=alices.session.session_key)[0].name
         assert "Logged out of 0 places." in text(client.post(URL, {"end": name}, follow=True))
     assert is_in(alices)
+
+
+def test_the_page_reads_ones_own_places_and_asks_as_often_for_many(
+    alice: User, bob: User, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cost() -> tuple[int, int]:
+        read.clear()
+        with CaptureQueriesContext(connection) as captured:
+            here.get(URL)
+        return len(captured), len(read)
+
+    read: list[str] = []
+    inside = Session.get_decoded
+    monkeypatch.setattr(Session, "get_decoded", lambda row: read.append(row.pk) or inside(row))
+    here = visit(alice)
+    here.get(URL)
+    few, _ = cost()
+    for _ in range(3):
+        visit(bob)
+        Client().get("/accounts/login/")  # which leaves a session of nobody
+    assert cost() == (few, 1)
+    for _ in range(3):
+        visit(alice)
+    assert cost() == (few, 4)
+
+
+def test_a_place_stays_its_persons_when_its_key_is_changed(alice: User, visit: Visit) -> None:
+    session = visit(alice).session
+    session.cycle_key()  # as a log-in and a new password do
+    assert [place.is_this for place in sessions.live(alice, this_key=session.session_key)] == [True]
 
 
 @pytest.mark.parametrize(

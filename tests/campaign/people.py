@@ -5,10 +5,10 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import transaction
 
 from shipping_portal.accounts.models import Role, Sender, User
+from shipping_portal.accounts.session_store import SessionStore
 from tests import factories
 
 PASSWORD = "a-long-enough-passphrase"

@@ -13,12 +13,14 @@ from shipping_portal.accounts.access import EVERY_MEMBER, MemberRequest, audienc
 @require_http_methods(["GET", "POST"])
 def security(request: MemberRequest) -> HttpResponse:
     """Posting `end` logs out of that place, `end_others` of every place but this one."""
-    places = sessions.live(request.user, this_key=request.session.session_key)
+    this_key = request.session.session_key
     if request.method == "POST":
-        others = {place.name for place in places if not place.is_this}
-        chosen = others if "end_others" in request.POST else {request.POST.get("end", "")} & others
-        ended = sessions.end(request.user, chosen)
+        if "end_others" in request.POST:
+            ended = sessions.end_others(request.user, this_key=this_key)
+        else:
+            ended = sessions.end(request.user, request.POST.get("end", ""), this_key=this_key)
         messages.success(request, f"Logged out of {ended} {'place' if ended == 1 else 'places'}.")
         return redirect("security")
+    places = sessions.live(request.user, this_key=this_key)
     context = {"places": places, "has_second_factor": staff.has_second_factor(request.user)}
     return render(request, "accounts/security.html", context)

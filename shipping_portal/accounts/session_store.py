@@ -1,0 +1,19 @@
+"""Keeps sessions in the database, each with whose it is: the SESSION_ENGINE."""
+
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore as InDatabase
+
+from shipping_portal.accounts.models import Session
+
+
+class SessionStore(InDatabase):
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
+        row: Session = super().create_model_instance(data)
+        row.whose = int(data[SESSION_KEY]) if SESSION_KEY in data else None
+        return row
