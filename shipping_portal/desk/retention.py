@@ -1,4 +1,4 @@
-"""What is not kept for ever: label files, the log of calls, quotes nobody booked, and drafts nobody went on with."""
+"""What is not kept for ever: label files, the log of calls, quotes nobody booked, stale drafts, log-ins that are over."""
 
 import datetime as dt
 from collections import Counter
@@ -11,6 +11,7 @@ from orders import drafting
 from orders.models import CarrierCall, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.progress import TERMINAL
+from shipping_portal.accounts.models import Session
 
 BATCH = 500
 QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
@@ -26,6 +27,7 @@ def purge(now: dt.datetime) -> Counter[str]:
             ),
             "quotes": _delete(_old_quotes(now)),
             "drafts": _delete(drafting.old(now)),
+            "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         }
     )
 

@@ -1,13 +1,15 @@
 """What is past its time goes; the proof of what it was stays."""
 
 import datetime as dt
+from collections.abc import Callable
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Sender, Session, User
 from tests import factories
 
 
@@ -72,6 +74,14 @@ def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, 
     booked.refresh_from_db()
     assert booked.quote is None
     assert booked.entry().description
+
+
+def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[[User], Client]) -> None:
+    visit(alice)
+    Session.objects.update(expire_date=_ago(1))
+    here = visit(alice)
+    call_command("retention")
+    assert [row.pk for row in Session.objects.all()] == [here.session.session_key]
 
 
 def test_the_command_says_how_much_went(
