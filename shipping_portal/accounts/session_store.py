@@ -13,7 +13,7 @@ class SessionStore(InDatabase):
     def get_model_class(cls) -> type[Session]:
         return Session
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
-        row: Session = super().create_model_instance(data)
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        row: Any = super().create_model_instance(data)
         row.whose = int(data[SESSION_KEY]) if SESSION_KEY in data else None
         return row

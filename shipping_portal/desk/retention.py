@@ -1,4 +1,4 @@
-"""What is not kept for ever: label files, the log of calls, quotes nobody booked, stale drafts, log-ins that are over."""
+"""What is not kept for ever: label files, the log of calls, quotes nobody booked, old drafts and log-ins."""
 
 import datetime as dt
 from collections import Counter
