@@ -11,6 +11,7 @@ from tests.processes.portal import Portal, until
 from tests.processes.servers import Servers
 from tests.sandbox_carrier import SandboxCarrier
 
+AT_ONCE = 4 + 1  # the worker's threads, and the sweeper
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("shop")]
 
 
@@ -53,9 +54,10 @@ def killed_midway(
     booked = Counter(line["order_key"] for line in carrier.ledger("booked")[before:])
     assert [key for key, times in booked.items() if times > 1] == []
     found = portal.import_counts(file)
-    assert (
-        found["booked"] + found["unclear"] == len(booked) == good
-    )  # what was in the air is unclear, never again
+    # What was in the air when the worker died is unclear: it may have arrived or not, and is never sent again.
+    assert found["booked"] + found["unclear"] == good
+    assert found["booked"] <= len(booked) <= good
+    assert found["unclear"] <= AT_ONCE
     assert found["fix"] == bad
     again = portal.import_failed_again(file)
     until(lambda: portal.import_counts(again)["unchecked"] == 0, seconds=seconds, what="the rest is checked")
