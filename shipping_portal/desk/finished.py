@@ -4,10 +4,12 @@ import datetime as dt
 from collections.abc import Iterator
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from orders.importing import standing
-from orders.models import Import
+from orders.models import Import, ImportRow
+from orders.models.statuses import Status
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
 
@@ -17,10 +19,11 @@ NEWS_FOR = dt.timedelta(days=2)
 
 def look(now: dt.datetime) -> None:
     """The end and the news of it are one step, so that neither is there without the other."""
+    rows = ImportRow.objects.filter(file=OuterRef("pk"))
+    owed = Exists(rows.filter(state=ImportRow.State.OWED))
+    sending = Exists(rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING))
     under_way = Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
-    for file in under_way.select_related("sender"):
-        if standing.counts(file).waiting:
-            continue
+    for file in under_way.filter(~owed, ~sending).select_related("sender"):
         with transaction.atomic():
             mine = Import.objects.filter(pk=file.pk, finished_at=None, begun_at=file.begun_at)
             if mine.update(finished_at=now):

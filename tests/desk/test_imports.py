@@ -122,3 +122,10 @@ def test_an_import_under_way_is_not_finished(quill: Sender, alice: User) -> None
     finished.look(timezone.now())
     file.refresh_from_db()
     assert (file.finished_at, Notice.objects.count()) == (None, 0)
+
+
+def test_an_import_with_rows_to_go_is_not_finished(quill: Sender, alice: User) -> None:
+    file = booked_import(quill, alice, looked=dt.timedelta(minutes=5))
+    factories.import_row(quill, alice, file=file, state="owed", due_at=timezone.now(), problems={})
+    finished.look(timezone.now())
+    assert not Notice.objects.exists()
