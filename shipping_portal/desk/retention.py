@@ -1,4 +1,4 @@
-"""What is not kept for ever: label files, the log of calls, quotes nobody booked, old drafts and log-ins."""
+"""What is not kept for ever: label files, the log of calls, quotes nobody booked, old drafts, imports and log-ins."""
 
 import datetime as dt
 from collections import Counter
@@ -8,13 +8,16 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from orders import drafting
-from orders.models import CarrierCall, Label, LabelBytes, Quote
+from orders.models import CarrierCall, Import, ImportRow, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.progress import TERMINAL
 from shipping_portal.accounts.models import Session
 
 BATCH = 500
 QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
+IMPORT_DAYS = 90  # holds addresses; its orders stay
+FILES_AT_ONCE = 5  # of up to 2,000 rows each
+TO_BOOK = (ImportRow.State.READY, ImportRow.State.WARNING, ImportRow.State.OWED)
 
 
 def purge(now: dt.datetime) -> Counter[str]:
@@ -27,6 +30,7 @@ def purge(now: dt.datetime) -> Counter[str]:
             ),
             "quotes": _delete(_old_quotes(now)),
             "drafts": _delete(drafting.old(now)),
+            "imports": _delete(_old_imports(now), at_once=FILES_AT_ONCE),
             "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         }
     )
@@ -52,15 +56,24 @@ def _over(now: dt.datetime) -> QuerySet[Label]:
 
 
 def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:
-    """Orders still on their way to the carrier keep their quote."""
+    """Orders still on their way to the carrier keep their quote, and so do an import's rows that may be booked."""
     waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
-    before = now - dt.timedelta(days=QUOTE_DAYS)
-    return Quote.objects.filter(made_at__lt=before).exclude(pk__in=waiting.values("pk"))
+    ready = ImportRow.objects.filter(state__in=TO_BOOK, quote__isnull=False)
+    old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=QUOTE_DAYS))
+    return old.exclude(pk__in=waiting.values("pk")).exclude(pk__in=ready.values("quote"))
 
 
-def _delete(rows: QuerySet) -> int:
+def _old_imports(now: dt.datetime) -> QuerySet[Import]:
+    """Files nobody has booked from for so long; one that is held with rows still owed stays."""
+    before = now - dt.timedelta(days=IMPORT_DAYS)
+    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
+    old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)
+    return old.exclude(pk__in=owed.values("file"))
+
+
+def _delete(rows: QuerySet, at_once: int = BATCH) -> int:
     deleted = 0
-    while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
+    while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:at_once]):
         rows.model._default_manager.filter(pk__in=ids).delete()
         deleted += len(ids)
     return deleted

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
+from orders.models import CarrierCall, Import, ImportRow, Label, LabelBytes, Order, Quote
 from shipping_portal.accounts.models import Sender, Session, User
 from tests import factories
 
@@ -74,6 +74,36 @@ def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, 
     booked.refresh_from_db()
     assert booked.quote is None
     assert booked.entry().description
+
+
+@pytest.mark.parametrize("state", ["ready", "warning", "owed"])
+def test_the_quote_of_an_imported_row_stays_until_it_is_booked(
+    quill: Sender, alice: User, state: str
+) -> None:
+    quote = factories.quote(quill, alice)
+    Quote.objects.update(made_at=_ago(8))
+    row = factories.import_row(quill, alice, state=state, quote=quote)
+    call_command("retention")
+    assert Quote.objects.filter(pk=quote.pk).exists()
+    ImportRow.objects.filter(pk=row.pk).update(state="skipped")
+    call_command("retention")
+    assert not Quote.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("created", "begun", "state", "kept"),
+    [(91, None, "fix", False), (89, None, "fix", True), (91, 89, "fix", True), (91, 91, "owed", True)],
+)
+def test_files_go_with_their_rows_when_nobody_books_from_them_any_more(
+    quill: Sender, alice: User, created: int, begun: int | None, state: str, kept: bool
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    file = factories.import_row(quill, alice, state=state).file
+    factories.import_row(quill, alice, file=file, state="booked", order=order)
+    Import.objects.update(created_at=_ago(created), begun_at=begun and _ago(begun))
+    call_command("retention")
+    assert (Import.objects.count(), ImportRow.objects.count()) == ((1, 2) if kept else (0, 0))
+    assert Order.objects.filter(pk=order.pk).exists()
 
 
 def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[[User], Client]) -> None:
