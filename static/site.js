@@ -30,16 +30,17 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Single keys that work on every page: `/` goes to the search, `c` copies, `n` begins a parcel. Never while somebody types.
+// Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel.
+// Never while somebody types.
 document.addEventListener("keydown", (event) => {
   if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
   if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
-  const found = { "/": "search", c: "copy" }[event.key.toLowerCase()];
-  const control = found === "search" ? document.getElementById("search") : document.querySelector("[data-copy]");
-  if (!found || !control) return;
+  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]" }[event.key.toLowerCase()];
+  const control = found && document.querySelector(found);
+  if (!control) return;
   event.preventDefault();
-  if (found === "search") control.select();
+  if (found === "#search") control.select();
   else control.click();
 });
 

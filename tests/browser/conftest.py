@@ -129,12 +129,15 @@ def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def opened(*, javascript: bool = True, width: int = 1280, theme: str = "light") -> Page:
+    def opened(
+        *, javascript: bool = True, width: int = 1280, theme: str = "light", touch: bool = False
+    ) -> Page:
         context = chromium.new_context(
             base_url=stack.url,
             java_script_enabled=javascript,
             viewport={"width": width, "height": 900},
             color_scheme=theme,
+            has_touch=touch,
             timezone_id="Australia/Melbourne",
         )
         context.set_default_timeout(15_000)

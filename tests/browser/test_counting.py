@@ -1,0 +1,95 @@
+"""J4, J6, J-11: how many presses a job takes; R6: however often Book is pressed, one parcel is booked."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack
+from tests.browser.test_mending import count_clicks
+from tests.browser.test_new_parcel import PASTED, paste, save_default_size
+from tests.browser.walking import fill_parcel, see_prices
+from tests.processes.portal import until
+
+BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")
+
+
+@pytest.fixture
+def today(walk_in: Open, rooms: Any) -> Page:
+    page = walk_in()
+    page.goto(rooms["typical"]["pages"]["today"])
+    return page
+
+
+def test_j4_a_label_is_printed_from_today_with_one_click_and_one_key(today: Page) -> None:
+    clicks = count_clicks(today)
+    today.add_init_script("window.print = () => { top.printed = (top.printed || 0) + 1; };")
+    today.get_by_role("link", name=re.compile("^Print the label of")).first.click()
+    expect(today.locator("#bench-title .ref")).to_be_visible()
+    today.keyboard.press("Enter")
+    until(lambda: today.evaluate("top.printed") == 1, seconds=10, what="a print window opened")
+    assert len(clicks) == 1
+
+
+def test_j4_a_label_is_opened_from_its_parcel_with_one_key(walk_in: Open, rooms: Any) -> None:
+    page = walk_in()
+    page.goto(rooms["typical"]["pages"]["parcel booked"])
+    with page.expect_request(re.compile(r"/label/full\.pdf$")):
+        page.keyboard.press("p")
+
+
+def test_j6_what_to_do_about_a_driver_in_vain_is_one_click_from_today(today: Page) -> None:
+    expect(
+        today.get_by_text("Another driver is booked for").first
+    ).to_be_visible()  # missed: nothing to press
+    clicks = count_clicks(today)
+    today.get_by_role("link", name=re.compile("^Open parcel tools of")).first.click()
+    expect(today.get_by_role("link", name="Open the carrier's page")).to_be_visible()
+    assert len(clicks) == 1
+
+
+def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) -> None:
+    save_default_size(log_in())
+    page = log_in(width=360, touch=True)
+    page.goto("/today/")
+    taps = count_clicks(page)
+    page.get_by_role("link", name=re.compile("^New (parcel|package)$")).first.tap()
+    page.locator("#smart").tap()
+    paste(page, PASTED.replace("Rosa", "Tilda"))
+    button = page.locator("#prices form button")
+    expect(button).to_contain_text("Book ")
+    button.tap()
+    expect(page.get_by_role("heading", level=1)).to_have_text(BOOKED, timeout=30_000)
+    print_link = page.get_by_role("link", name=re.compile("^Print ")).first
+    until(lambda: print_link.count() or not page.wait_for_timeout(300), seconds=20, what="its label is there")
+    print_link.tap(no_wait_after=True)
+    assert len(taps) <= 5, taps
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_r6_book_pressed_in_every_way_books_one_parcel(stack: Stack, log_in: Open, javascript: bool) -> None:
+    page = log_in(javascript=javascript)
+    fill_parcel(page, receiver_name=f"Once Only{javascript}")
+    see_prices(page)
+    prices = page.url
+    second = page.context.new_page()
+    second.goto(prices)
+    before = len(stack.carrier.ledger("booked"))
+    button(page).dblclick()
+    button(second).focus()
+    second.keyboard.press("Enter", delay=0)
+    expect(page.get_by_role("heading", level=1)).to_have_text(BOOKED, timeout=30_000)
+    expect(second.get_by_role("heading", level=1)).to_have_text(BOOKED, timeout=30_000)
+    page.reload()
+    page.go_back()
+    if button(page).count():
+        button(page).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(BOOKED, timeout=30_000)
+    second.goto(prices)
+    expect(second.get_by_text("You booked this parcel.")).to_be_visible()
+    assert len(stack.carrier.ledger("booked")) == before + 1
+
+
+def button(page: Page) -> Any:
+    return page.get_by_role("button", name=re.compile("^Book Standard Pickup,"))

@@ -1,0 +1,76 @@
+"""B2, B17: bigger letters, wider spacing, a device's own colours, and no wish for motion: every page stays whole."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Open, has_sideways_scroll
+
+DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "bench", "settings", "team"]
+# WCAG 1.4.12, as a reader's own style sheet would do it.
+SPACED = """() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`
+        * { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important; }
+        p { margin-bottom: 2em !important; }`);
+    document.adoptedStyleSheets = [sheet];
+}"""
+BIGGER = "() => { document.documentElement.style.fontSize = '200%'; }"
+CUT = """() => [...document.querySelectorAll("main a, main button, main label, main h1, main h2, main td, main p")]
+    .filter(it => it.checkVisibility() && getComputedStyle(it).overflow === "hidden" && !it.closest(".unseen")
+        && (it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1))
+    .map(it => it.outerHTML.slice(0, 90))"""
+PLAIN = """() => {
+    const style = it => getComputedStyle(it);
+    const bare = [...document.querySelectorAll("main button, main .button, .chip, .notice")].filter(it =>
+        it.checkVisibility() && !it.matches(".link, .unseen") && parseFloat(style(it).borderTopWidth) < 1);
+    const moving = [...document.querySelectorAll("*")].filter(it => style(it).transitionDuration
+        .split(",").some(time => parseFloat(time) > 0.001) || style(it).animationName !== "none");
+    return [...bare.map(it => `no border ${it.outerHTML.slice(0, 90)}`),
+        ...moving.map(it => `moves ${it.outerHTML.slice(0, 90)}`),
+        ...document.getAnimations().map(() => "an animation")];
+}"""
+PAGES = [
+    pytest.param("typical", DAILY, id="pages of every day"),
+    pytest.param("public", None, id="before logging in"),
+    pytest.param("typical", None, id="every page", marks=pytest.mark.full),
+]
+
+
+@pytest.mark.parametrize(("room", "which"), PAGES)
+def test_b2_pages_fit_with_letters_twice_as_big_and_with_wide_spacing(
+    rooms: Any, walk_in: Open, room: str, which: list[str] | None
+) -> None:
+    page = walk_in(room)
+    found = []
+    for name in which or rooms[room]["pages"]:
+        page.goto(rooms[room]["pages"][name])
+        for width, how, script in ((640, "twice as big", BIGGER), (320, "spaced", SPACED)):
+            page.evaluate("() => { document.documentElement.style.fontSize = ''; }")
+            page.set_viewport_size({"width": width, "height": 900})
+            page.evaluate(script)
+            if has_sideways_scroll(page):
+                found.append(f"{name} {how}: scrolls sideways{_widest(page)}")
+            found += [f"{name} {how}: cut off {cut}" for cut in page.evaluate(CUT)]
+    assert not found, "\n".join(found)
+
+
+def _widest(page: Page) -> str:
+    script = """() => { const edge = document.documentElement.clientWidth;
+        return [...document.querySelectorAll("body *")].filter(it => it.getBoundingClientRect().right > edge + 1)
+            .map(it => it.outerHTML.slice(0, 70)).slice(-2).join(" | "); }"""
+    return f": {page.evaluate(script)}"
+
+
+@pytest.mark.parametrize(("room", "which"), PAGES)
+def test_b17_pages_keep_their_edges_in_forced_colours_and_nothing_moves_unasked(
+    rooms: Any, walk_in: Open, room: str, which: list[str] | None
+) -> None:
+    page = walk_in(room)
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
+    found = []
+    for name in which or rooms[room]["pages"]:
+        page.goto(rooms[room]["pages"][name])
+        found += [f"{name}: {fault}" for fault in page.evaluate(PLAIN)]
+    assert not found, "\n".join(found)

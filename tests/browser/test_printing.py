@@ -1,0 +1,42 @@
+"""R14: on paper a page holds what it is about: no menu, no button, no signed link, and it says that it is no label."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+
+ADDRESSES = ["parcel", "parcel booked in_transit", "tracking_page", "today", "parcels"]
+# What would be on the paper: its words, its links, and anything that a style adds to a link.
+ON_PAPER = """() => {
+    const shown = css => [...document.querySelectorAll(css)].filter(it => it.checkVisibility());
+    return {
+        words: document.body.innerText,
+        rows: shown("tbody tr").length,
+        controls: shown("nav, button, a.button, input, select").map(it => it.outerHTML),
+        links: shown("a[href]").map(it => it.href),
+        added: [...document.querySelectorAll("a[href]")].map(it => getComputedStyle(it, "::after").content)
+            .filter(text => text.includes("attr") || text.includes("http")),
+    };
+}"""
+
+
+@pytest.fixture
+def paper(walk_in: Open) -> Page:
+    page = walk_in()
+    page.emulate_media(media="print")
+    return page
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_r14_a_printed_page_has_no_controls_and_no_signed_link(rooms: Any, paper: Page, name: str) -> None:
+    paper.goto(rooms["typical"]["pages"][name])
+    printed = paper.evaluate(ON_PAPER)
+    assert printed["controls"] == []
+    assert printed["rows"] > 10 or name != "parcels"
+    assert [link for link in printed["links"] if "token=" in link] == []
+    assert printed["added"] == []
+    assert "token=" not in printed["words"]
+    expect(paper.get_by_text("Parcel summary – this is not a shipping label")).to_be_visible()
+    assert paper.pdf().startswith(b"%PDF-")
