@@ -99,7 +99,6 @@ def test_b3_b4_from_signing_up_to_cancelling_without_a_script_on_the_smallest_sc
 ) -> None:
     page = open_browser(javascript=False, width=320)
     sign_up(page, stack, email)
-    log_in(page, email)
     take_first_steps(page, email)
     secret = guard_by_a_code(page)
     page.get_by_role("button", name="Log out").click()
