@@ -15,7 +15,9 @@ from django.utils import timezone
 
 from orders import booking, labels
 from orders.models import Order
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts import mailing
+from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.desk.noticing import Finder
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -126,6 +128,25 @@ def test_the_link_is_found_nowhere_else(
     assert TOKEN not in every_row()
     assert TOKEN not in caplog.text
     assert all(TOKEN not in message.body for message in mail.outbox)
+
+
+def test_the_link_is_in_no_mail_and_no_export(
+    order: Order, alice: User, visit: Callable[[User], Client]
+) -> None:
+    client = visit(alice)
+    assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
+    Order.objects.filter(pk=order.pk).update(progress="pickup_futile", progress_at=timezone.now())
+    factories.event(order.parcel)
+    Finder().look(timezone.now())
+    Notice.objects.update(due_at=timezone.now())
+    mailing.work(Notice.objects.get(user=alice).pk)
+    [message] = mail.outbox
+    assert f"/parcels/{order.uuid}/" in message.body
+    exported = client.get("/parcels/export.csv").getvalue().decode()
+    assert order.carrier_reference in exported
+    for text in (str(message.message()), exported):
+        assert TOKEN not in text
+        assert "127.0.0.1:9" not in text
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])

@@ -1,0 +1,65 @@
+"""B16: what a screen reader is told on eight pages, as somebody has read and approved it.
+
+SNAPSHOTS=write keeps what is there now; read the difference before you commit it.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open, Stack
+from tests.processes.portal import ROOT
+
+KEPT = Path(__file__).parent / "snapshots"
+PAGES = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel", "bench", "settings"]
+MASKS = [
+    (r"Prices checked .*", "Prices checked lately"),
+    (r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID"),
+    (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY"),
+    (r"\b(Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)\b", "MONTH"),
+    (r"[0-9a-f]{64}", "SHA"),
+    (r"typical-[0-9a-f]{6}@", "typical@"),
+    (r"\b(just now|\d+ (second|minute)s?( ago)?)\b", "TIME"),
+    (r"(?<!level=)\d+", "0"),
+    (r"DAY 0 MONTH 0\b", "DAY 0 MONTH"),
+    (r"\b0(:0)? ?(am|pm)\b", "CLOCK"),
+]
+
+
+@pytest.fixture(scope="module")
+def fresh(stack: Stack) -> Any:
+    """An ordinary day that no other test has touched."""
+    command = [sys.executable, "-m", "tests.browser.gallery", "typical"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=True, timeout=180
+    )
+    return json.loads(done.stdout.splitlines()[-1])["typical"]
+
+
+def masked(snapshot: str) -> str:
+    for pattern, word in MASKS:
+        snapshot = re.sub(pattern, word, snapshot)
+    return snapshot + "\n"
+
+
+def test_b16_a_screen_reader_is_told_what_was_approved(fresh: Any, open_browser: Open, stack: Stack) -> None:
+    page = open_browser()
+    page.context.add_cookies([{"name": "session", "value": fresh["cookie"], "url": stack.url}])
+    changed = []
+    for name in PAGES:
+        page.goto(fresh["pages"][name])
+        if name == "bench":
+            page.locator("#bench-title .ref").wait_for()
+        told, file = masked(page.locator("main").aria_snapshot()), KEPT / f"{name}.yaml"
+        if os.environ.get("SNAPSHOTS") == "write":
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(told)
+        elif told != file.read_text():
+            changed.append(f"{name}:\n{told}")
+    assert not changed, "\n".join(changed)
