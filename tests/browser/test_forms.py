@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open, Stack
 from tests.browser.walking import TO_HOBART, fill_parcel
 
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+
 # Every form of a page that asks for something in words or by radios, by its place among the page's forms.
 ASKING = """() => [...document.forms].flatMap((form, place) =>
     form.method === "post" && form.id !== "bulk" && form.closest("main")
@@ -34,7 +36,7 @@ TOLD = """() => {
 }"""
 
 # Forms that can be sent as they are, and a file's rows: each row of that grid says what it lacks.
-ELSEWHERE = {"quotes", "replace_prices", "check_import", "import_row", "styleguide"}
+ELSEWHERE = {"quotes", "replace_prices", "match_columns", "check_import", "import_row", "styleguide"}
 
 
 def complaints(page: Page) -> list[str]:

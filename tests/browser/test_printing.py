@@ -7,6 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+
 ADDRESSES = ["parcel", "parcel booked in_transit", "tracking_page", "today", "parcels"]
 # What would be on the paper: its words, its links, and anything that a style adds to a link.
 ON_PAPER = """() => {

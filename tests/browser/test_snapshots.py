@@ -16,8 +16,11 @@ import pytest
 from tests.browser.conftest import Open, Stack
 from tests.processes.portal import ROOT
 
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+
 KEPT = Path(__file__).parent / "snapshots"
 PAGES = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel", "bench", "settings"]
+SCRIPTED = {"bench": ["#bench-title .ref"], "new_parcel": ["#prices p"]}  # what a script brings, waited for
 MASKS = [
     (r"Prices checked .*", "Prices checked lately"),
     (r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID"),
@@ -54,8 +57,8 @@ def test_b16_a_screen_reader_is_told_what_was_approved(fresh: Any, open_browser:
     changed = []
     for name in PAGES:
         page.goto(fresh["pages"][name])
-        if name == "bench":
-            page.locator("#bench-title .ref").wait_for()
+        for script in SCRIPTED.get(name, ()):
+            page.locator(script).wait_for()
         told, file = masked(page.locator("main").aria_snapshot()), KEPT / f"{name}.yaml"
         if os.environ.get("SNAPSHOTS") == "write":
             file.parent.mkdir(exist_ok=True)
