@@ -103,7 +103,7 @@ def look_for_a_receiver(page: Page, typed: str) -> None:
     page.keyboard.press("Escape")
 
 
-@pytest.mark.full
+@pytest.mark.timed
 @pytest.mark.parametrize("address", ["/parcels/new/", "/parcels/", "/today/"])
 def test_the_largest_part_is_painted_soon_on_a_slow_phone(log_in: Open, address: str) -> None:
     page = log_in("sender", width=360)
@@ -121,7 +121,7 @@ def test_the_largest_part_is_painted_soon_on_a_slow_phone(log_in: Open, address:
     assert median_of(painted) <= MOST_PAINT_MS
 
 
-@pytest.mark.full
+@pytest.mark.timed
 def test_book_answers_at_once_and_the_label_follows_the_carrier(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     answers, labels = [], []

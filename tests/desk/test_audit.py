@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import CarrierAccount, Label, Order, StuckWork
+from orders.models import CarrierAccount, Import, Label, Order, StuckWork
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
@@ -101,6 +101,15 @@ def parked() -> StuckWork:
     )
 
 
+def imported(**fields: Any) -> Import:
+    """A file with one row that failed before it had an order."""
+    sender, owner = factories.sender(), person()
+    factories.member(sender, owner)
+    file = factories.import_file(sender, owner, **fields)
+    factories.import_row(sender, owner, file=file, state="failed")
+    return file
+
+
 def old_list() -> LocalityList:
     return LocalityList.objects.create(
         country="AU", source="old.csv", sha256="0" * 64, rows=0, loaded_at=timezone.now()
@@ -132,6 +141,9 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ),
     ("orders.carrieraccount", "resume-quotes"): (lambda: account(quotes_paused_at=timezone.now()), {}),
     ("orders.carrieraccount", "try-now"): (lambda: account(stopped_at=timezone.now()), {}),
+    ("orders.import", "hold"): (imported, {"text": "We look into your file first."}),
+    ("orders.import", "let-go"): (lambda: imported(hold="We look into it.", paused_at=timezone.now()), {}),
+    ("orders.import", "try-again"): (imported, {}),
     ("orders.label", "fetch-again"): (failed_label, {}),
     ("orders.stuckwork", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
