@@ -19,7 +19,6 @@ def get(page: Client, address: str, **headers: str) -> tuple[dict[str, str], byt
     """The headers and the bytes of an answer."""
     answer = page.get(address, headers=headers)
     body = b"".join(answer) if answer.streaming else answer.content
-    answer.close()
     return dict(answer.headers), body
 
 
