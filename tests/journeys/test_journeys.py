@@ -51,5 +51,5 @@ def test_forty_stories_keep_every_promise(tell: Tell) -> None:
 
 
 @pytest.mark.full
-def test_four_hundred_long_stories_keep_every_promise(tell: Tell) -> None:
-    tell(400, 50)
+def test_two_hundred_long_stories_keep_every_promise(tell: Tell) -> None:
+    tell(200, 50)
