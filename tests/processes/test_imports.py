@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from tests.processes.conftest import QUICK, Shop
 from tests.processes.portal import Portal, until
@@ -78,5 +79,8 @@ def test_a_dozen_rows_survive_a_killed_worker(shop: Shop) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.skipif(
+    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's"
+)
 def test_five_hundred_rows_survive_a_killed_worker(portal: Portal, carrier: SandboxCarrier) -> None:
     killed_midway(portal, carrier, rows=500, bad=40, seconds=400, kills=2)

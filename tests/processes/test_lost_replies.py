@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from tests.processes.portal import Portal, until
 from tests.recording import improper
@@ -55,6 +56,9 @@ def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -
 
 
 @pytest.mark.full
+@pytest.mark.skipif(
+    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's"
+)
 @pytest.mark.parametrize("replays", [True, False], ids=["keys kept", "no keys"])
 def test_two_hundred_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:
     orders, ledger = run(tmp_path, replays=replays, orders=200, batch=4)
