@@ -1,5 +1,6 @@
 """What a sender does in the portal under test: a process on that portal's database, told by lines of JSON."""
 
+import datetime as dt
 import json
 import os
 import sys
@@ -115,7 +116,15 @@ def import_failed_again(key: str) -> str:
     return _take(lines.replace('"0"', '"2"'), sender, user)
 
 
+def skip_waits(longer: int) -> int:
+    """What is owed in more than so many seconds is owed now, as if the time had passed; how many."""
+    now = timezone.now()
+    waiting = Order.objects.filter(status="unconfirmed", due_at__gt=now + dt.timedelta(seconds=longer))
+    return waiting.update(due_at=now)
+
+
 COMMANDS: dict[str, Any] = {
+    "skip waits": skip_waits,
     "submit": submit,
     "quotes": quotes,
     "log in": log_in,

@@ -135,6 +135,10 @@ class Portal:
         found: dict[str, str] = self._act("orders")
         return found
 
+    def skip_waits(self, *, longer: int) -> None:
+        """Unclear orders that wait for more than so many seconds are due now."""
+        self._act("skip waits", longer)
+
     def ever_unclear(self, keys: list[str]) -> list[str]:
         """Those of these orders whose outcome was not known for a while."""
         found: list[str] = self._act("ever unclear", keys)
