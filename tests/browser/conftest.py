@@ -230,5 +230,6 @@ def violations(page: Page, *, but: frozenset[str] = frozenset()) -> list[str]:
 
 
 def has_sideways_scroll(page: Page) -> bool:
+    page.wait_for_load_state()
     wide: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     return wide

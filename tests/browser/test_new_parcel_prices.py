@@ -111,8 +111,10 @@ def test_a_place_off_the_list_is_put_right_by_a_radio_without_a_script(log_in: O
     page = log_in("sender", javascript=False, width=320)
     fill_parcel(page, receiver_suburb="Hobarth", receiver_name="Ada Plain")
     page.get_by_role("button", name="See prices").last.click()
+    near = page.get_by_role("radio", name="Hobart TAS 7000", exact=True)
+    expect(near).to_be_visible()
     assert not has_sideways_scroll(page)
-    page.get_by_role("radio", name="Hobart TAS 7000", exact=True).check()
+    near.check()
     see_prices(page)
 
 
