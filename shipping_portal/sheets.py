@@ -29,7 +29,7 @@ def stream(
     writer = csv.writer(_Line(), quoting=csv.QUOTE_ALL)
 
     def lines() -> Iterator[str]:
-        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow(heads)
+        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow([cell(head) for head in heads])
         for row in rows:
             yield writer.writerow([cell(value) for value in row])
 

@@ -84,7 +84,7 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
 
 def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
     """What was changed: values of the form's own fields that differ from what the row says."""
-    place = posted.get("place", "").split("|")
+    place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
     said = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
     return {

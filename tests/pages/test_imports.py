@@ -207,3 +207,20 @@ def test_leaving_out_a_row_that_was_booked_meanwhile_is_told(
     url = reverse("import_row", args=[row.file.uuid, row.pk])
     assert "was changed or booked meanwhile" in text(listed.post(url, {"leave_out": "yes"}, follow=True))
     assert ImportRow.objects.get().state == "owed"
+
+
+def test_a_head_that_is_a_formula_comes_back_as_text(quill: Sender, alice: User, visit: Visit) -> None:
+    file = factories.import_file(quill, alice, header=["=HYPERLINK(1)", *factories.IMPORT_HEADER[1:]])
+    factories.import_row(quill, alice, file=file)
+    lines = visit(alice).get(f"/imports/{file.uuid}/failed.csv").getvalue().decode()
+    assert '"=HYPERLINK' not in lines
+    assert "=HYPERLINK(1)" in lines
+
+
+def test_a_chosen_place_keeps_no_sign_that_a_database_refuses(
+    quill: Sender, alice: User, visit: Visit, localities: None, carrier: SandboxCarrier
+) -> None:
+    row = factories.import_row(quill, alice)
+    visit(alice).post(f"/imports/{row.file.uuid}/rows/{row.pk}/", {"place": "a\x00|VIC|3056"})
+    row.refresh_from_db()
+    assert "\x00" not in row.corrected["receiver_suburb"]
