@@ -5,8 +5,10 @@ What no field used is returned as it stood, so that the sender decides where it 
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.forms import Form
 
 from orders.receiver_form import EXPORTERS
 from shipping_portal.accounts.models import Locality
@@ -49,6 +51,13 @@ class Pasted:
 
     def as_typed(self) -> dict[str, str]:
         return {f"receiver_{name}": value for name, value in self.parts.items()}
+
+
+def fill_in(form: Form, text: str, home: str) -> dict[str, Any]:
+    """Put a pasted text's parts into the form's first values; what its page shows of that."""
+    pasted = read(text, home)
+    form.initial.update(pasted.as_typed())
+    return {"left": pasted.left, "from_paste": list(pasted.as_typed())}
 
 
 def read(text: str, home: str) -> Pasted:

@@ -67,9 +67,7 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
 
 def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """The form with a pasted address filled in; what no field used is shown."""
-    pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
-    form.initial.update(pasted.as_typed())
-    more = {"left": pasted.left, "from_paste": list(pasted.as_typed())}
+    more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
     return _form_page(request, form, Brought(draft=draft_named(request)), **more)
 
 

@@ -187,9 +187,8 @@ def _is_uuid(text: str) -> bool:
 
 def _unpasted(request: MemberRequest, order: Order, form: ParcelForm) -> HttpResponse:
     """The form with a pasted address filled in; what no field used is shown."""
-    pasted = pasting.read(request.POST.get("pasted", ""), form.address.country)
-    form.initial.update(pasted.as_typed())
-    return _form_page(request, order, form, left=pasted.left)
+    more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
+    return _form_page(request, order, form, **more)
 
 
 def _form_page(request: MemberRequest, order: Order, form: ParcelForm, **more: Any) -> HttpResponse:
