@@ -195,8 +195,8 @@ def client(far_side: SocketCarrier, calls: list[Call]) -> Callable[..., Carrier]
             "user_agent": "ShippingPortal/1.0 (ops@portal.example)",
             "contract": Contract(**(points or {})),
             "on_call": calls.append,
-            "connect_timeout": 0.5,
-            "deadline": 3.0,
+            "connect_timeout": 5.0,  # a busy machine is slow to shake hands
+            "deadline": 15.0,
         }
         return Carrier(**(told | settings))
 

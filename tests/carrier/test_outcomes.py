@@ -39,7 +39,7 @@ class TestNotSent:
                 caller.setblocking(False)
                 caller.connect_ex(deaf.getsockname())
             with pytest.raises(NotSent, match="in time"):
-                book(client(base_url=f"http://127.0.0.1:{deaf.getsockname()[1]}/api"))
+                book(client(base_url=f"http://127.0.0.1:{deaf.getsockname()[1]}/api", connect_timeout=0.5))
             for caller in waiting:
                 caller.close()
 
