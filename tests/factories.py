@@ -13,7 +13,18 @@ from django.utils import timezone
 from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
-from orders.models import Draft, Import, ImportRow, Label, LabelBytes, Order, Quote
+from orders.models import (
+    BillingReport,
+    Charge,
+    Draft,
+    Import,
+    ImportRow,
+    Label,
+    LabelBytes,
+    Order,
+    Quote,
+)
+from orders.models.billing import week_of
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,
@@ -351,3 +362,37 @@ def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: An
         "problems": {"weight_kg": ["This must be more than 0."]},
     }
     return ImportRow.objects.create(file=file, **{**values, **fields})
+
+
+def billing_report(*, week: dt.date | None = None, state: str = "posted", **fields: Any) -> BillingReport:
+    """One of the carrier's weekly files, as it stands after its reading; its lines are made by `charge`."""
+    now = timezone.now()
+    values: dict[str, Any] = {
+        "account": gateway.account(),
+        "name": "billing-001.csv",
+        "sha256": uuid.uuid4().hex,
+        "profile": {},
+        "uploaded_at": now,
+        "ended_at": now if state in ("posted", "void") else None,
+    }
+    return BillingReport.objects.create(week=week or week_of(now.date()), state=state, **{**values, **fields})
+
+
+def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **fields: Any) -> Charge:
+    """A posted line; a refund has a negative amount. Without an order it is nobody's, unless `sender` says."""
+    report = fields.pop("report", None) or billing_report(week=fields.get("week"))
+    values: dict[str, Any] = {
+        "account": report.account,
+        "line": report.lines.count() + 2,
+        "key": uuid.uuid4().hex,
+        "week": report.week,
+        "posted_at": report.ended_at,
+        "reference": of.carrier_reference if of else "SNOBODY01",
+        "order": of,
+        "sender": of.sender if of else None,
+        "word": "Order Invoiced",
+        "stated": abs(Decimal(amount)),
+        "currency": "AUD",
+        "day": report.week,
+    }
+    return Charge.objects.create(report=report, kind=kind, amount=amount, **{**values, **fields})

@@ -2,6 +2,16 @@
 
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.attempts import BookingAttempt, CancelAttempt
+from orders.models.billing import (
+    BillingProfile,
+    BillingReport,
+    Charge,
+    ChargeWord,
+    Dispute,
+    Kind,
+    ReportFile,
+)
+from orders.models.exports import Export, ExportPart
 from orders.models.imports import ColumnMapping, Import, ImportRow
 from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
@@ -12,20 +22,29 @@ from orders.models.workbench import Draft, Replacement, SavedView
 
 __all__ = [
     "MOVES",
+    "BillingProfile",
+    "BillingReport",
     "BookingAttempt",
     "CancelAttempt",
     "CarrierAccount",
     "CarrierCall",
+    "Charge",
+    "ChargeWord",
     "ColumnMapping",
+    "Dispute",
     "Draft",
+    "Export",
+    "ExportPart",
     "Import",
     "ImportRow",
+    "Kind",
     "Label",
     "LabelBytes",
     "Order",
     "OrderChange",
     "Quote",
     "Replacement",
+    "ReportFile",
     "SavedView",
     "StuckWork",
 ]

@@ -1,0 +1,71 @@
+"""Files made in the background for a sender to download: proof packs, and everything of an account."""
+
+import uuid
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from orders.models.order import Order
+
+
+class ExportQuerySet(models.QuerySet["Export"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(sender__memberships__user=user)
+
+
+class Export(models.Model):
+    """One ZIP file: owed while `due_at` is set, `done` of `total` parcels packed, kept until `expires_at`."""
+
+    class What(models.TextChoices):
+        PROOF = "proof", "Proof pack"
+        ACCOUNT = "account", "Everything of the account"
+
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="exports")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    what = models.CharField(max_length=8, choices=What.choices)
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="exports")
+    created_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    problem = models.CharField(max_length=300, blank=True)
+    length = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ExportQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(what="account", order=None) | Q(what="proof", order__isnull=False),
+                name="a_proof_pack_is_of_an_order",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["sender", "-created_at"], name="exports_newest_first"),
+            models.Index(fields=["due_at"], name="exports_owed", condition=Q(due_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_what_display()} {self.pk}"
+
+
+class ExportPart(models.Model):
+    """A piece of the file, in order: no two processes share a disk."""
+
+    export = models.ForeignKey(Export, on_delete=models.CASCADE, related_name="parts")
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["export", "number"], name="a_part_of_an_export_once")]
+
+    def __str__(self) -> str:
+        return f"part {self.number} of {self.export_id}"
