@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from orders import booking, cancelling, labels, replacing, resolving
+from orders.billing import checking as billing
 from orders.importing import booking as importing
 from orders.importing import checking
 
@@ -40,3 +41,8 @@ def check_row(row_id: int) -> None:
 @shared_task
 def book_row(row_id: int) -> None:
     importing.work(row_id)
+
+
+@shared_task
+def read_report(report_id: int) -> None:
+    billing.work(report_id)

@@ -182,6 +182,9 @@ class Charge(models.Model):
         "accounts.Sender", on_delete=models.PROTECT, null=True, blank=True, related_name="charges"
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
+    term = models.ForeignKey(
+        ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
+    )
     word = models.CharField("carrier's words", max_length=300, blank=True)
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
@@ -205,7 +208,9 @@ class Charge(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["report", "line", "part"], name="a_line_of_a_report_once"),
             models.UniqueConstraint(
-                fields=["account", "key"], condition=Q(posted_at__isnull=False), name="a_line_is_posted_once"
+                fields=["account", "key", "part"],
+                condition=Q(posted_at__isnull=False),
+                name="a_line_is_posted_once",
             ),
             models.CheckConstraint(
                 condition=Q(order=None) | Q(sender__isnull=False), name="a_charged_order_has_its_sender"

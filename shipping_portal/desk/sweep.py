@@ -20,9 +20,11 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from orders import booking, cancelling, labels, replacing, resolving
+from orders.billing import checking as billing
+from orders.billing import matching
 from orders.importing import booking as importing
 from orders.importing import checking
-from orders.models import ImportRow, Label, Order, Replacement
+from orders.models import BillingReport, ImportRow, Label, Order, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice
@@ -67,6 +69,10 @@ def _labels(now: dt.datetime) -> QuerySet[Any]:
 
 def _notices(now: dt.datetime) -> QuerySet[Any]:
     return Notice.objects.filter(due_at__lte=now)
+
+
+def _reports(now: dt.datetime) -> QuerySet[Any]:
+    return BillingReport.objects.filter(state=BillingReport.State.READING, due_at__lte=now)
 
 
 def _folds(now: dt.datetime) -> QuerySet[Any]:
@@ -116,6 +122,7 @@ JOURNEYS = (
         sender="file__sender",
     ),
     Journey("news", "shipping_portal.accounts.tasks.mail", _notices, mailing.work),
+    Journey("report", "orders.tasks.read_report", _reports, billing.work, sender=""),
     Journey("poll", "tracking.tasks.poll", Parcel.objects.due, polling.work, "poll_due_at", "order__sender"),
 )
 
@@ -218,6 +225,8 @@ class Sweep:
             gaps.report(now)
         with going_on("imports"):
             finished.look(now)
+        with going_on("charges"):
+            matching.match_late()
         with going_on("news"):
             self.news.look(now)
         if self.retention_due_at is None or self.retention_due_at <= now:

@@ -1,0 +1,172 @@
+"""Checking a report: every line read, matched and given its kind. Nothing of it counts before it is posted.
+
+work   (worker)  claim → 500 lines at a time, each batch with how far it came → checked, or damaged
+again  (desk)    the same from the first line on, after a word or the profile was decided
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import Self
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from orders.billing import kinds, matching
+from orders.billing.fields import Profile, profile_of
+from orders.billing.reading import Problem, Row, Total, read
+from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
+from shipping_portal.celery import nudge
+
+State = BillingReport.State
+BATCH = 500
+MOST_PROBLEMS = 100
+UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
+
+
+class Taken(Exception):
+    """Another worker has the report by now, or an operator made it void."""
+
+
+def work(report_id: int) -> None:
+    """Read one report, if it is due. Safe to run twice, late, or never; killed midway, it goes on where it was."""
+    now = timezone.now()
+    report = BillingReport.objects.filter(pk=report_id, state=State.READING, due_at__lte=now).first()
+    if report is None:
+        return
+    try:
+        _move(report, due_at=now + _lease())
+        _read(report)
+    except Taken:
+        return
+
+
+def again(report: BillingReport, *, now: dt.datetime) -> bool:
+    """Read it from the start, by the profile of today. False for one that is posted or void."""
+    profile = Profile.of(profile_of(report.account)).to_json()
+    with transaction.atomic():
+        unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
+        if not unposted.update(state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile):
+            return False
+        report.lines.all().delete()
+    nudge("orders.tasks.read_report", report.pk)
+    return True
+
+
+def _read(report: BillingReport) -> None:
+    records = enumerate(read(bytes(report.file.content), Profile(**report.profile)), start=1)
+    totals: dict[str, Decimal] = {}
+    problems: list[Problem] = []
+    while batch := list(islice(records, BATCH)):
+        for _, record in batch:
+            if isinstance(record, Total):
+                totals[record.currency] = totals.get(record.currency, Decimal(0)) + record.amount
+            elif isinstance(record, Problem):
+                problems.append(record)
+        _store_batch(report, batch)
+    _settle(report, totals, problems)
+
+
+def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Problem]]) -> None:
+    upto = batch[-1][0]
+    fresh = [record for place, record in batch if place > report.read and isinstance(record, Row)]
+    if upto <= report.read:  # stored before a worker was killed
+        return
+    with transaction.atomic():
+        _move(report, read=upto, rows=report.rows + len(fresh), due_at=timezone.now() + _lease())
+        Charge.objects.bulk_create(_lines(report, fresh))
+
+
+def _lines(report: BillingReport, rows: list[Row]) -> list[Charge]:
+    reader = Reader.of(report, rows)
+    return [line for row in rows for line in reader.lines(row)]
+
+
+@dataclass
+class Reader:
+    """Makes the lines of one batch, knowing its orders, its words, and what was charged or posted before."""
+
+    report: BillingReport
+    profile: Profile
+    orders: dict[str, Order]
+    terms: dict[str, ChargeWord]
+    posted: set[str]
+    history: kinds.History
+
+    @classmethod
+    def of(cls, report: BillingReport, rows: list[Row]) -> Self:
+        orders = matching.orders_of(report.account_id, {row.reference for row in rows})
+        posted = Charge.objects.posted().filter(account=report.account_id, key__in=[row.key for row in rows])
+        return cls(
+            report,
+            Profile(**report.profile),
+            orders,
+            kinds.terms((row.word for row in rows), now=timezone.now()),
+            set(posted.values_list("key", flat=True)),
+            kinds.History([order.pk for order in orders.values()], report),
+        )
+
+    def lines(self, row: Row) -> list[Charge]:
+        """The row's line, and the Extra Cover in its price as a line of its own."""
+        term, order = self.terms[kinds.fold(row.word)], self.orders.get(row.reference)
+        kind = self.history.kind(term.meaning, order, self.report.week)
+        whole = row.price if self.profile.cover_inside else row.price + row.cover
+        if kind not in kinds.COSTS_AN_ORDER or not row.cover:
+            made = [self._line(row, term, kind, whole)]
+        else:
+            made = [
+                self._line(row, term, kind, whole - row.cover),
+                self._line(row, term, Kind.COVER, row.cover, part=1),
+            ]
+        if row.key not in self.posted:
+            self.history.add(made[0])
+        return made
+
+    def _line(self, row: Row, term: ChargeWord, kind: str, stated: Decimal, *, part: int = 0) -> Charge:
+        turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
+        order = self.orders.get(row.reference)
+        return Charge(
+            account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=row.key,
+            is_repeat=row.key in self.posted, week=self.report.week, reference=row.reference,
+            order=order, sender_id=order.sender_id if order else None, kind=kind, term=term, word=row.word,
+            stated=stated, amount=-stated if turned else stated, currency=row.currency, day=row.day,
+            **row.measures,
+        )  # fmt: skip
+
+
+def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Problem]) -> None:
+    if not report.rows and not problems:
+        problems = [Problem(1, "The file has no lines.")]
+    told = [[problem.number, problem.message] for problem in problems[:MOST_PROBLEMS]]
+    if len(problems) > MOST_PROBLEMS:
+        told.append([problems[MOST_PROBLEMS].number, f"And {len(problems) - MOST_PROBLEMS} more like these."])
+    stated = {currency: str(total) for currency, total in totals.items()} or report.stated
+    with transaction.atomic():
+        state = State.DAMAGED if problems else State.CHECKED
+        _move(report, state=state, due_at=None, problems=told, stated=stated)
+        if problems:
+            report.lines.all().delete()  # nothing of a damaged file stays but what is wrong with it
+
+
+def _move(report: BillingReport, **changes: object) -> None:
+    """Raises Taken unless the report stands as this worker left it."""
+    mine = BillingReport.objects.filter(
+        pk=report.pk, state=State.READING, due_at=report.due_at, read=report.read
+    )
+    if not mine.update(**changes):
+        raise Taken
+    for name, value in changes.items():
+        setattr(report, name, value)
+
+
+def _lease() -> dt.timedelta:
+    return dt.timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def decide(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:
+    """What a word means from now on. The reports that are not posted and have it are read again; gives them."""
+    ChargeWord.objects.filter(pk=term.pk).update(meaning=meaning)
+    waiting = BillingReport.objects.filter(lines__term=term, state__in=UNPOSTED).distinct()
+    return [report for report in waiting if again(report, now=now)]

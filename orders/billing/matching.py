@@ -1,0 +1,59 @@
+"""Whose a line is: its carrier reference tells. What that does not tell waits for an operator, unseen by senders."""
+
+from collections.abc import Collection
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from orders.billing import kinds
+from orders.models import Charge, Kind, Order
+from orders.models.billing import REFUNDS
+from shipping_portal.accounts.models import Sender
+
+NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at")
+
+
+class AlreadyAssigned(Exception):
+    """The line belongs to somebody by now."""
+
+
+def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
+    """The orders of one carrier account with these references."""
+    found = Order.objects.filter(account=account, carrier_reference__in=references).only(*NEEDED)
+    return {order.carrier_reference: order for order in found if order.carrier_reference}
+
+
+def match_late() -> int:
+    """Give lines that were nobody's to the order that has their reference by now; how many."""
+    theirs = Order.objects.filter(account=OuterRef("account"), carrier_reference=OuterRef("reference"))
+    waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
+    matched = 0
+    for charge in waiting.order_by("pk")[:500]:
+        order = orders_of(charge.account_id, [charge.reference]).get(charge.reference)
+        matched += order is not None and _attach(charge, order.sender, order)
+    return matched
+
+
+def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
+    """An operator says whose it is. Raises AlreadyAssigned, and ValueError for another sender's order."""
+    if order and order.sender_id != sender.pk:
+        raise ValueError(f"{order} is not {sender}'s")
+    if not _attach(charge, sender, order):
+        raise AlreadyAssigned
+
+
+@transaction.atomic
+def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
+    mine = Charge.objects.unmatched().filter(pk=charge.pk)
+    return bool(mine.update(sender=sender, order=order, kind=_kind(charge, order)))
+
+
+def _kind(charge: Charge, order: Order | None) -> str:
+    """The amount never changes; which of the refunds it is, the order may tell only now."""
+    if (
+        order is None
+        or charge.term is None
+        or charge.kind not in {*REFUNDS, Kind.ORDER, Kind.UN_CANCELLATION}
+    ):
+        return charge.kind
+    return kinds.History([order.pk], charge.report).kind(charge.term.meaning, order, charge.week)

@@ -1,0 +1,78 @@
+"""What the carrier charged against what was expected: each a list for the operator, of orders of the last weeks."""
+
+import datetime as dt
+from collections import defaultdict
+from decimal import Decimal
+
+from django.db.models import DecimalField, Exists, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
+
+from orders.models import BillingReport, Charge, Kind, Order
+from orders.models.billing import CANCEL_REFUNDS
+from orders.models.statuses import Status
+
+LOOKS_BACK = dt.timedelta(days=90)
+ENOUGH_REPORTS = 2
+MONEY = DecimalField(max_digits=16, decimal_places=2)
+POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
+
+
+def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
+    """Cancelled orders with an un-cancellation charge that still costs something: tell the sender, or dispute it."""
+    used = POSTED.filter(kind=Kind.UN_CANCELLATION)
+    return _costing(now).filter(Exists(used), status=Status.CANCELLED)
+
+
+def not_refunded(now: dt.datetime) -> QuerySet[Order]:
+    """Cancelled orders that were charged and have no refund, though two reports of later weeks were posted."""
+    refund = POSTED.filter(kind__in=CANCEL_REFUNDS)
+    cost = POSTED.filter(kind=Kind.ORDER)
+    found = _costing(now).filter(Exists(cost), ~Exists(refund), status=Status.CANCELLED)
+    return found.filter(_reported("cancelled_at"))
+
+
+def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
+    """Orders whose cost and cover, as charged, are not what the carrier said when they were booked."""
+    cost = POSTED.filter(kind__in=(Kind.ORDER, Kind.COVER), report__isnull=False)
+    billed = _sum(POSTED.filter(kind__in=(Kind.ORDER, Kind.COVER)))
+    found = _recent(now).filter(Exists(cost)).exclude(Exists(POSTED.filter(kind=Kind.UN_CANCELLATION)))
+    return found.annotate(billed=billed).exclude(billed=Coalesce("charged_price", "price"))
+
+
+def never_charged(now: dt.datetime) -> QuerySet[Order]:
+    """Booked orders without a line of their cost, though two reports of their week or later ones were posted."""
+    cost = POSTED.filter(kind=Kind.ORDER)
+    return _recent(now).filter(~Exists(cost), _reported("booked_at"), status=Status.BOOKED)
+
+
+def _recent(now: dt.datetime) -> QuerySet[Order]:
+    return Order.objects.filter(created_at__gte=now - LOOKS_BACK)
+
+
+def _costing(now: dt.datetime) -> QuerySet[Order]:
+    """Those that still cost something, all lines together."""
+    return _recent(now).annotate(net=_sum(POSTED)).filter(net__gt=0)
+
+
+def _sum(lines: QuerySet[Charge]) -> Coalesce:
+    """0 for none."""
+    total = lines.order_by().values("order").annotate(total=Sum("amount")).values("total")
+    return Coalesce(Subquery(total, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
+
+
+def _reported(moment: str) -> Q:
+    """This moment of the order's lies in a reported week, and reports of two weeks from then on are posted."""
+    posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by("account", "week")
+    weeks: dict[int, list[dt.date]] = defaultdict(list)
+    for account, week in posted.values_list("account", "week").distinct():
+        weeks[account].append(week)
+    found = Q(pk__in=[])
+    for account, known in weeks.items():
+        if len(known) >= ENOUGH_REPORTS:
+            begin, last = _midnight(known[0]), _midnight(known[-ENOUGH_REPORTS] + dt.timedelta(days=7))
+            found |= Q(("account", account), (f"{moment}__gte", begin), (f"{moment}__lt", last))
+    return found
+
+
+def _midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time(), dt.UTC)

@@ -1,0 +1,79 @@
+"""Taking a report: its bytes are kept as they came, the same file once, and its reading is owed."""
+
+import datetime as dt
+import hashlib
+import re
+from contextlib import suppress
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+
+from orders.billing.fields import Profile, profile_of
+from orders.billing.reading import NotAReport, read
+from orders.models import BillingReport, CarrierAccount, ReportFile
+from orders.models.billing import week_of
+from shipping_portal.accounts.models import User
+from shipping_portal.celery import nudge
+
+LARGEST = 20 * 1024 * 1024  # bytes: a hundred thousand lines
+DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
+
+
+class TakenBefore(Exception):
+    """The same bytes were taken before; `report` is what came of them."""
+
+    def __init__(self, report: BillingReport) -> None:
+        super().__init__(f"This file is report {report.pk} already.")
+        self.report = report
+
+
+def take(
+    account: CarrierAccount,
+    name: str,
+    content: bytes,
+    *,
+    by: User | None,
+    now: dt.datetime,
+    week: dt.date | None = None,
+    stated: dict[str, Decimal] | None = None,
+) -> BillingReport:
+    """Keep the file and owe its reading. `stated` is the total by currency of a file that states none itself.
+
+    Raises TakenBefore, and NotAReport for what cannot be one.
+    """
+    profile = Profile.of(profile_of(account))
+    _refuse_what_is_none(content, profile)
+    sha256 = hashlib.sha256(content).hexdigest()
+    made = BillingReport(
+        account=account, name=name[-120:], sha256=sha256, week=week_of(week) if week else week_in(name, now),
+        due_at=now, profile=profile.to_json(), uploaded_at=now, uploaded_by=by,
+        stated={currency: str(total) for currency, total in (stated or {}).items()},
+    )  # fmt: skip
+    try:
+        with transaction.atomic():
+            made.save()
+            ReportFile.objects.create(report=made, content=content)
+    except IntegrityError:
+        before = BillingReport.objects.exclude(state=BillingReport.State.VOID)
+        raise TakenBefore(before.get(account=account, sha256=sha256)) from None
+    nudge("orders.tasks.read_report", made.pk)
+    return made
+
+
+def week_in(name: str, now: dt.datetime) -> dt.date:
+    """The week a report is for: that of the day before it was written, as its name says, else of yesterday."""
+    written = now.date()
+    if found := DAY_IN_NAME.search(name):
+        with suppress(ValueError):
+            written = dt.date(*map(int, found.groups()))
+    return week_of(written - dt.timedelta(days=1))
+
+
+def _refuse_what_is_none(content: bytes, profile: Profile) -> None:
+    if not content.strip():
+        raise NotAReport("The file is empty.")
+    if len(content) > LARGEST:
+        raise NotAReport(
+            f"The file has more than {LARGEST // 1024 // 1024} MB. Ask the carrier for one a week."
+        )
+    next(read(content, profile), None)  # its header
