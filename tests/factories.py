@@ -395,4 +395,4 @@ def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **field
         "currency": "AUD",
         "day": report.week,
     }
-    return Charge.objects.create(report=report, kind=kind, amount=amount, **{**values, **fields})
+    return Charge.objects.create(report=report, kind=kind, amount=Decimal(amount), **{**values, **fields})

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Sum
 
 from orders.models import BillingReport, CarrierAccount, Charge, Kind
+from orders.models.billing import cents
 from shipping_portal.accounts.models import User
 
 State = BillingReport.State
@@ -25,9 +26,8 @@ class NotReady(Exception):
 def totals(report: BillingReport) -> list[Any]:
     """By currency and kind: `lines`, `amount`, and whether they repeat lines posted before."""
     lines = report.lines.order_by("currency", "is_repeat", "kind")
-    return list(
-        lines.values("currency", "is_repeat", "kind").annotate(lines=Count("pk"), amount=Sum("amount"))
-    )
+    sums = lines.values("currency", "is_repeat", "kind").annotate(lines=Count("pk"), amount=Sum("amount"))
+    return [{**row, "amount": cents(row["amount"])} for row in sums]
 
 
 def balance(report: BillingReport) -> dict[str, tuple[Decimal, Decimal | None]]:

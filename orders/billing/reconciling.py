@@ -5,7 +5,7 @@ from collections import defaultdict
 from decimal import Decimal
 
 from django.db.models import DecimalField, Exists, OuterRef, Q, QuerySet, Subquery, Sum, Value
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Round
 
 from orders.models import BillingReport, Charge, Kind, Order
 from orders.models.billing import CANCEL_REFUNDS
@@ -55,8 +55,8 @@ def _costing(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _sum(lines: QuerySet[Charge]) -> Coalesce:
-    """0 for none."""
-    total = lines.order_by().values("order").annotate(total=Sum("amount")).values("total")
+    """To the cent (SQLite adds as floating point), 0 for none."""
+    total = lines.order_by().values("order").annotate(total=Round(Sum("amount"), 2)).values("total")
     return Coalesce(Subquery(total, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
 
 

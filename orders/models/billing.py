@@ -156,7 +156,7 @@ class ChargeQuerySet(models.QuerySet["Charge"]):
     def net(self) -> dict[str, Decimal]:
         """What is owed, by currency: the sum of the lines and nothing else."""
         sums = self.order_by().values("currency").annotate(net=Sum("amount"))
-        return {row["currency"]: row["net"] for row in sums}
+        return {row["currency"]: cents(row["net"]) for row in sums}
 
 
 class Charge(models.Model):
@@ -287,3 +287,8 @@ class Dispute(models.Model):
 def week_of(day: dt.date) -> dt.date:
     """The Monday of its week."""
     return day - dt.timedelta(days=day.weekday())
+
+
+def cents(amount: Decimal) -> Decimal:
+    """To the cent: SQLite adds as floating point, and what it adds comes back with a tail."""
+    return round(amount, 2)

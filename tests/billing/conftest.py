@@ -1,0 +1,64 @@
+"""A report as the carrier's family writes it, line by line."""
+
+import csv
+import io
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import gateway
+from orders.billing import checking, taking
+from orders.models import BillingReport
+
+HEADER = ["Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency", "Refund Date",
+          "Refund Reason", "Warranty Price", "Declared Max Weight", "Declared Max Volume", "Measured Weight",
+          "Measured Volume"]  # fmt: skip
+
+
+def line(reference: str, price: str = "12.08", **cells: str) -> dict[str, str]:
+    """One row; cells by their header with an underscore for a space."""
+    values = {"Type": "Order Invoiced", "Reference": reference, "Order Date": "2026-11-18", "Paid": "Paid",
+              "Price": price, "Currency": "AUD"}  # fmt: skip
+    return values | {name.replace("_", " "): text for name, text in cells.items()}
+
+
+def refund(reference: str, price: str = "12.08", **cells: str) -> dict[str, str]:
+    """Refund rows show the original positive price."""
+    return line(reference, price, **{"Paid": "Refunded", "Refund_Date": "2026-11-20", **cells})
+
+
+def total(amount: str, currency: str = "AUD") -> dict[str, str]:
+    return {"Type": "Total", "Price": amount, "Currency": currency}
+
+
+def written(*rows: dict[str, str]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, HEADER, restval="", lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def summed(*rows: dict[str, str]) -> bytes:
+    """The rows, and the total the carrier would write under them."""
+    sums: dict[str, Decimal] = {}
+    for row in rows:
+        sign = -1 if row["Paid"] == "Refunded" else 1
+        sums[row["Currency"]] = sums.get(row["Currency"], Decimal(0)) + sign * Decimal(row["Price"])
+    return written(*rows, *(total(str(amount), currency) for currency, amount in sums.items()))
+
+
+@pytest.fixture
+def take(db: None) -> Callable[..., BillingReport]:
+    """`take(content)` is a report that was read, to its end."""
+
+    def read(content: bytes, *, name: str = "billing-2026-11-23.csv", **more: Any) -> BillingReport:
+        report = taking.take(gateway.account(), name, content, by=None, now=timezone.now(), **more)
+        checking.work(report.pk)
+        report.refresh_from_db()
+        return report
+
+    return read

@@ -1,0 +1,229 @@
+"""A report is read whole, matched and given its kinds; until it is posted nothing of it counts."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import gateway
+from orders.billing import checking, posting, taking
+from orders.billing.fields import profile_of
+from orders.models import BillingReport, Charge, ChargeWord
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.billing.conftest import line, refund, summed, total, written
+
+Take = Callable[..., BillingReport]
+pytestmark = pytest.mark.django_db
+
+
+def kinds(report: BillingReport) -> list[tuple[str, str]]:
+    lines = report.lines.order_by("line", "part")
+    return [(kind, str(amount)) for kind, amount in lines.values_list("kind", "amount")]
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Any:
+    return factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
+
+
+def test_a_line_belongs_to_the_order_with_its_reference_and_to_its_sender(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M"), line("SNOBODY1")))
+    ours, nobodys = report.lines.order_by("line")
+    assert (report.state, report.rows) == ("checked", 2)
+    assert (ours.order, ours.sender) == (order, order.sender)
+    assert (nobodys.order, nobodys.sender) == (None, None)
+
+
+def test_another_carrier_accounts_order_of_that_reference_is_not_ours(take: Take, order: Any) -> None:
+    order.account.pk, order.account.fingerprint = None, "another"
+    order.account.save()
+    type(order).objects.filter(pk=order.pk).update(account=order.account)
+    assert take(summed(line("SQ7K2M"))).lines.get().order is None
+
+
+def test_cover_inside_the_price_is_a_line_of_its_own_and_is_not_added_twice(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M", "16.80", Warranty_Price="2.30")))
+    assert kinds(report) == [("order", "14.50"), ("cover", "2.30")]
+    assert posting.obstacles(report) == []
+
+
+def test_cover_beside_the_price_is_added(take: Take, order: Any) -> None:
+    profile = profile_of(gateway.account())
+    profile.cover_inside = False
+    profile.save()
+    report = take(written(line("SQ7K2M", "14.50", Warranty_Price="2.30"), total("16.80")))
+    assert kinds(report) == [("order", "14.50"), ("cover", "2.30")]
+    assert posting.obstacles(report) == []
+
+
+def test_refund_rows_at_a_positive_price_are_given_back(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
+    assert kinds(report) == [("order", "12.08"), ("delay-refund", "-4.00")]
+
+
+def test_refund_rows_that_are_signed_already_stay_as_they_are(take: Take, order: Any) -> None:
+    profile = profile_of(gateway.account())
+    profile.refunds_positive = False
+    profile.save()
+    report = take(written(refund("SQ7K2M", "-4.00"), total("-4.00")))
+    assert kinds(report) == [("other-refund", "-4.00")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"), [("Delay", "delay-refund"), ("Loss", "loss-refund"), ("Other", "other-refund")]
+)
+def test_a_refund_says_why(take: Take, order: Any, reason: str, kind: str) -> None:
+    assert kinds(take(summed(refund("SQ7K2M", Refund_Reason=reason))))[0][0] == kind
+
+
+def test_a_cancelled_orders_refund_is_of_the_same_cycle_or_after_invoicing(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    for reference in ("SEARLY1", "SLATER1"):
+        factories.order(quill, alice, status="cancelled", carrier_reference=reference)
+    first = take(summed(line("SEARLY1"), refund("SEARLY1"), line("SLATER1")))
+    posting.post(first, by=None, now=timezone.now())
+    second = take(summed(refund("SLATER1")), name="billing-2026-11-30.csv")
+    assert [kind for kind, _ in kinds(first)] == ["order", "cancel-refund", "order"]
+    assert [kind for kind, _ in kinds(second)] == ["cancel-refund-later"]
+
+
+def test_an_order_charged_again_is_an_un_cancellation(take: Take, quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01")
+    posting.post(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=timezone.now())
+    assert kinds(take(summed(line("SUSED01", Order_Date="2026-11-19")))) == [("un-cancellation", "12.08")]
+
+
+def test_a_label_used_before_its_order_was_ever_billed_is_an_un_cancellation(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    used = timezone.now()
+    factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
+    report = take(summed(line("SUSED01")), name="report.csv", week=used.date())
+    assert kinds(report) == [("un-cancellation", "12.08")]
+
+
+def test_a_word_nobody_knows_is_kept_in_its_own_words_and_stops_posting(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
+    assert kinds(report) == [("unknown", "3.00")]
+    assert "“Adjustment: Remote area / Paid”" in posting.obstacles(report)[0]
+    with pytest.raises(posting.NotReady):
+        posting.post(report, by=None, now=timezone.now())
+
+
+def test_a_word_once_decided_lets_the_report_be_posted(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
+    word = ChargeWord.objects.get(word="adjustment: remote area / paid")
+    assert checking.decide(word, "oversize", now=timezone.now()) == [report]
+    checking.work(report.pk)
+    report.refresh_from_db()
+    assert kinds(report) == [("oversize", "3.00")]
+    posting.post(report, by=None, now=timezone.now())
+
+
+def test_what_a_word_means_changes_nothing_that_is_posted(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M")))
+    posting.post(report, by=None, now=timezone.now())
+    word = ChargeWord.objects.get(word="order invoiced / paid")
+    assert checking.decide(word, "oversize", now=timezone.now()) == []
+    assert kinds(report) == [("order", "12.08")]
+
+
+def test_a_damaged_file_leaves_no_line_and_names_the_lines(take: Take, order: Any) -> None:
+    report = take(written(line("SQ7K2M"), line("SQ7K2M", "12.o8"), line("SQ7K2M"), {"Type": "torn"}))
+    assert report.state == "damaged"
+    assert [number for number, _ in report.problems] == [3, 5]
+    assert not report.lines.exists()
+    with pytest.raises(posting.NotReady):
+        posting.post(report, by=None, now=timezone.now())
+
+
+def test_a_file_damaged_all_over_names_a_hundred_lines_and_counts_the_others(take: Take) -> None:
+    report = take(written(*(line("SQ7K2M", "x") for _ in range(130))))
+    assert len(report.problems) == 101
+    assert report.problems[-1] == [102, "And 30 more like these."]
+
+
+def test_a_file_without_lines_is_damaged(take: Take) -> None:
+    assert take(written()).state == "damaged"
+
+
+def test_a_worker_killed_midway_leaves_each_line_once(
+    take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "BATCH", 2)
+    rows = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 109)]
+    report = taking.take(gateway.account(), "a.csv", summed(*rows), by=None, now=timezone.now())
+    store, calls = checking._store_batch, []
+
+    def killed(*args: Any) -> None:
+        calls.append(args)
+        if len(calls) == 3:
+            raise SystemExit
+        store(*args)
+
+    monkeypatch.setattr(checking, "_store_batch", killed)
+    with pytest.raises(SystemExit):
+        checking.work(report.pk)
+    report.refresh_from_db()
+    assert (report.state, report.read) == ("reading", 4)
+    BillingReport.objects.filter(pk=report.pk).update(due_at=timezone.now())  # its lease ended
+    checking.work(report.pk)
+    report.refresh_from_db()
+    assert (report.state, report.rows, report.lines.count()) == ("checked", 9, 9)
+    assert posting.obstacles(report) == []
+
+
+def test_two_workers_do_not_read_one_report_at_once(take: Take, order: Any) -> None:
+    now = timezone.now()
+    report = taking.take(gateway.account(), "a.csv", summed(line("SQ7K2M")), by=None, now=now)
+    BillingReport.objects.filter(pk=report.pk).update(due_at=now + timedelta(seconds=30))
+    checking.work(report.pk)
+    assert not report.lines.exists()
+
+
+def test_a_worker_that_slept_stores_nothing_after_another_went_on(
+    take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = taking.take(gateway.account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
+    read = checking._read
+
+    def overtaken(mine: BillingReport) -> None:
+        BillingReport.objects.filter(pk=report.pk).update(due_at=timezone.now() + timedelta(seconds=5))
+        read(mine)
+
+    monkeypatch.setattr(checking, "_read", overtaken)
+    checking.work(report.pk)
+    assert not Charge.objects.exists()
+
+
+def test_the_same_file_is_refused_and_the_report_it_is_is_told(take: Take, order: Any) -> None:
+    report = take(summed(line("SQ7K2M")))
+    with pytest.raises(taking.TakenBefore) as told:
+        take(summed(line("SQ7K2M")), name="another name.csv")
+    assert told.value.report == report
+    posting.void(report, by=None, now=timezone.now())
+    assert take(summed(line("SQ7K2M"))).state == "checked"
+
+
+@pytest.mark.parametrize(
+    ("name", "week"),
+    [
+        ("billing-001-2026-11-23.csv", "2026-11-16"),  # written on a Monday, for the week before
+        ("billing-20261125.csv", "2026-11-23"),
+    ],
+)
+def test_a_report_is_for_the_week_of_the_day_before_it_was_written(take: Take, name: str, week: str) -> None:
+    assert take(summed(line("SQ7K2M")), name=name).week.isoformat() == week
+
+
+def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, order: Any) -> None:
+    report = take(written(line("SQ7K2M")))
+    assert "states no total in AUD" in posting.obstacles(report)[0]
+    assert posting.state_total(report, {"AUD": Decimal("12.08")})
+    report.refresh_from_db()
+    assert posting.obstacles(report) == []

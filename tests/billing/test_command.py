@@ -1,0 +1,79 @@
+"""`billing_import` takes a file, tells what is in it, and posts it only if told to."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from orders.models import BillingReport, Charge
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.billing.conftest import line, refund, summed, total, written
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run(tmp_path: Path, quill: Sender, alice: User) -> Any:
+    factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
+
+    def command(content: bytes, *options: str) -> str:
+        path = tmp_path / "billing-2026-11-23.csv"
+        path.write_bytes(content)
+        told = StringIO()
+        call_command("billing_import", str(path), *options, stdout=told)
+        return told.getvalue()
+
+    return command
+
+
+def test_a_dry_run_tells_the_totals_by_kind_and_posts_nothing(run: Any) -> None:
+    told = run(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
+    assert "Refund for delay" in told
+    assert "8.08 AUD, stated 8.08" in told
+    assert not Charge.objects.posted().exists()
+
+
+def test_told_to_it_posts_and_run_again_changes_nothing(run: Any) -> None:
+    content = summed(line("SQ7K2M"))
+    assert "Posted." in run(content, "--post", "--week", "2026-W46")
+    before = list(Charge.objects.values_list())
+    assert "already" in run(content, "--post")
+    assert list(Charge.objects.values_list()) == before
+    assert BillingReport.objects.get().week.isoformat() == "2026-11-09"
+
+
+def test_a_dry_run_can_be_posted_by_the_next(run: Any) -> None:
+    run(summed(line("SQ7K2M")))
+    run(summed(line("SQ7K2M")), "--post")
+    assert Charge.objects.posted().count() == 1
+
+
+def test_out_of_balance_is_refused_by_name(run: Any) -> None:
+    with pytest.raises(CommandError, match=r"1\.00 apart"):
+        run(written(line("SQ7K2M"), total("11.08")), "--post")
+
+
+def test_a_total_can_be_given(run: Any) -> None:
+    assert "Posted." in run(written(line("SQ7K2M")), "--post", "--total", "AUD=12.08")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"", [], "empty"),
+        (b"nothing,like,it\n", [], "no column"),
+        (summed(line("SQ7K2M")), ["--week", "soon"], "not a week"),
+        (summed(line("SQ7K2M")), ["--total", "AUD"], "written as"),
+    ],
+)
+def test_what_it_cannot_use_it_says(run: Any, content: bytes, options: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        run(content, *options)
+
+
+def test_a_file_that_is_not_there_is_said(run: Any) -> None:
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("billing_import", "nowhere.csv")

@@ -1,0 +1,188 @@
+"""A report counts whole or not at all, once, and for ever; what is posted is only ever corrected by another line."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from orders.billing import correcting, disputing, matching, posting
+from orders.models import BillingReport, Charge, Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.billing.conftest import line, refund, summed, total, written
+
+Take = Callable[..., BillingReport]
+pytestmark = pytest.mark.django_db
+
+
+def post(report: BillingReport) -> BillingReport:
+    posting.post(report, by=None, now=timezone.now())
+    return report
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
+
+
+def test_nothing_counts_before_it_is_posted(take: Take, order: Order, alice: User) -> None:
+    report = take(summed(line("SQ7K2M")))
+    assert not Charge.objects.for_user(alice).exists()
+    post(report)
+    assert Charge.objects.for_user(alice).net() == {"AUD": Decimal("12.08")}
+
+
+def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(take: Take, order: Order) -> None:
+    report = take(written(line("SQ7K2M"), total("13.08")))
+    assert posting.obstacles(report) == ["Its AUD lines come to 12.08, and it says 13.08: -1.00 apart."]
+    with pytest.raises(posting.NotReady):
+        post(report)
+    assert not Charge.objects.posted().exists()
+
+
+def test_a_currency_whose_lines_are_missing_is_out_of_balance(take: Take, order: Order) -> None:
+    report = take(written(line("SQ7K2M"), total("12.08"), total("5.00", "USD")))
+    assert "USD lines come to 0" in posting.obstacles(report)[0]
+
+
+def test_a_report_is_posted_once(take: Take, order: Order) -> None:
+    report = post(take(summed(line("SQ7K2M"))))
+    with pytest.raises(posting.NotReady, match="posted"):
+        post(report)
+
+
+def test_what_is_posted_cannot_be_made_void(take: Take, order: Order) -> None:
+    report = post(take(summed(line("SQ7K2M"))))
+    with pytest.raises(posting.NotReady):
+        posting.void(report, by=None, now=timezone.now())
+    assert report.lines.count() == 1
+
+
+def test_void_takes_the_lines_away_and_keeps_the_file(take: Take, order: Order) -> None:
+    report = take(summed(line("SQ7K2M")))
+    posting.void(report, by=None, now=timezone.now())
+    assert (report.state, report.lines.count()) == ("void", 0)
+    assert bytes(report.file.content) == summed(line("SQ7K2M"))
+
+
+def test_a_line_that_was_posted_before_is_shown_and_left_out(take: Take, order: Order) -> None:
+    post(take(summed(line("SQ7K2M"))))
+    later = post(take(summed(line("SQ7K2M"), line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"))))
+    assert list(later.lines.order_by("line").values_list("is_repeat", flat=True)) == [True, False]
+    assert Charge.objects.posted().net() == {"AUD": Decimal("15.08")}
+
+
+def test_of_two_checked_reports_with_one_line_the_second_leaves_it_out(take: Take, order: Order) -> None:
+    first = take(summed(line("SQ7K2M")))
+    second = take(summed(line("SQ7K2M"), line("SQ7K2M", "1.00")))
+    post(first)
+    post(second)
+    assert Charge.objects.posted().net() == {"AUD": Decimal("13.08")}
+
+
+def test_repeats_count_when_the_carrier_says_they_are_new(take: Take, order: Order) -> None:
+    post(take(summed(line("SQ7K2M"))))
+    later = take(summed(line("SQ7K2M"), refund("SQ7K2M")))
+    assert posting.count_repeats(later) == 1
+    post(later)
+    assert Charge.objects.posted().net() == {"AUD": Decimal("12.08")}
+
+
+def test_the_database_refuses_a_line_posted_twice_and_a_posted_line_nobody_knows(order: Order) -> None:
+    charge = factories.charge(order)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        factories.charge(order, key=charge.key)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        factories.charge(order, kind="unknown")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        factories.charge(order, sender=None)
+
+
+def test_a_line_that_is_nobodys_is_on_no_senders_pages(
+    take: Take, order: Order, alice: User, bob: User
+) -> None:
+    post(take(summed(line("SNOBODY1"))))
+    assert not Charge.objects.for_user(alice).exists()
+    assert not Charge.objects.for_user(bob).exists()
+
+
+def test_it_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: Order) -> None:
+    report = post(take(summed(line("SLATER1"))))
+    assert matching.match_late() == 0
+    Order.objects.filter(pk=order.pk).update(carrier_reference="SLATER1")
+    assert matching.match_late() == 1
+    assert report.lines.get().order == order
+    assert matching.match_late() == 0
+
+
+def test_an_operator_assigns_it_once(take: Take, order: Order, bob: User) -> None:
+    charge = post(take(summed(line("SNOBODY1")))).lines.get()
+    matching.assign(charge, sender=order.sender, order=order)
+    with pytest.raises(matching.AlreadyAssigned):
+        matching.assign(charge, sender=bob.membership.sender)
+    charge.refresh_from_db()
+    assert charge.sender == order.sender
+
+
+def test_it_is_never_assigned_to_one_sender_and_anothers_order(take: Take, order: Order, bob: User) -> None:
+    charge = post(take(summed(line("SNOBODY1")))).lines.get()
+    with pytest.raises(ValueError, match="is not"):
+        matching.assign(charge, sender=bob.membership.sender, order=order)
+
+
+class TestCorrections:
+    def test_a_line_is_taken_back_by_one_of_the_opposite_amount_once(self, order: Order, sam: Any) -> None:
+        charge = factories.charge(order, kind="oversize", amount="25.00")
+        made = correcting.reverse(charge, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
+        assert (made.kind, made.amount, made.order) == ("oversize", Decimal("-25.00"), order)
+        assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
+        for again in (charge, made):
+            with pytest.raises(correcting.NotReversible):
+                correcting.reverse(again, by=sam, now=timezone.now(), reason="Twice.")
+
+    def test_what_is_not_posted_is_not_taken_back(self, take: Take, order: Order, sam: Any) -> None:
+        charge = take(summed(line("SQ7K2M"))).lines.get()
+        with pytest.raises(correcting.NotReversible):
+            correcting.reverse(charge, by=sam, now=timezone.now(), reason="Too early.")
+
+    def test_a_credit_is_money_back_with_its_reason(self, order: Order, sam: Any, alice: User) -> None:
+        correcting.credit(
+            order.sender, Decimal("5.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.", order=order
+        )
+        (charge,) = Charge.objects.for_user(alice)
+        assert (charge.kind, charge.amount, charge.reason) == ("credit", Decimal("-5.00"), "Sorry.")
+
+    @pytest.mark.parametrize("amount", ["0", "-1"])
+    def test_a_credit_is_more_than_nothing(self, order: Order, sam: Any, amount: str) -> None:
+        with pytest.raises(ValueError, match="for"):
+            correcting.credit(order.sender, Decimal(amount), "AUD", by=sam, now=timezone.now(), reason="No.")
+
+
+class TestDisputes:
+    def test_a_question_has_what_was_declared_measured_and_quoted(self, order: Order, alice: User) -> None:
+        charge = factories.charge(order, kind="under-declared", amount="4.13", measured_kg=Decimal("1.6000"))
+        made = disputing.open_for(charge, by=alice, text="It weighs 1 kg.", now=timezone.now())
+        assert made.facts["measured_kg"] == "1.6"
+        assert made.facts["declared_kg"] == "2.4"
+        assert made.facts["quoted"] == "12.08"
+
+    def test_one_line_is_asked_about_once_at_a_time(self, order: Order, alice: User, sam: Any) -> None:
+        charge = factories.charge(order, kind="oversize", amount="4.13")
+        first = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
+        with pytest.raises(disputing.AlreadyOpen):
+            disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
+        disputing.answer(first, accepted=False, text="It is 130 cm.", by=sam, now=timezone.now())
+        disputing.open_for(charge, by=alice, text="It is not.", now=timezone.now())
+
+    def test_an_accepted_one_may_give_money_back_once(self, order: Order, alice: User, sam: Any) -> None:
+        charge = factories.charge(order, kind="oversize", amount="4.13")
+        made = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
+        give = {"accepted": True, "text": "You are right.", "by": sam, "now": timezone.now()}
+        disputing.answer(made, **give, credit=Decimal("4.13"))
+        with pytest.raises(disputing.AlreadyAnswered):
+            disputing.answer(made, **give, credit=Decimal("4.13"))
+        assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
+        assert (made.state, made.credit.amount) == ("accepted", Decimal("-4.13"))

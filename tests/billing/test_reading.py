@@ -1,0 +1,129 @@
+"""Every record of a report is read exactly, or told with the line of the file it is on."""
+
+import datetime as dt
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from orders.billing.fields import DEFAULT_COLUMNS, Profile
+from orders.billing.reading import NotAReport, Problem, Row, Total, read
+from tests.billing.conftest import HEADER, line, refund, total, written
+
+PROFILE = Profile(
+    ",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total"
+)
+
+
+def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
+    content = written(
+        line("sq7k2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6")
+    )
+    (row,) = read(content, PROFILE)
+    assert isinstance(row, Row)
+    assert (row.number, row.word, row.reference) == (2, "Order Invoiced / Paid", "SQ7K2M")
+    assert (row.price, row.cover, row.currency) == (Decimal("16.80"), Decimal("2.30"), "AUD")
+    assert row.day == dt.date(2026, 11, 18)
+    assert row.measures["declared_kg"] == Decimal("1.0")
+    assert row.measures["measured_kg"] == Decimal("1.6")
+
+
+def test_a_refund_has_the_day_it_was_given_back() -> None:
+    (row,) = read(written(refund("SQ7K2M", Refund_Reason="Delay")), PROFILE)
+    assert isinstance(row, Row)
+    assert (row.word, row.day) == ("Order Invoiced / Refunded / Delay", dt.date(2026, 11, 20))
+
+
+def test_the_files_own_totals_are_no_lines() -> None:
+    found = list(read(written(line("SQ7K2M"), total("12.08"), total("3.00", "USD")), PROFILE))
+    assert found[1:] == [Total("AUD", Decimal("12.08")), Total("USD", Decimal("3.00"))]
+
+
+def test_lines_that_are_alike_in_one_file_are_two_lines_and_keep_their_keys() -> None:
+    content = written(line("SQ7K2M"), line("SQ7K2M"))
+    first, second = (row for row in read(content, PROFILE) if isinstance(row, Row))
+    assert first.key != second.key
+    again = [row.key for row in read(content, PROFILE) if isinstance(row, Row)]
+    assert again == [first.key, second.key]
+
+
+def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> None:
+    profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "line_id": "Customer Reference"})
+    keys = {
+        row.key
+        for content in (
+            line("SQ7K2M", Customer_Reference="L-1"),
+            line("SQ9M4R", "9.00", Customer_Reference="L-1"),
+        )
+        for row in read(written(content), profile)
+        if isinstance(row, Row)
+    }
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"Price": "12.0x"}, "not a number"),
+        ({"Price": "12.085"}, "not an amount to the cent"),
+        ({"Price": "NaN"}, "not a number"),
+        ({"Price": "Infinity"}, "not a number"),
+        ({"Price": "9" * 30}, "not a number"),
+        ({"Price": ""}, "no type or no amount"),
+        ({"Type": ""}, "no type or no amount"),
+        ({"Currency": "dollars"}, "not a currency"),
+        ({"Order Date": "18/11/2026"}, "not a date"),
+        ({"Refund Date": "2026-02-30"}, "not a date"),
+        ({"Measured Weight": "-1"}, "not a weight"),
+        ({"Reference": "S" * 41}, "too long"),
+        ({"Type": "x" * 101}, "too long"),
+    ],
+)
+def test_a_cell_that_cannot_be_read_is_told_with_its_line(cells: dict[str, str], message: str) -> None:
+    good, bad = read(written(line("SQ7K2M"), line("SQ9M4R") | cells), PROFILE)
+    assert isinstance(good, Row)
+    assert isinstance(bad, Problem)
+    assert bad.number == 3
+    assert message in bad.message
+
+
+def test_a_line_that_was_cut_off_is_told() -> None:
+    content = written(line("SQ7K2M"), line("SQ9M4R")).rsplit(b",", 8)[0]
+    *_, last = read(content, PROFILE)
+    assert isinstance(last, Problem)
+    assert (last.number, "header has 14" in last.message) == (3, True)
+
+
+def test_a_quote_that_never_ends_is_told() -> None:
+    *_, last = read(written(line("SQ7K2M")) + b'"Order Invoiced,SQ9M4R', PROFILE)
+    assert isinstance(last, Problem)
+
+
+def test_bytes_that_are_no_text_are_told_where_they_spoil_a_number() -> None:
+    content = written(line("SQ7K2M")).replace(b"12.08", b"12\xff08")
+    (bad,) = read(content, PROFILE)
+    assert isinstance(bad, Problem)
+    assert bad.number == 2
+
+
+def test_a_cell_of_two_lines_does_not_move_the_count() -> None:
+    content = written(line("SQ7K2M", Customer_Reference="two\nlines"), line("SQ9M4R", "x"))
+    *_, bad = read(content, PROFILE)
+    assert isinstance(bad, Problem)
+    assert bad.number == 4
+
+
+def test_a_file_without_a_needed_column_is_no_report() -> None:
+    content = ",".join(name for name in HEADER if name != "Price").encode()
+    with pytest.raises(NotAReport, match="“Price”"):
+        next(read(content, PROFILE))
+
+
+def test_columns_delimiter_and_dates_are_the_profiles() -> None:
+    profile = Profile(
+        ";", {"type": "Art", "reference": "Ref", "price": "Betrag", "currency": "Whg", "order_date": "Tag"},
+        "%d.%m.%Y", refunds_positive=False, cover_inside=False, total_word="",
+    )  # fmt: skip
+    (row,) = read("\ufeffArt;Ref;Betrag;Whg;Tag\nFracht;SQ7K2M;-3.10;aud;18.11.2026\n".encode(), profile)
+    assert isinstance(row, Row)
+    assert (row.price, row.currency, row.day) == (Decimal("-3.10"), "AUD", dt.date(2026, 11, 18))

@@ -1,0 +1,100 @@
+"""What the carrier charged is held against what was expected, and each difference is a task."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders.billing import correcting, reconciling
+from orders.models import Order
+from orders.models.billing import week_of
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+THIS = week_of(NOW.date())
+WEEKS = [THIS - dt.timedelta(weeks=back) for back in (2, 1, 0)]
+
+
+@pytest.fixture
+def made(quill: Sender, alice: User) -> Any:
+    """An order booked two weeks ago."""
+
+    def make(status: str = "booked", **fields: Any) -> Order:
+        ago = dt.datetime.combine(WEEKS[0] + dt.timedelta(days=1), dt.time(), dt.UTC)
+        order = factories.order(quill, alice, status=status, **{"booked_at": ago, **fields})
+        Order.objects.filter(pk=order.pk).update(created_at=ago)
+        if status == "cancelled":
+            Order.objects.filter(pk=order.pk).update(cancelled_at=ago)
+        order.refresh_from_db()
+        return order
+
+    return make
+
+
+def reported(*weeks: dt.date) -> list[Any]:
+    return [factories.billing_report(week=week) for week in weeks]
+
+
+def test_a_cancelled_order_charged_and_not_refunded_after_two_reports_is_a_task(made: Any) -> None:
+    order = made("cancelled")
+    (first,) = reported(WEEKS[0])
+    factories.charge(order, report=first)
+    assert not reconciling.not_refunded(NOW).exists()
+    reported(WEEKS[1])
+    assert reconciling.not_refunded(NOW).get() == order
+    factories.charge(order, kind="cancel-refund-later", amount="-12.08")
+    assert not reconciling.not_refunded(NOW).exists()
+
+
+def test_two_reports_of_one_week_are_one_week(made: Any) -> None:
+    order = made("cancelled")
+    first, _ = reported(WEEKS[0], WEEKS[0])
+    factories.charge(order, report=first)
+    assert not reconciling.not_refunded(NOW).exists()
+
+
+def test_a_cancelled_order_never_charged_is_nobodys_task(made: Any) -> None:
+    made("cancelled")
+    reported(*WEEKS)
+    assert not reconciling.not_refunded(NOW).exists()
+
+
+def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_back(
+    made: Any, sam: Any
+) -> None:
+    order = made("cancelled")
+    charge = factories.charge(order, kind="un-cancellation")
+    assert reconciling.charged_after_cancelling(NOW).get() == order
+    correcting.reverse(charge, by=sam, now=NOW, reason="Not used.")
+    assert not reconciling.charged_after_cancelling(NOW).exists()
+
+
+def test_a_cost_that_is_not_what_the_carrier_said_at_the_booking_is_listed(made: Any) -> None:
+    right, covered, wrong = made(), made(), made()
+    factories.charge(right)
+    factories.charge(covered, amount="10.08")
+    factories.charge(covered, kind="cover", amount="2.00")
+    factories.charge(covered, kind="oversize", amount="20.00")
+    factories.charge(wrong, amount="13.00")
+    (found,) = reconciling.charged_otherwise(NOW)
+    assert found == wrong
+    assert found.billed == Decimal("13.00")
+
+
+def test_a_booked_order_no_report_of_two_weeks_charges_is_listed(made: Any) -> None:
+    order, charged = made(), made()
+    (first,) = reported(WEEKS[0])
+    factories.charge(charged, report=first)
+    assert not reconciling.never_charged(NOW).exists()
+    reported(WEEKS[1])
+    assert reconciling.never_charged(NOW).get() == order
+
+
+def test_orders_from_before_the_first_report_are_not_missed(made: Any) -> None:
+    made()
+    reported(WEEKS[1], WEEKS[2])
+    assert not reconciling.never_charged(NOW).exists()
