@@ -75,6 +75,8 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     factories.import_row(quill, alice, file=paused, state="owed", due_at=then)
     fresh = {"received_at": now, "body": b"{", "sha256": "0" * 64}
     WebhookDelivery.objects.create(**fresh)
+    factories.billing_report(state="reading", due_at=later)
+    factories.billing_report(state="posted", due_at=then)
     return {
         "book": factories.order(quill, alice, status="booking", due_at=then).pk,
         "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
@@ -87,6 +89,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "book a row": factories.import_row(quill, alice, state="owed", due_at=then).pk,
         "check a row": factories.import_row(quill, alice, state="new", due_at=then).pk,
         "news": news(alice, quill, "due", due_at=then),
+        "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
     }
 
