@@ -179,7 +179,7 @@ def _row(number: int, of: Cells, twins: Counter[str]) -> Row:
         number=number,
         key=hashlib.sha256(f"{identity}#{twins[identity]}".encode()).hexdigest(),
         word=" / ".join(part for part in parts if part),
-        reference=of.text("reference").upper(),
+        reference=of.text("reference"),  # in the carrier's case, as everywhere
         price=of.money("price"),
         cover=of.money("cover"),
         currency=of.currency(),

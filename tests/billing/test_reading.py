@@ -17,11 +17,11 @@ PROFILE = Profile(
 
 def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
     content = written(
-        line("sq7k2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6")
+        line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6")
     )
     (row,) = read(content, PROFILE)
     assert isinstance(row, Row)
-    assert (row.number, row.word, row.reference) == (2, "Order Invoiced / Paid", "SQ7K2M")
+    assert (row.number, row.word, row.reference) == (2, "Order Invoiced / Paid", "Sq7K2m")
     assert (row.price, row.cover, row.currency) == (Decimal("16.80"), Decimal("2.30"), "AUD")
     assert row.day == dt.date(2026, 11, 18)
     assert row.measures["declared_kg"] == Decimal("1.0")
