@@ -1,0 +1,81 @@
+"""Reports read and posted at the same instant, on PostgreSQL, where races are real."""
+
+from decimal import Decimal
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from orders import gateway
+from orders.billing import checking, correcting, posting, taking
+from orders.models import BillingReport, Charge
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.billing.conftest import line, summed
+from tests.test_races import at_once
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.postgres,
+    pytest.mark.skipif(
+        "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"
+    ),
+]
+ROWS = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 160)]
+
+
+def taken(content: bytes) -> BillingReport:
+    return taking.take(gateway.account(), "a.csv", content, by=None, now=timezone.now())
+
+
+def post(report: BillingReport) -> None:
+    posting.post(report, by=None, now=timezone.now())
+
+
+def test_one_file_uploaded_eight_times_at_once_is_one_report() -> None:
+    gateway.account()
+    found = at_once(*[lambda: taken(summed(*ROWS))] * 8)
+    assert BillingReport.objects.count() == 1
+    assert sum(isinstance(one, taking.TakenBefore) for one in found) == 7
+
+
+def test_eight_workers_on_one_report_read_each_line_once() -> None:
+    report = taken(summed(*ROWS))
+    at_once(*[lambda: checking.work(report.pk)] * 8)
+    report.refresh_from_db()
+    assert (report.state, report.lines.count()) == ("checked", len(ROWS))
+
+
+def test_one_report_posted_eight_times_at_once_counts_once() -> None:
+    report = taken(summed(*ROWS))
+    checking.work(report.pk)
+    found = at_once(*[lambda: post(BillingReport.objects.get(pk=report.pk))] * 8)
+    assert sum(one is None for one in found) == 1
+    assert Charge.objects.posted().net() == {"AUD": sum(Decimal(row["Price"]) for row in ROWS)}
+
+
+def test_two_reports_with_the_same_lines_posted_at_once_count_them_once() -> None:
+    reports = [taken(summed(*ROWS)), taken(summed(*ROWS, line("SQ7K2M", "9.99")))]
+    for report in reports:
+        checking.work(report.pk)
+    fresh = [BillingReport.objects.get(pk=report.pk) for report in reports]
+    assert at_once(*[lambda report=report: post(report) for report in fresh]) == [None, None]
+    assert Charge.objects.posted().count() == len(ROWS) + 1
+
+
+def test_a_report_made_void_while_it_is_posted_is_one_or_the_other() -> None:
+    report = taken(summed(*ROWS))
+    checking.work(report.pk)
+    at_once(
+        lambda: post(BillingReport.objects.get(pk=report.pk)),
+        lambda: posting.void(BillingReport.objects.get(pk=report.pk), by=None, now=timezone.now()),
+    )
+    report.refresh_from_db()
+    posted = Charge.objects.posted().count()
+    assert (report.state, posted) in {("posted", len(ROWS)), ("void", 0)}
+
+
+def test_a_line_is_taken_back_once_by_eight_operators(quill: Sender, alice: User, sam: User) -> None:
+    charge = factories.charge(factories.order(quill, alice, status="booked"), amount="5.00")
+    at_once(*[lambda: correcting.reverse(charge, by=sam, now=timezone.now(), reason="Wrong.")] * 8)
+    assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
