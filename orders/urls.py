@@ -10,8 +10,10 @@ from orders.views.addresses import (
     merge_receivers,
 )
 from orders.views.bench import bench, originals_zip, printed, ruler
+from orders.views.billing import billing, statement, statement_csv
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
+from orders.views.disputes import charge_is_wrong
 from orders.views.drafts import delete_draft
 from orders.views.import_check import book_import, check_import
 from orders.views.import_progress import failed_rows, import_progress
@@ -71,5 +73,9 @@ urlpatterns = [
     path("parcels/export.csv", export, name="export"),
     path("parcels/views/", save_view, name="save_view"),
     path("parcels/views/<slug:view>/delete/", delete_view, name="delete_view"),
+    path("billing/", billing, name="billing"),
+    path("billing/<str:week>/", statement, name="statement"),
+    path("billing/<str:week>/statement.csv", statement_csv, name="statement_csv"),
+    path("billing/charges/<int:charge>/wrong/", charge_is_wrong, name="charge_is_wrong"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 
 from django.http import StreamingHttpResponse
 
@@ -10,8 +11,10 @@ STARTS_A_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four 
 
 
 def cell(value: object) -> str:
-    """The value as text; an apostrophe in front of what a spreadsheet would calculate."""
+    """The value as text; an apostrophe in front of what a spreadsheet would calculate. Numbers stay numbers."""
     text = "" if value is None else str(value)
+    if isinstance(value, int | Decimal):
+        return text
     return f"'{text}" if text.startswith(STARTS_A_FORMULA) else text
 
 

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from orders.billing import weeks
 from orders.models import Order
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import User
@@ -76,6 +77,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "draft": factories.draft(sender, person),
         "receiver": factories.saved_receiver(sender),
         "address": sender.pickup_address(),
+        "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
         "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }
 
@@ -88,6 +90,7 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
         "str:reference": things["order"].carrier_reference,
         "slug:article": "fix-a-mistake",
         "slug:view": "late-ones",
+        "str:week": weeks.name_of(things["charge"].week),
     }
 
     def value(found: re.Match[str]) -> str:
@@ -107,7 +110,11 @@ def answers(client: Client, url: str) -> set[int]:
 
 
 MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]
-WITH_OBJECT = [(route, entry) for route, entry in MEMBERS if "<uuid" in route or "<str:reference" in route]
+WITH_OBJECT = [
+    (route, entry)
+    for route, entry in MEMBERS
+    if re.search("<uuid|<str:reference|<str:week|<int:charge", route)
+]
 
 
 @pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])

@@ -1,6 +1,7 @@
 """What templates ask about orders and the carrier."""
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -10,6 +11,7 @@ from orders import gateway
 from orders.importing.standing import reason
 from orders.models import ImportRow, Order
 from orders.models.pauses import PAUSABLE, Pause
+from shipping_portal.accounts.templatetags.words import money
 
 register = template.Library()
 
@@ -64,6 +66,12 @@ def next_pickup(order: Order) -> dt.date | None:
 def why(row: ImportRow) -> str:
     """Why a row of an import came to nothing."""
     return reason(row)
+
+
+@register.filter
+def signed(amount: Decimal, currency: str) -> str:
+    """A part of a sum, with its sign apart: `− $18.80`."""
+    return f"{'−' if amount < 0 else '+'} {money(abs(amount), currency)}"
 
 
 @register.filter

@@ -4,7 +4,7 @@ import datetime as dt
 import uuid
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
+from orders.billing import lines, statements
 from orders.meaning import standing, waits_for
 from orders.models import Label, Order
 from orders.models.statuses import Status
@@ -20,10 +21,18 @@ from orders.printing import label_of
 from orders.receivers import sees_contact, shown
 from orders.references import called
 from orders.views.replies import refused, sentence, suspended
-from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    BOOKKEEPER,
+    EVERY_MEMBER,
+    SEE_MONEY,
+    MemberRequest,
+    audience,
+)
 from shipping_portal.accounts.models import Sender
 
 SLOW_AFTER_SECONDS = 10
+MOST_LINES = 200  # of one parcel's charges
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
@@ -40,7 +49,7 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """All this role may see of one parcel. htmx asks again with `seen` and gets 204 while that is still the state."""
     found = get_object_or_404(orders_of(request), uuid=order)
-    state = parcel_state(found)
+    state = parcel_state(found) + _money_state(request, found)
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_parcel.html" if "seen" in request.GET else "orders/parcel.html"
@@ -55,6 +64,14 @@ def parcel_state(order: Order) -> str:
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
     soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
     return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{soon}"
+
+
+def _money_state(request: MemberRequest, order: Order) -> str:
+    """The same for its charges, to those who see them."""
+    if request.membership.role not in SEE_MONEY:
+        return ""
+    posted = order.charges.posted().aggregate(lines=Count("pk"), answers=Count("disputes__answered_at"))
+    return f".{posted['lines']}-{posted['answers']}" if posted["lines"] else ""
 
 
 def _waits_for_label(order: Order, now: dt.datetime) -> bool:
@@ -81,6 +98,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "has_label": sees_contact(role) and label_of(order) is not None,
         "receiver_country": dict(Sender.Country.choices).get(order.receiver_country, order.receiver_country),
         "lines": money_lines(order.breakdown),
+        "charged": _charged(request, order),
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": sees_contact(role) and order.can_cancel(now),
@@ -89,6 +107,14 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
         "waits_for_label": _waits_for_label(order, now),
     }
+
+
+def _charged(request: MemberRequest, order: Order) -> lines.Charged | None:
+    """What was charged and why, for those who see money."""
+    if request.membership.role not in SEE_MONEY:
+        return None
+    found = statements.lines_of(request.user, request.sender).filter(order=order).order_by("week", "pk")
+    return lines.charged(statements.explained(found)[:MOST_LINES], request.sender, request.membership.role)
 
 
 def _labels(order: Order) -> list[Label]:

@@ -16,6 +16,7 @@ from shipping_portal.accounts.staff import has_second_factor
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
 BOOKERS = frozenset({OWNER, SHIPPER})
+SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # what was charged, beyond the price a booking shows
 
 
 class MemberRequest(HttpRequest):
@@ -77,6 +78,7 @@ def frame(request: Any) -> dict[str, Any]:
         "membership": membership,
         "sender": membership.sender if membership else None,
         "may_book": role in BOOKERS,
+        "sees_money": role in SEE_MONEY,
         "theme": _theme(request),
     }
 

@@ -23,6 +23,7 @@ ARTICLES = {
     "where-is-it": "Where is my parcel, and what do I tell the receiver?",
     "import-a-file": "Book many parcels from a file",
     "size-and-weight": "Measure so that nothing is added later",
+    "a-size-charge": "A size charge",
 }
 LONGEST_SEARCH = 100
 

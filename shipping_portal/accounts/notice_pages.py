@@ -10,21 +10,22 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from shipping_portal.accounts import mailing, notices
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, public
+from shipping_portal.accounts.access import BOOKERS, SEE_MONEY, MemberRequest, audience, public
 from shipping_portal.accounts.models import User
 
 
-@audience(*BOOKERS)
+@audience(*BOOKERS, *SEE_MONEY)
 @require_http_methods(["GET", "POST"])
 def notifications(request: MemberRequest) -> HttpResponse:
+    kinds = notices.kinds_for(request.membership.role)
     if request.method == "POST":
-        for kind in notices.KINDS:
-            if request.POST.get(kind) in notices.KINDS[kind].choices:
+        for kind in kinds:
+            if request.POST.get(kind) in kinds[kind].choices:
                 notices.choose(request.user, kind, request.POST[kind], now=timezone.now())
         messages.success(request, "Saved.")
         return redirect("notifications")
     chosen = notices.choices_of(request.user)
-    rows = [(name, kind, chosen[name]) for name, kind in notices.KINDS.items()]
+    rows = [(name, kind, chosen[name]) for name, kind in kinds.items()]
     return render(request, "accounts/notifications.html", {"rows": rows})
 
 

@@ -13,23 +13,33 @@ from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Ro
 
 GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # what happens close together leaves as one e-mail
 DIGEST_HOUR = 7
+MONDAY = 0
 
 
 class When(models.TextChoices):
     NOW = "now", "At once"
     DAILY = "daily", "Once a day, at 7 am"
+    WEEKLY = "weekly", "Once a week, on Monday at 7 am"
     OFF = "off", "Never"
+
+
+BOOKERS = (Role.OWNER, Role.SHIPPER)
+SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """`subject` is the e-mail's; `is_vital` ones reach the owners when everybody has turned them off."""
+    """`subject` is the e-mail's; `is_vital` ones reach the owners when everybody has turned them off.
+
+    Only members with one of `roles` get it, or hear that it is there.
+    """
 
     title: str
     subject: str
     default: When
     choices: tuple[When, ...]
     is_vital: bool = False
+    roles: tuple[str, ...] = BOOKERS
 
 
 KINDS = {
@@ -70,8 +80,21 @@ KINDS = {
         When.OFF,
         (When.NOW, When.DAILY, When.OFF),
     ),
+    "charge": Kind(
+        "A size charge or a penalty was added",
+        "A size charge was added",
+        When.NOW,
+        (When.NOW, When.WEEKLY, When.OFF),
+        roles=SEE_MONEY,
+    ),
+    "statement": Kind(
+        "A week's statement is there",
+        "Your weekly statement",
+        When.WEEKLY,
+        (When.WEEKLY, When.OFF),
+        roles=SEE_MONEY,
+    ),
 }
-BOOKERS = (Role.OWNER, Role.SHIPPER)
 
 
 @dataclass(frozen=True)
@@ -92,8 +115,8 @@ class Fact:
 
 
 def tell(*facts: Fact, now: dt.datetime) -> None:
-    """Owe each fact to every booker who wants it, was there when it happened, and has not been told."""
-    bookers = _bookers({fact.sender.pk for fact in facts})
+    """Owe each fact to every member it is for who wants it, was there when it happened, and has not been told."""
+    members = _members({fact.sender.pk for fact in facts})
     Notice.objects.bulk_create(
         (
             Notice(
@@ -104,11 +127,11 @@ def tell(*facts: Fact, now: dt.datetime) -> None:
                 line=fact.line[:300],
                 path=fact.path,
                 happened_at=fact.happened_at,
-                bundle="daily" if when == When.DAILY else fact.bundle or fact.kind,
-                due_at=_digest_at(fact.sender, now) if when == When.DAILY else now + GATHER,
+                bundle=_bundle(fact, when),
+                due_at=_due_at(fact, when, now),
             )
             for fact in facts
-            for user, when in _wanted(fact, bookers[fact.sender.pk]).items()
+            for user, when in _wanted(fact, members[fact.sender.pk]).items()
             if fact.only in (None, user)
         ),
         ignore_conflicts=True,  # told before
@@ -120,8 +143,13 @@ def take_back(about: str) -> None:
     Notice.objects.filter(due_at__isnull=False, once__startswith=about).delete()
 
 
+def kinds_for(role: str) -> dict[str, Kind]:
+    """The kinds a member of this role may get."""
+    return {name: kind for name, kind in KINDS.items() if role in kind.roles}
+
+
 def choices_of(user: User) -> dict[str, str]:
-    """What this person gets, by kind: as chosen, else the kind's own rule."""
+    """What this person gets, by kind, where the role allows it: as chosen, else the kind's own rule."""
     chosen = dict(NoticeChoice.objects.filter(user=user).values_list("kind", "when"))
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
 
@@ -138,26 +166,45 @@ def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
 
 def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
     """Those this person may still read: since they were owed one may have left the team, or turned a kind off."""
-    member = Membership.objects.filter(user=user, role__in=BOOKERS, user__is_active=True).first()
+    member = Membership.objects.filter(user=user, user__is_active=True).first()
     if member is None:
         return []
+    theirs = kinds_for(member.role)
     off = set(NoticeChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
     off -= {name for name, kind in KINDS.items() if kind.is_vital}  # told to owners whatever they chose
-    return [row for row in rows if row.sender_id == member.sender_id and row.kind not in off]
+    return [
+        row
+        for row in rows
+        if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off
+    ]
 
 
-def _bookers(senders: set[int]) -> defaultdict[int, list[Membership]]:
+def _bundle(fact: Fact, when: str) -> str:
+    """What leaves as one e-mail: everything of a day; of a week each kind for itself, as each has its own page."""
+    if when == When.DAILY:
+        return str(when)
+    return f"{when}:{fact.kind}" if when == When.WEEKLY else fact.bundle or fact.kind
+
+
+def _due_at(fact: Fact, when: str, now: dt.datetime) -> dt.datetime:
+    if when == When.DAILY:
+        return _digest_at(fact.sender, now)
+    return _digest_at(fact.sender, now, on=MONDAY) if when == When.WEEKLY else now + GATHER
+
+
+def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
     """By sender, with what each chose."""
-    members = Membership.objects.filter(sender__in=senders, role__in=BOOKERS, user__is_active=True)
+    members = Membership.objects.filter(sender__in=senders, user__is_active=True)
     found = defaultdict(list)
     for member in members.select_related("user").prefetch_related("user__notice_choices"):
         found[member.sender_id].append(member)
     return found
 
 
-def _wanted(fact: Fact, bookers: list[Membership]) -> dict[int, str]:
+def _wanted(fact: Fact, members: list[Membership]) -> dict[int, str]:
     # After a restart all news of the last days is found again; who came into the team since knows nothing of it.
-    there = [member for member in bookers if member.created_at <= fact.happened_at]
+    roles = KINDS[fact.kind].roles
+    there = [member for member in members if member.created_at <= fact.happened_at and member.role in roles]
     wanted = {member.user_id: _when(member.user, fact) for member in there}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
     if not wanted and KINDS[fact.kind].is_vital:
@@ -173,8 +220,10 @@ def _when(user: User, fact: Fact) -> str:
     return str(When.OFF) if was_off else choice.when
 
 
-def _digest_at(sender: Sender, now: dt.datetime) -> dt.datetime:
-    """The next seven o'clock where the sender is."""
+def _digest_at(sender: Sender, now: dt.datetime, *, on: int | None = None) -> dt.datetime:
+    """The next seven o'clock where the sender is, or the next on that day of the week."""
     local = now.astimezone(sender.tzinfo)
     day = local.date() + dt.timedelta(days=local.hour >= DIGEST_HOUR)
+    if on is not None:
+        day += dt.timedelta(days=(on - day.weekday()) % 7)
     return dt.datetime.combine(day, dt.time(DIGEST_HOUR), sender.tzinfo)

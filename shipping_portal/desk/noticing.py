@@ -12,12 +12,13 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 
-from orders.models import Order, OrderChange, Replacement
+from orders.models import BillingReport, Order, OrderChange, Replacement
 from orders.models.statuses import Progress, Status
 from orders.receivers import masked
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.models import Notice
 from shipping_portal.accounts.notices import Fact
+from shipping_portal.desk import billed
 from tracking.models import TrackingEvent
 
 OVERLAP = 500  # rows read once more, as one with a smaller number may be committed later
@@ -27,6 +28,8 @@ BATCH = 1000
 PRINT_BETWEEN = range(7, 9)  # o'clock where the sender is
 EVERY = dt.timedelta(seconds=15 * settings.TIME_SCALE)
 MOST_TOLD = 50_000
+BILLED_FOR = dt.timedelta(days=14)
+LATE_REPORT = dt.timedelta(days=120)
 MISSED_LATELY = 5  # days back; a missed pickup is told the day after, and holidays are looked past
 
 BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
@@ -97,6 +100,7 @@ class Finder:
             _missed(now),
             _replacements(now),
             _to_print(now),
+            self._billed(now),
         )
         news = (fact for fact in found if fact.once not in self.told)
         while facts := list(islice(news, BATCH)):
@@ -111,6 +115,20 @@ class Finder:
             words = SETTLED.get((Status(change.old), Status(change.new)))
             if words:
                 yield _fact(change.order, "booking", change.news, words, change.at)
+
+    def _billed(self, now: dt.datetime) -> Iterator[Fact]:
+        """Lines may find their sender days after their report was posted, so size charges are looked for again."""
+        posted = BillingReport.objects.filter(
+            state=BillingReport.State.POSTED,
+            ended_at__gte=now - BILLED_FOR,
+            week__gte=(now - LATE_REPORT).date(),
+        )
+        for report in posted.order_by("pk"):
+            yield from billed.size_charges(report)
+            done = f"statements of report {report.pk}"
+            if done not in self.told:
+                yield from billed.statements(report)
+                self.told.add(done)
 
     def _scans(self, newest: int, now: dt.datetime) -> Iterator[Fact]:
         after = (newest - FIRST_LOOK if self.event is None else self.event) - OVERLAP
