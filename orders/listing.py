@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
+from orders.billing.statements import ADJUSTMENTS
 from orders.meaning import GROUPS
-from orders.models import Order
+from orders.models import Charge, Order
 from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
 from orders.system_views import BY_DRIVER, PICKUP_DAY, Desk
@@ -131,6 +132,11 @@ def _date_words(value: str, choices: Choices) -> str:
     return local_date(_day(value), choices.sender)
 
 
+def _adjusted(value: str, desk: Desk) -> Q | None:
+    found = Charge.objects.posted().filter(sender=desk.sender, kind__in=ADJUSTMENTS, order__isnull=False)
+    return Q(pk__in=found.values("order")) if value == "yes" and desk.sees_money else None
+
+
 FILTERS: dict[str, Filter] = {
     "status": Filter("Status", _group, lambda value, choices: GROUPS[value][0]),
     "pickup": Filter("Pickup", _pickup, _date_words),
@@ -145,6 +151,7 @@ FILTERS: dict[str, Filter] = {
     ),
     "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
     "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
+    "adjusted": Filter("Charges", _adjusted, lambda value, choices: "Adjusted"),
     "import": Filter("Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"),
 }
 

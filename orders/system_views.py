@@ -12,6 +12,7 @@ from orders.meaning import GROUPS, MOVING, UNBOOKED, UNCLEAR
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.printing import TO_PRINT, UNPRINTED
+from shipping_portal.accounts.access import SEE_MONEY
 from shipping_portal.accounts.models import Sender, User
 
 PICKUP_DAY = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
@@ -26,11 +27,13 @@ class Desk:
     orders: QuerySet[Order]
     sender: Sender
     now: dt.datetime
+    sees_money: bool = False
 
     @classmethod
-    def of(cls, user: User, sender: Sender, now: dt.datetime) -> "Desk":
+    def of(cls, user: User, sender: Sender, now: dt.datetime, *, role: str = "") -> "Desk":
         # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's parcels.
-        return cls(Order.objects.for_user(user).filter(sender=sender), sender, now)
+        orders = Order.objects.for_user(user).filter(sender=sender)
+        return cls(orders, sender, now, sees_money=role in SEE_MONEY)
 
     @property
     def today(self) -> dt.date:

@@ -36,7 +36,8 @@ class Asked:
     request: MemberRequest
 
     def __post_init__(self) -> None:
-        self.desk = Desk.of(self.request.user, self.request.sender, timezone.now())
+        role = self.request.membership.role
+        self.desk = Desk.of(self.request.user, self.request.sender, timezone.now(), role=role)
         self.saved = list(SavedView.objects.for_user(self.request.user).order_by("name", "pk"))
         slug = self.request.GET.get("view", "")
         self.kept = next((view for view in self.saved if view.slug == slug and slug not in VIEWS), None)

@@ -13,12 +13,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from orders import printing
+from orders.billing import statements, weeks
 from orders.meaning import standing
 from orders.models import ImportRow, Order
+from orders.models.billing import week_of
 from orders.models.statuses import Progress, Status
 from orders.receivers import shown
 from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, Desk
-from shipping_portal.accounts.access import EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 
 MOST = 5  # rows of a group; the rest is one press away
 NEEDS_YOU = (
@@ -58,8 +60,8 @@ def today(request: MemberRequest) -> HttpResponse:
     Asked with `seen`, only whether anything is different since then: 204 while nothing is.
     """
     desk = Desk.of(request.user, request.sender, timezone.now())
-    counts = _counts(desk)
-    state = "-".join(str(count) for count in counts.values())
+    counts, size_charges = _counts(desk), _size_charges(request, desk)
+    state = "-".join(str(count) for count in (*counts.values(), size_charges.get("count", 0)))
     if "seen" in request.GET:
         return HttpResponse(status=204 if request.GET["seen"] == state else 200)
     rows = _first_rows(desk)
@@ -75,6 +77,8 @@ def today(request: MemberRequest) -> HttpResponse:
         "moving": [Group(slug, counts[slug]) for slug in ON_THE_WAY],
         "pickups": _pickups(desk),
         "to_fix": counts["to_fix"],
+        "size_charges": size_charges.get("count", 0),
+        "size_charges_week": size_charges.get("week", ""),
         "delivered": last,
         "is_first_day": not counts["open"] and not last,
         "day": desk.today,
@@ -97,6 +101,15 @@ def _counts(desk: Desk) -> dict[str, int]:
         file__sender=desk.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
     )
     return counts | {HANDLED[0]: len(desk.missed), "open": found["open"], "to_fix": to_fix.count()}
+
+
+def _size_charges(request: MemberRequest, desk: Desk) -> dict[str, Any]:
+    """Those that came this week: how many the statement lists that has them, and its name. Only who sees money."""
+    if request.membership.role not in SEE_MONEY:
+        return {}
+    midnight = dt.datetime.combine(week_of(desk.today), dt.time(), desk.sender.tzinfo)
+    found = statements.new_size_charges(statements.lines_of(request.user, request.sender), midnight)
+    return {"count": found["count"], "week": weeks.name_of(found["week"])} if found else {}
 
 
 def _first_rows(desk: Desk) -> dict[str, list[Order]]:

@@ -201,6 +201,8 @@ def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Cli
         "pickup": "daily",
         "delivery": "now",
         "delivered": "now",
+        "charge": "now",
+        "statement": "weekly",
     }
 
 
