@@ -1,0 +1,414 @@
+"""Billing: weeks and statements add up to their lines, explain each, and are the account's own."""
+
+import copy
+import csv
+import datetime as dt
+import io
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.base import ModelState
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.billing import weeks
+from orders.models import Charge, Order
+from orders.models.billing import REFUNDS, week_of
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.templatetags.words import local_date
+from tests import factories
+from tests.pages.typed import text, title
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+MONDAY = week_of(timezone.now().date()) - dt.timedelta(days=7)  # of last week, as reports are
+WEEK = weeks.name_of(MONDAY)
+BOOKED = dt.datetime.combine(MONDAY - dt.timedelta(days=13), dt.time(1), dt.UTC)
+BOOKED_IN = weeks.name_of(BOOKED.date() - dt.timedelta(days=1))
+STATEMENT = f"/billing/{WEEK}/"
+MEASURED = {"declared_kg": "1.0000", "measured_kg": "1.6000"}
+EVERY_KIND = [
+    ("order", "12.08"), ("cover", "2.50"), ("under-declared", "4.13"), ("oversize", "100.00"),
+    ("un-cancellation", "12.08"), ("cancel-refund", "-12.08"), ("cancel-refund-later", "-9.10"),
+    ("delay-refund", "-3.00"), ("loss-refund", "-12.08"), ("other-refund", "-1.01"), ("credit", "-5.00"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked", booked_at=BOOKED)
+
+
+def charges(order: Order, *lines: tuple[str, str], **fields: Any) -> list[Charge]:
+    """Posted lines of one report, of that week."""
+    report = fields.pop("report", None) or factories.billing_report(week=fields.pop("week", MONDAY))
+    return [factories.charge(order, kind, amount, report=report, **fields) for kind, amount in lines]
+
+
+def rows_of(answer: Any) -> list[list[str]]:
+    content = b"".join(answer.streaming_content).decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(content)))
+
+
+def test_before_the_first_report_it_says_when_one_comes(page: Client) -> None:
+    assert "The carrier's weekly report usually arrives Monday/Tuesday." in text(page.get("/billing/"))
+
+
+def test_each_week_is_the_sum_of_its_lines_in_every_column(page: Client, order: Order) -> None:
+    charges(order, *EVERY_KIND)
+    charges(order, ("order", "1.00"), week=MONDAY - dt.timedelta(days=7))
+    [row, older] = page.get("/billing/").context["rows"]
+    amounts = dict(row["amounts"])
+    assert amounts == {
+        "Order cost": Decimal("12.08"),
+        "Extra Cover": Decimal("2.50"),
+        "Size charges": Decimal("4.13"),
+        "Penalties": Decimal("100.00"),
+        "Un-cancellations": Decimal("12.08"),
+        "Refunds": Decimal("-37.27"),
+        "Credit": Decimal("-5.00"),
+    }
+    assert sum(amounts.values()) == row["net"] == sum(Decimal(amount) for _, amount in EVERY_KIND)
+    assert (row["parcels"], row["name"], older["name"], older["net"]) == (
+        1,
+        WEEK,
+        weeks.name_of(MONDAY - dt.timedelta(days=7)),
+        1,
+    )
+    assert weeks.words_of(MONDAY, order.sender) in text(page.get("/billing/"))
+
+
+def test_two_currencies_are_never_added_up(page: Client, order: Order) -> None:
+    charges(order, ("order", "12.08"))
+    charges(order, ("order", "7.00"), currency="USD")
+    rows = page.get("/billing/").context["rows"]
+    assert [(row["currency"], row["net"]) for row in rows] == [("AUD", Decimal("12.08")), ("USD", 7)]
+    words = text(page.get(STATEMENT))
+    assert "Net $12.08 AUD = $12.08 charges" in words
+    assert "Net $7.00 USD = $7.00 charges" in words
+
+
+def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, order: Order) -> None:
+    this_week = week_of(timezone.now().astimezone(order.sender.tzinfo).date())
+    charges(order, ("order", "1.00"), week=this_week - dt.timedelta(days=7))
+    charges(order, ("credit", "-1.00"), week=this_week)
+    assert [row["is_final"] for row in page.get("/billing/").context["rows"]] == [False, True]
+    assert "This week is open" in text(page.get(f"/billing/{weeks.name_of(this_week)}/"))
+
+
+def test_thirteen_weeks_are_a_page_and_the_others_are_one_press_away(page: Client, order: Order) -> None:
+    for back in range(15):
+        charges(order, ("order", "1.00"), week=MONDAY - dt.timedelta(days=7 * back))
+    first = page.get("/billing/")
+    assert len(first.context["rows"]) == 13
+    older = page.get("/billing/", {"before": first.context["on"]})
+    assert [row["name"] for row in older.context["rows"]] == [
+        weeks.name_of(MONDAY - dt.timedelta(days=7 * back)) for back in (13, 14)
+    ]
+    assert older.context["on"] is None
+
+
+def test_the_summary_is_one_sentence_that_adds_up(page: Client, order: Order) -> None:
+    charges(order, ("order", "427.00"), ("cover", "4.10"), ("delay-refund", "-18.80"))
+    assert "Net $412.30 = $431.10 charges − $18.80 refunds" in text(page.get(STATEMENT))
+
+
+def test_every_sum_of_a_statement_is_the_sum_of_its_lines(page: Client, order: Order) -> None:
+    charges(order, *EVERY_KIND, *EVERY_KIND[:4])
+    context = page.get(STATEMENT).context
+    lines = [row["charge"] for row in context["rows"]]
+    for group in context["groups"]:
+        amounts = [line.amount for line in lines if line.kind == group["kind"]]
+        assert (group["amount"], group["count"]) == (sum(amounts), len(amounts))
+    [balance] = context["balances"]
+    assert (
+        balance.net
+        == sum(line.amount for line in lines)
+        == sum(group["amount"] for group in context["groups"])
+    )
+    assert balance.refunds == sum(line.amount for line in lines if line.kind in REFUNDS)
+    assert len(context["groups"]) == len(EVERY_KIND)
+
+
+def test_groups_have_the_interfaces_words_and_plain_ones(page: Client, order: Order) -> None:
+    charges(order, *EVERY_KIND)
+    words = text(page.get(STATEMENT))
+    for said in (
+        "Under-declared adjustment Bigger or heavier than declared",
+        "Oversize penalty adjustment Over the service's limit",
+        "Un-cancellation adjustment A cancelled label was used",
+        "Cancellation refund in the same billing cycle",
+    ):
+        assert said in words
+
+
+def test_a_line_says_what_was_declared_and_measured_and_leads_to_its_parcel(
+    page: Client, order: Order
+) -> None:
+    charges(order, ("under-declared", "4.13"), **MEASURED)
+    answer = page.get(STATEMENT)
+    assert "You declared 1 kg; the carrier measured 1.6 kg." in text(answer)
+    assert f'href="/parcels/{order.uuid}/#charges"' in answer.content.decode()
+    assert f"booked in {BOOKED_IN}" in text(answer)
+    assert 'href="/help/a-size-charge/"' in answer.content.decode()
+
+
+REASONS: list[tuple[str, dict[str, Any], str]] = [
+    ("under-declared", {"measured_kg": "3.1"}, "You declared 2.4 kg; the carrier measured 3.1 kg."),
+    ("under-declared", {}, "The carrier found it bigger or heavier than declared"),
+    (
+        "under-declared",
+        {"declared_m3": "0.008", "measured_m3": "0.012", **MEASURED},
+        "You declared 1 kg and 0.008 m³; the carrier measured 1.6 kg and 0.012 m³.",
+    ),
+    (
+        "oversize",
+        {"measured_kg": "41"},
+        "Over the service's limit. You declared 2.4 kg; the carrier measured 41 kg.",
+    ),
+    ("other-refund", {"word": "Goodwill <b>"}, "The carrier gave money back. In its words: “Goodwill <b>”."),
+    ("un-cancellation", {}, "Its label was used after it was cancelled"),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "said"), REASONS)
+def test_each_reason_is_a_sentence(
+    page: Client, order: Order, kind: str, fields: dict[str, Any], said: str
+) -> None:
+    charges(order, (kind, "1.00"), **fields)
+    assert said in text(page.get(STATEMENT))
+
+
+def test_people_who_weigh_in_pounds_read_pounds(visit: Visit) -> None:
+    of = factories.sender(name="Ohio Sports", country="US")
+    dan = factories.user("dan@ohio.example")
+    factories.member(of, dan)
+    factories.pickup_address(of, email=dan.email)
+    made = factories.order(of, dan, status="booked")
+    charges(made, ("under-declared", "4.13"), **MEASURED, currency="USD")
+    assert "You declared 2.2 lb; the carrier measured 3.53 lb." in text(visit(dan).get(STATEMENT))
+
+
+def test_our_own_lines_say_why_in_our_words(page: Client, order: Order, sam: User) -> None:
+    [line] = charges(order, ("under-declared", "4.13"))
+    ours: dict[str, Any] = {
+        "report": None, "account": line.account, "week": MONDAY, "posted_at": timezone.now(), "by": sam,
+        "sender": order.sender, "order": order, "currency": "AUD",
+    }  # fmt: skip
+    Charge.objects.create(**ours, key="a", kind="credit", stated=5, amount=-5, reason="For the long wait.")
+    Charge.objects.create(
+        **ours,
+        key="b",
+        kind="under-declared",
+        stated=-4,
+        amount="-4.13",
+        reason="Scales were off.",
+        reverses=line,
+    )
+    words = text(page.get(STATEMENT))
+    assert "For the long wait." in words
+    assert f"Takes back the line of {local_date(MONDAY, order.sender)}: Scales were off." in words
+
+
+def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: Order, quill: Sender) -> None:
+    other = factories.order(quill, order.made_by, status="booked", customer_reference="SHOP-77")
+    charges(order, *EVERY_KIND[:4])
+    charges(other, ("order", "5.00"))
+
+    def found(**query: str) -> list[str]:
+        return [
+            f"{row['reference']} {row['charge'].kind}" for row in page.get(STATEMENT, query).context["rows"]
+        ]
+
+    assert found(kind="size") == [f"{order} under-declared", f"{order} oversize"]
+    assert found(kind="cover") == [f"{order} cover"]
+    assert found(q=str(other).lower()) == found(q="shop-77") == [f"{other} order"]
+    assert found(kind="no such kind") == found()
+    assert len(found()) == 5
+    assert "No line matches" in text(page.get(STATEMENT, {"q": "zeppelin"}))
+
+
+def test_pages_of_fifty_lines_lead_through_all_of_them_and_back(page: Client, order: Order) -> None:
+    charges(order, *[("order", "1.00")] * 60, *[("oversize", "2.00")] * 60)
+    first = page.get(STATEMENT)
+    second = page.get(STATEMENT, {"after": first.context["page"].on})
+    third = page.get(STATEMENT, {"after": second.context["page"].on})
+    seen = [row["charge"].pk for answer in (first, second, third) for row in answer.context["rows"]]
+    assert [len(answer.context["rows"]) for answer in (first, second, third)] == [50, 50, 20]
+    assert len(set(seen)) == 120
+    assert third.context["page"].on is None
+    back = page.get(STATEMENT, {"before": third.context["page"].back})
+    assert [row["charge"].pk for row in back.context["rows"]] == seen[50:100]
+    whole = page.get(STATEMENT, {"all": "yes"})
+    assert [row["charge"].pk for row in whole.context["rows"]] == seen
+    assert len(page.get(STATEMENT, {"after": "x.y", "before": "9" * 40}).context["rows"]) == 50
+
+
+def test_it_costs_the_same_with_ten_lines_and_with_ten_thousand(page: Client, order: Order) -> None:
+    found = []
+    report = factories.billing_report(week=MONDAY)
+    first, *_ = charges(order, *EVERY_KIND[:10], report=report)
+    for more in (0, 9990):
+        Charge.objects.bulk_create(_copy(first, number) for number in range(more))
+        for address in (STATEMENT, f"{STATEMENT}?kind=size", "/billing/"):
+            page.get(address)
+            with CaptureQueriesContext(connection) as queries:
+                assert page.get(address).status_code == 200
+            found.append(len(queries))
+    assert Charge.objects.count() == 10_000
+    assert found[:3] == found[3:]
+    assert max(found) <= 10
+
+
+def _copy(line: Charge, number: int) -> Charge:
+    made = copy.copy(line)
+    made.pk, made.line, made.key, made._state = None, 1000 + number, f"copy-{number}", ModelState()
+    return made
+
+
+def test_the_spreadsheet_has_every_line_with_numbers_that_add_up(page: Client, order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(customer_reference="=HYPERLINK(1)")
+    charges(order, *EVERY_KIND, **MEASURED)
+    answer = page.get(f"{STATEMENT}statement.csv")
+    assert answer["Content-Disposition"] == f'attachment; filename="statement-{WEEK}.csv"'
+    heads, *lines = rows_of(answer)
+    amounts = [Decimal(line[heads.index("Amount")]) for line in lines]
+    assert sum(amounts) == sum(Decimal(amount) for _, amount in EVERY_KIND)
+    size = next(line for line in lines if line[heads.index("Kind")] == "Under-declared adjustment")
+    named = dict(zip(heads, size, strict=True))
+    assert (named["Declared"], named["Measured"], named["Booked in week"]) == ("1 kg", "1.6 kg", BOOKED_IN)
+    assert named["Your order number"] == "'=HYPERLINK(1)"
+    filtered = rows_of(page.get(f"{STATEMENT}statement.csv?kind=size"))
+    assert len(filtered) == 3
+
+
+def test_the_bookkeeper_sees_money_and_initials_and_nothing_to_reach_anybody_by(
+    order: Order, bea: User, visit: Visit
+) -> None:
+    Order.objects.filter(pk=order.pk).update(public_tracking_url="https://carrier.example/t/S1?token=secret")
+    factories.stored_label(order)
+    charges(order, *EVERY_KIND, **MEASURED)
+    browser = visit(bea)
+    pages = [browser.get(address) for address in ("/billing/", STATEMENT, f"/parcels/{order.uuid}/")]
+    seen = "".join(answer.content.decode() for answer in pages)
+    seen += str(rows_of(browser.get(f"{STATEMENT}statement.csv")))
+    assert "N. Tamsin" in seen
+    assert "$4.13" in seen
+    assert "'4.13'" in seen
+    for private in (
+        "Noor",
+        "noor.tamsin",
+        "Sample Street",
+        "HOBART",
+        "carrier.example",
+        "token=",
+        "/label/",
+        ".pdf",
+    ):
+        assert private not in seen, private
+    assert "7000" not in str(rows_of(browser.get(f"{STATEMENT}statement.csv")))
+
+
+@pytest.mark.parametrize("address", [STATEMENT, f"{STATEMENT}statement.csv"])
+def test_bob_sees_none_of_alices(order: Order, bob: User, visit: Visit, address: str) -> None:
+    charges(order, *EVERY_KIND)
+    factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # nobody's, as yet
+    browser = visit(bob)
+    assert browser.get(address).status_code == 404
+    assert "Nothing is charged yet" in text(browser.get("/billing/"))
+    assert browser.get(f"/parcels/{order.uuid}/").status_code == 404
+
+
+def test_bobs_own_statement_of_the_same_week_has_none_of_alices_lines(
+    page: Client, order: Order, bob: User, visit: Visit
+) -> None:
+    report = factories.billing_report(week=MONDAY)
+    charges(order, *EVERY_KIND, report=report)
+    his = factories.order(bob.membership.sender, bob, status="booked")
+    charges(his, ("order", "3.33"), report=report)
+    assert "Net $3.33 = $3.33 charges" in text(visit(bob).get(STATEMENT))
+    assert str(his) not in text(page.get(STATEMENT))
+
+
+def test_what_is_not_posted_is_not_there(page: Client, order: Order) -> None:
+    charges(order, ("order", "12.08"), report=factories.billing_report(week=MONDAY, state="checked"))
+    assert page.get(STATEMENT).status_code == 404
+    assert "Nothing is charged yet" in text(page.get("/billing/"))
+    assert "Nothing is invoiced yet." in text(page.get(f"/parcels/{order.uuid}/"))
+
+
+@pytest.mark.parametrize("week", ["2019-W46", "2026-W54", "2026-47", "0000-W01", "week", "2026-W٤٧"])
+def test_a_week_that_is_none_or_has_no_lines_is_404(page: Client, order: Order, week: str) -> None:
+    charges(order, ("order", "12.08"))
+    assert page.get(f"/billing/{week}/").status_code == 404
+
+
+@pytest.mark.parametrize(("who", "sees"), [("alice", True), ("bea", True), ("ana", False), ("vic", False)])
+def test_billing_stands_in_the_menu_of_those_who_see_money(
+    order: Order, visit: Visit, request: pytest.FixtureRequest, who: str, *, sees: bool
+) -> None:
+    charges(order, *EVERY_KIND, **MEASURED)
+    browser = visit(request.getfixturevalue(who))
+    own, answer = browser.get(f"/parcels/{order.uuid}/"), browser.get("/parcels/")
+    assert ('href="/billing/"' in answer.content.decode()) == sees
+    assert ("What was charged" in text(own)) == sees
+    assert (browser.get("/billing/").status_code == 200) == sees
+    assert ("adjusted" in answer.content.decode()) == sees
+
+
+def test_on_paper_it_is_a_statement_and_neither_invoice_nor_label(page: Client, order: Order) -> None:
+    charges(order, *EVERY_KIND)
+    answer = page.get(STATEMENT)
+    assert "Statement – not a tax invoice. This is not a shipping label." in text(answer)
+    assert title(answer) == f"Statement {WEEK} – Shipping Portal"
+
+
+def test_the_list_shows_the_parcels_whose_price_was_adjusted(
+    page: Client, order: Order, quill: Sender
+) -> None:
+    other = factories.order(quill, order.made_by, status="booked")
+    charges(order, ("order", "12.08"), ("under-declared", "4.13"), ("oversize", "9.00"))
+    charges(other, ("order", "12.08"))
+    answer = page.get("/parcels/", {"adjusted": "yes"})
+    assert [row["order"].pk for row in answer.context["rows"]] == [order.pk]
+    assert "Charges: Adjusted" in text(answer)
+
+
+def test_no_viewer_learns_by_the_filter_what_was_adjusted(order: Order, vic: User, visit: Visit) -> None:
+    factories.order(order.sender, order.made_by, status="booked")
+    charges(order, ("under-declared", "4.13"))
+    assert visit(vic).get("/parcels/", {"adjusted": "yes"}).context["count"] == 2
+
+
+def test_new_size_charges_stand_on_today_and_lead_to_exactly_those(
+    page: Client, order: Order, bob: User, visit: Visit
+) -> None:
+    charges(order, *EVERY_KIND, ("under-declared", "1.00"))
+    answer = page.get("/today/")
+    assert "New size charges this week 3" in text(answer)
+    link = re.search(r'href="(/billing/[^"]+)"[^>]*>See why', answer.content.decode())
+    assert link
+    assert len(page.get(link[1]).context["rows"]) == 3
+    assert "size charges" not in text(visit(bob).get("/today/"))
+
+
+def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
+    page: Client, order: Order, ana: User, visit: Visit
+) -> None:
+    old = timezone.now() - dt.timedelta(days=8)
+    charges(order, ("oversize", "9.00"), report=factories.billing_report(week=MONDAY, ended_at=old))
+    assert "size charges" not in text(page.get("/today/"))
+    charges(order, ("oversize", "9.00"))
+    assert "New size charges this week 2" in text(page.get("/today/"))
+    assert "size charges" not in text(visit(ana).get("/today/"))
