@@ -4,10 +4,12 @@ A process on the database of the portal under test; prints who sees which addres
 URLconf itself, so a new page is in the gallery without being written down here.
 """
 
+import datetime as dt
 import json
 import os
 import sys
 import uuid
+from decimal import Decimal
 from typing import Any
 
 import django
@@ -20,8 +22,11 @@ from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from orders.models import CancelAttempt, Order, Replacement  # noqa: E402
+from orders.billing import disputing, weeks  # noqa: E402
+from orders.models import CancelAttempt, Charge, Order, Replacement  # noqa: E402
+from orders.models.billing import SIZE_CHARGES, week_of  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
+from shipping_portal.desk.billed import size_charges  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.desk.cases import unclear  # noqa: E402
 from tests.test_access import OURS, address, audience, things_of  # noqa: E402
@@ -32,6 +37,11 @@ STANDINGS = [
     ("booked", ""), ("booked", "pickup_missed"), ("booked", "pickup_futile"), ("booked", "in_transit"),
     ("booked", "delivery_attempted"), ("booked", "delivered"), ("cancelled", ""), ("cancelling", ""),
     ("cancel_unconfirmed", ""), ("draft", ""), ("rejected", ""), ("not_booked", ""), ("conflict", ""),
+]  # fmt: skip
+LINES = [
+    ("order", "12.08"), ("cover", "2.50"), ("under-declared", "4.13"), ("oversize", "100.00"),
+    ("un-cancellation", "12.08"), ("cancel-refund", "-12.08"), ("cancel-refund-later", "-9.10"),
+    ("delay-refund", "-3.00"), ("loss-refund", "-1212.08"), ("other-refund", "-1.01"), ("credit", "-5.00"),
 ]  # fmt: skip
 WORDS = ("Pickup", "In Transit", "Out for Delivery")
 
@@ -86,7 +96,51 @@ def typical() -> dict[str, Any]:
         asked_at=timezone.now(),
     )  # fmt: skip
     pages["replacing"] = reverse("replacing", args=[waiting.uuid])
-    return room(by, pages | imports(of, by))
+    return room(by, pages | imports(of, by) | billed(of, by, things["charge"]))
+
+
+def lately(of: Sender, by: User) -> Order:
+    """Booked some weeks ago, so that a report has it."""
+    made, ago = order(of, by, "booked", "delivered"), timezone.now() - dt.timedelta(days=20)
+    Order.objects.filter(pk=made.pk).update(created_at=ago, booked_at=ago, quoted_at=ago)
+    made.refresh_from_db()
+    return made
+
+
+def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
+    """Every kind of line in two weeks, one of them in two currencies; questions that are open and answered."""
+    made, other, now = lately(of, by), lately(of, by), timezone.now()
+    older = factories.billing_report(week=first.week - dt.timedelta(days=7))
+    lines = []
+    for kind, amount in LINES:
+        measured = (
+            {"measured_kg": Decimal("3.1"), "measured_m3": Decimal("0.012")} if kind in SIZE_CHARGES else {}
+        )
+        factories.charge(made, kind, amount, report=older)
+        lines.append(factories.charge(made, kind, amount, report=first.report, **measured))
+    factories.charge(made, "order", "7.00", report=first.report, currency="USD")
+    for line, answer in ((lines[2], ""), (lines[3], "The carrier's photo shows a box of 41 kg.")):
+        asked = disputing.open_for(line, by=by, text="It is 2.4 kg on our scales.", now=now)
+        if answer:
+            disputing.answer(asked, accepted=False, text=answer, by=by, now=now)
+    size = f"{reverse('statement', args=[weeks.name_of(first.week)])}?kind=size"
+    alone = factories.charge(
+        other,
+        "under-declared", "4.13",
+        report=factories.billing_report(week=first.week), measured_kg=Decimal("3.6"),
+    )  # fmt: skip
+    [one] = size_charges(alone.report)
+    several = next(size_charges(first.report))
+    return {
+        "mail of one charge": one.path,
+        "mail of several charges": several.path,
+        "parcel charged": reverse("parcel", args=[made.uuid]),
+        "parcel one charge": reverse("parcel", args=[first.order.uuid]) if first.order else "/",
+        "statement size": size,
+        "statement nothing": f"{size}&q=zeppelin",
+        "charge_is_wrong open": reverse("charge_is_wrong", args=[lines[2].pk]),
+        "charge_is_wrong answered": reverse("charge_is_wrong", args=[lines[3].pk]),
+    }
 
 
 def imports(of: Sender, by: User) -> dict[str, str]:
@@ -163,7 +217,13 @@ def many() -> dict[str, Any]:
     of, by = business("Many Candles")
     first = order(of, by, "booked", "in_transit")
     Order.objects.bulk_create(factories.copy_of(first, 900_000 + n) for n in range(MANY))
-    return room(by, addresses({}))
+    for back in range(20):
+        report = factories.billing_report(week=week_of(timezone.now().date()) - dt.timedelta(days=7 * back))
+        for _ in range(1 if back else MANY):
+            factories.charge(first, "order", "1234.56", report=report)
+    week = weeks.name_of(week_of(timezone.now().date()))
+    statements = {"statement many": f"/billing/{week}/", "statement whole": f"/billing/{week}/?all=yes"}
+    return room(by, addresses({}) | statements)
 
 
 def addresses(things: dict[str, Any]) -> dict[str, str]:

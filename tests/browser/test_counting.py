@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -46,6 +47,20 @@ def test_j6_what_to_do_about_a_driver_in_vain_is_one_click_from_today(today: Pag
     clicks = count_clicks(today)
     today.get_by_role("link", name=re.compile("^Open parcel tools of")).first.click()
     expect(today.get_by_role("link", name="Open the carrier's page")).to_be_visible()
+    assert len(clicks) == 1
+
+
+@pytest.mark.parametrize("mail", ["mail of one charge", "mail of several charges"])
+def test_j9_why_more_was_charged_is_one_click_from_the_mail(
+    stack: Stack, walk_in: Open, rooms: Any, mail: str
+) -> None:
+    page = walk_in()
+    clicks = count_clicks(page)
+    link = f"<a href='{stack.url}{rooms['typical']['pages'][mail]}'>Open the portal</a>"
+    page.goto(f"data:text/html,{quote(link)}")
+    page.get_by_role("link", name="Open the portal").click()
+    why = page.get_by_text("You declared 2.4 kg; the carrier measured 3.6 kg.").first
+    expect(why).to_be_in_viewport()
     assert len(clicks) == 1
 
 
