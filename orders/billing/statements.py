@@ -148,6 +148,12 @@ class Statement:
             lines = lines.filter(Q(reference__icontains=word) | Q(order__customer_reference__icontains=word))
         return lines
 
+    @cached_property
+    def totals(self) -> list[dict[str, Any]]:
+        """How many lines were found and what they come to, by currency."""
+        sums = self.found.order_by("currency").values("currency")
+        return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
+
     def in_order(self) -> QuerySet[Charge]:
         """Group after group, as the interface names them; in each as the report has them."""
         return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))

@@ -87,7 +87,8 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         "filters": lines.filters(found),
         "page": page,
         "is_whole": is_whole,
-        "count": found.found.count(),
+        "count": sum(row["count"] for row in found.totals),
+        "kind_words": statements.FILTERS[found.kind][0] if found.kind else "",
         "most": statements.ON_PAPER,
     }
     return render(request, "orders/statement.html", context)

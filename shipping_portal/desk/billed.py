@@ -15,7 +15,7 @@ from orders.models import BillingReport, Charge
 from orders.models.billing import SIZE_CHARGES
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.notices import Fact
-from shipping_portal.accounts.templatetags.words import money
+from shipping_portal.accounts.templatetags.words import money, say
 
 ADDED = "{amount} added to {reference}. {reason}"
 READY = "The statement for {week} is there: net {net}, {parcels}."
@@ -61,7 +61,7 @@ def statements(report: BillingReport) -> Iterator[Fact]:
             line=READY.format(
                 week=weeks.words_of(report.week, sender),
                 net=" and ".join(nets),
-                parcels=f"{count} parcel{'s'[: count != 1]}",
+                parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
             ),
             path=reverse("statement", args=[name]),
             happened_at=_posted(None, report),

@@ -232,11 +232,20 @@ def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: 
         ]
 
     assert found(kind="size") == [f"{order} under-declared", f"{order} oversize"]
+    assert "2 lines of size charges and penalties, $104.13" in text(page.get(STATEMENT, {"kind": "size"}))
     assert found(kind="cover") == [f"{order} cover"]
     assert found(q=str(other).lower()) == found(q="shop-77") == [f"{other} order"]
     assert found(kind="no such kind") == found()
     assert len(found()) == 5
     assert "No line matches" in text(page.get(STATEMENT, {"q": "zeppelin"}))
+
+
+def test_the_sum_of_what_was_found_is_the_sum_of_its_lines(page: Client, order: Order) -> None:
+    charges(order, *EVERY_KIND, *EVERY_KIND)
+    for query in ({"kind": "size"}, {"kind": "other-refund"}, {"q": str(order)}, {"q": "zeppelin"}):
+        context = page.get(STATEMENT, query).context
+        totals = [row["amount"] for row in context["statement"].totals]
+        assert sum(totals) == sum(row["charge"].amount for row in context["rows"]), query
 
 
 def test_pages_of_fifty_lines_lead_through_all_of_them_and_back(page: Client, order: Order) -> None:
@@ -253,6 +262,12 @@ def test_pages_of_fifty_lines_lead_through_all_of_them_and_back(page: Client, or
     whole = page.get(STATEMENT, {"all": "yes"})
     assert [row["charge"].pk for row in whole.context["rows"]] == seen
     assert len(page.get(STATEMENT, {"after": "x.y", "before": "9" * 40}).context["rows"]) == 50
+
+
+def test_a_number_no_table_holds_is_404(page: Client, order: Order) -> None:
+    charges(order, ("order", "1.00"))
+    assert page.get(f"/billing/charges/{10**30}/wrong/").status_code == 404
+    assert page.get(STATEMENT, {"after": "9.9999999999999999"}).context["rows"] == []
 
 
 def test_it_costs_the_same_with_ten_lines_and_with_ten_thousand(page: Client, order: Order) -> None:
