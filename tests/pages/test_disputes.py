@@ -94,7 +94,7 @@ def test_an_open_page_is_told_when_a_charge_or_an_answer_comes(
 
 def test_the_question_shows_what_was_declared_measured_and_quoted(page: Client, charge: Charge) -> None:
     answer = page.get(f"/billing/charges/{charge.pk}/wrong/")
-    for said in ("You declared 1 kg", "Carrier measured 1.6 kg", "Quoted $12.08 AUD", "Amount $4.13 AUD"):
+    for said in ("Declared 1 kg", "Measured 1.6 kg", "Quoted $12.08 AUD", "Amount $4.13 AUD"):
         assert said in text(answer)
 
 
