@@ -52,6 +52,19 @@ class SandboxCarrier:
     def foreign(self, reference: str) -> None:
         self._control("POST", "foreign", {"reference": reference})
 
+    def charge(self, reference: str, kind: str, amount: str, **more: str) -> None:
+        """An adjustment or a refund on the next billing report."""
+        self._control("POST", "charge", {"reference": reference, "kind": kind, "amount": amount, **more})
+
+    def stray(self, reference: str, amount: str) -> None:
+        """A line for somebody else's parcel on the next billing report."""
+        self._control("POST", "stray", {"reference": reference, "amount": amount})
+
+    def report(self) -> tuple[str, bytes]:
+        """The billing report of everything since the last one: its name, its bytes."""
+        path = Path(self._control("POST", "report", {})["path"])
+        return path.name, path.read_bytes()
+
     def listen_at(self, url: str) -> None:
         self._control("POST", "listener", {"url": url})
 

@@ -16,6 +16,8 @@ from types import ModuleType
 import pytest
 from packaging.requirements import Requirement
 
+from tests.sandbox_carrier import SandboxCarrier
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = [ROOT / "requirements" / name for name in ("production.txt", "run.txt", "dev.txt")]
 SUPERVISOR = """
@@ -214,3 +216,26 @@ def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(
     dev: ModuleType, code: int, chosen: bool, said: str
 ) -> None:
     assert dev.outcome(code, chosen=chosen) == said
+
+
+# -- ./dev bill ----------------------------------------------------------------------------------
+
+
+def test_the_bill_of_the_demo_is_a_file_that_the_portal_can_take(
+    dev: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dev, "STATE", tmp_path)
+    with SandboxCarrier(tmp_path / "carrier") as carrier:
+        (tmp_path / "demo.env").write_text(f"CARRIER_BASE_URL={carrier.url}\n")
+        dev.bill([])
+    file = capsys.readouterr().out.splitlines()[0]
+    assert Path(file).read_text().startswith("Type,Reference,")
+
+
+def test_without_a_demo_there_is_no_bill(
+    dev: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dev, "STATE", tmp_path)
+    (tmp_path / "demo.env").write_text("CARRIER_BASE_URL=http://127.0.0.1:9\n")
+    with pytest.raises(SystemExit, match="The demo is not running"):
+        dev.bill([])

@@ -35,6 +35,7 @@ class Config:
     link_key: str = ""
     strict: bool = False
     error_shape: str = "mixed"
+    size_charge_share: float = 0.0
     clock: Callable[[], datetime] = _utc_now
     certificate: Path | None = None
     key_file: Path | None = None
@@ -58,6 +59,8 @@ class Settings:
     files_host: str = ""
     clock_offset_seconds: float = 0.0
     enforce_rates: bool = False
+    bills_cancelled: bool = False
+    size_charge_share: float = 0.0
     speed: float = 0.0
 
     def change(self, wanted: dict[str, object]) -> None:

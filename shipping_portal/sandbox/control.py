@@ -5,7 +5,8 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from shipping_portal.sandbox.billing import KINDS, write_report
+from shipping_portal.sandbox.bill_rows import KINDS
+from shipping_portal.sandbox.billing import write_report
 from shipping_portal.sandbox.contract import PROGRESS
 from shipping_portal.sandbox.journeys import JOURNEYS, step_after
 from shipping_portal.sandbox.parcels import Parcel
@@ -33,7 +34,7 @@ class Control:
         self._writes: dict[str, Callable[..., Any]] = {
             "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
             "prices": self.prices, "withdraw": self.withdraw, "foreign": self.foreign, "charge": self.charge,
-            "listener": self.listener, "report": self.report, "settings": self.settings,
+            "stray": self.stray, "listener": self.listener, "report": self.report, "settings": self.settings,
         }  # fmt: skip
 
     def answer(self, request: Request) -> Reply:
@@ -113,21 +114,26 @@ class Control:
         self.depot.previous_listener, self.depot.listener = self.depot.listener, url
 
     def charge(self, reference: str, kind: str, amount: str, measured_weight: str = "",
-               measured_volume: str = "") -> None:  # fmt: skip
-        """Put an adjustment or refund on the next billing report."""
+               measured_volume: str = "", words: str = "") -> None:  # fmt: skip
+        """Put an adjustment or refund on the next billing report; ``words`` are the type of a novelty."""
         if kind not in KINDS:
             raise ValueError(f"{kind} is not a charge; known are {', '.join(KINDS)}.")
+        if (kind == "novelty") != bool(words):
+            raise ValueError("A novelty brings its own words, and nothing else does.")
         parcel = self._parcel(reference)
         if parcel.is_foreign:
-            raise ValueError("A foreign parcel is not on this account's bill.")
-        try:
-            money = f"{Decimal(amount):.2f}"
-        except InvalidOperation as error:
-            raise ValueError(f"{amount} is not an amount.") from error
+            raise ValueError("A foreign parcel is not on this account's bill; a stray line is.")
         self.depot.record(
-            "charge", **self.depot.names(parcel), kind=kind, amount=money, currency=parcel.quote["currency"],
-            measured_weight=measured_weight, measured_volume=measured_volume,
+            "charge", **self.depot.names(parcel), kind=kind, amount=_money(amount), currency=parcel.quote["currency"],
+            measured_weight=measured_weight, measured_volume=measured_volume, words=words,
         )  # fmt: skip
+
+    def stray(self, reference: str, amount: str, currency: str = "AUD") -> None:
+        """Put a line for somebody else's parcel on the next billing report."""
+        parcel = self.depot.parcel(reference)
+        if parcel is not None and not parcel.is_foreign:
+            raise ValueError(f"{reference} is this account's own.")
+        self.depot.record("stray", reference=reference.upper(), amount=_money(amount), currency=currency)
 
     def report(self) -> dict[str, str]:
         """Write the billing report of everything since the last one."""
@@ -147,3 +153,14 @@ class Control:
         if parcel is None:
             raise LookupError(f"{reference} is not known.")
         return parcel
+
+
+def _money(amount: str) -> str:
+    """Above zero: which way it goes is its kind's to say."""
+    try:
+        money = Decimal(amount)
+    except InvalidOperation as error:
+        raise ValueError(f"{amount} is not an amount.") from error
+    if not money.is_finite() or money <= 0:
+        raise ValueError(f"{amount} is not an amount above zero.")
+    return f"{money:.2f}"

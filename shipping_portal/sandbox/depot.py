@@ -35,8 +35,9 @@ class Depot:
         self.config, self.contract = config, config.contract
         replays = config.contract["replays"] if config.replays is None else config.replays
         self.settings = Settings(
-            replays=replays, error_shape=config.error_shape, strict=config.strict, speed=config.speed
-        )
+            replays=replays, error_shape=config.error_shape, strict=config.strict, speed=config.speed,
+            size_charge_share=config.size_charge_share,
+        )  # fmt: skip
         self.lock = threading.RLock()
         self.listener = self.previous_listener = config.listener
         self.parcels: dict[str, Parcel] = {}

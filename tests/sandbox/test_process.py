@@ -109,6 +109,19 @@ def test_a_demo_parcel_moves_within_seconds(tmp_path, started):
         process.wait(5)
 
 
+def test_a_newcomers_first_parcel_is_billed_with_a_size_charge(tmp_path, started):
+    """With the share that `./dev run` gives; the report is written by a process that only does that."""
+    process, line = started("--state", str(tmp_path), "--size-charges", "0.25")
+    carrier = Client(line.split()[-1])
+    reference = carrier.book().json["carrier_reference"]
+    carrier.control("scan", reference=reference, event_type="Pickup")
+    process.kill()
+    process.wait()
+    writer, path = started("--state", str(tmp_path), "--size-charges", "0.25", "--report")
+    assert writer.wait(5) == 0
+    assert "Adjustment: Incorrect size declared" in Path(path.strip()).read_text()
+
+
 def test_it_imports_nothing_but_itself_and_the_standard_library():
     for path in PACKAGE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
