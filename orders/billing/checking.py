@@ -98,7 +98,9 @@ class Reader:
     @classmethod
     def of(cls, report: BillingReport, rows: list[Row]) -> Self:
         orders = matching.orders_of(report.account_id, {row.reference for row in rows})
-        posted = Charge.objects.posted().filter(account=report.account_id, key__in=[row.key for row in rows])
+        posted = Charge.objects.posted().filter(
+            account=report.account_id, key__in=[key for row in rows for key in (row.key, row.used_key)]
+        )
         return cls(
             report,
             Profile(**report.profile),
@@ -113,23 +115,33 @@ class Reader:
         term, order = self.terms[kinds.fold(row.word)], self.orders.get(row.reference)
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
+        key = self._key(row, kind, order)
         if kind not in kinds.COSTS_AN_ORDER or not row.cover:
-            made = [self._line(row, term, kind, whole)]
+            made = [self._line(row, term, kind, whole, key)]
         else:
             made = [
-                self._line(row, term, kind, whole - row.cover),
-                self._line(row, term, Kind.COVER, row.cover, part=1),
+                self._line(row, term, kind, whole - row.cover, key),
+                self._line(row, term, Kind.COVER, row.cover, key, part=1),
             ]
-        if row.key not in self.posted:
+        if not made[0].is_repeat:
             self.history.add(made[0])
         return made
 
-    def _line(self, row: Row, term: ChargeWord, kind: str, stated: Decimal, *, part: int = 0) -> Charge:
+    def _key(self, row: Row, kind: str, order: Order | None) -> str:
+        """An order given back is billed anew when its label was used after all, by a line just like the first."""
+        if order is None or kind != Kind.UN_CANCELLATION or not kinds.was_used(order, self.report.week):
+            return row.key
+        is_anew = row.used_key in self.posted or self.history.is_given_back(order)
+        return row.used_key if is_anew else row.key
+
+    def _line(
+        self, row: Row, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0
+    ) -> Charge:
         turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
         order = self.orders.get(row.reference)
         return Charge(
-            account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=row.key,
-            is_repeat=row.key in self.posted, week=self.report.week, reference=row.reference,
+            account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=key,
+            is_repeat=key in self.posted, week=self.report.week, reference=row.reference,
             order=order, sender_id=order.sender_id if order else None, kind=kind, term=term, word=row.word,
             stated=stated, amount=-stated if turned else stated, currency=row.currency, day=row.day,
             **row.measures,

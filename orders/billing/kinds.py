@@ -1,13 +1,14 @@
 """What a line is for: what its words mean, decided once by an operator, and what its order tells."""
 
 import datetime as dt
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
-from django.db.models import Q
+from django.db.models import F
 
 from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
-from orders.models.billing import REFUNDS, week_of
+from orders.models.billing import CANCEL_REFUNDS, REFUNDS, week_of
+from orders.models.statuses import STILL_AT_SENDER
 
 # The words known of this carrier's family (folded). A word that is not here waits for an operator.
 KNOWN = {
@@ -57,14 +58,21 @@ class History:
     """Which kinds were charged to some orders before, and in which weeks; lines are added as they are read."""
 
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
-        self.weeks: dict[tuple[int, str], set[dt.date]] = defaultdict(set)
-        before = Charge.objects.filter(Q(posted_at__isnull=False) | Q(report=report, report__isnull=False))
-        for order, kind, week in before.filter(order__in=orders).values_list("order", "kind", "week"):
-            self.weeks[order, kind].add(week)
+        self.weeks: dict[tuple[int, str], Counter[dt.date]] = defaultdict(Counter)
+        self.given_back: Counter[int] = Counter()
+        own = Charge.objects.filter(order__in=orders, reference=F("order__carrier_reference"))  # none by hand
+        told = own.filter(report__isnull=False, is_repeat=False)
+        for charge in told.only("order_id", "kind", "week", "posted_at", "report_id"):
+            self.add(
+                charge, counts=charge.posted_at is not None or charge.report_id == getattr(report, "pk", None)
+            )
 
-    def add(self, charge: Charge) -> None:
-        if charge.order_id:
-            self.weeks[charge.order_id, charge.kind].add(charge.week)
+    def add(self, charge: Charge, *, counts: bool = True) -> None:
+        """A line of another report that isn't posted yet says that something was given back, and no more."""
+        if charge.order_id and counts:
+            self.weeks[charge.order_id, charge.kind][charge.week] += 1
+        if charge.order_id and charge.kind in CANCEL_REFUNDS:
+            self.given_back[charge.order_id] += 1
 
     def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
         """The kind of a line of this week. A plain order line is an un-cancellation once the order was charged before,
@@ -73,20 +81,27 @@ class History:
             return Kind.UNKNOWN
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
-        if meaning == Kind.ORDER and order and (self._costs(order) or _was_used(order, week)):
+        if meaning == Kind.ORDER and order and (self._costs(order) or was_used(order, week)):
             return Kind.UN_CANCELLATION
         return meaning
+
+    def is_given_back(self, order: Order) -> bool:
+        """Every cost of it was refunded because it was cancelled."""
+        return self._costs(order).total() <= self.given_back[order.pk] > 0
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or order.cancelled_at is None:
             return Kind.OTHER_REFUND
         return Kind.CANCEL_REFUND if week in self._costs(order) else Kind.CANCEL_REFUND_LATER
 
-    def _costs(self, order: Order) -> set[dt.date]:
-        """The weeks in which it was charged."""
-        return self.weeks[order.pk, Kind.ORDER] | self.weeks[order.pk, Kind.UN_CANCELLATION]
+    def _costs(self, order: Order) -> Counter[dt.date]:
+        """The weeks in which it was charged, and how often."""
+        return self.weeks[order.pk, Kind.ORDER] + self.weeks[order.pk, Kind.UN_CANCELLATION]
 
 
-def _was_used(order: Order, week: dt.date) -> bool:
-    used = order.used_after_cancel_at
+def was_used(order: Order, week: dt.date) -> bool:
+    """Its label was used after it was cancelled, in this week or before. What moves was not cancelled after it moved,
+    so a scan from just before we heard of the cancellation tells it too."""
+    moves = order.cancelled_at is not None and order.progress not in STILL_AT_SENDER
+    used = order.used_after_cancel_at or (order.progress_at if moves else None)
     return used is not None and week >= week_of(used.date())

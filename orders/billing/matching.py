@@ -10,7 +10,8 @@ from orders.models import Charge, Kind, Order
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
 
-NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at")
+NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
+          "progress_at")  # fmt: skip
 
 
 class AlreadyAssigned(Exception):

@@ -42,6 +42,11 @@ class Row:
     day: dt.date | None
     measures: dict[str, Decimal | None]
 
+    @property
+    def used_key(self) -> str:
+        """The key of this line when it bills its order a second time, as no word of the report tells."""
+        return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
+
 
 @dataclass(frozen=True)
 class Total:

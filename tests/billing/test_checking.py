@@ -11,7 +11,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.billing import checking, posting, taking
 from orders.billing.fields import profile_of
-from orders.models import BillingReport, Charge, ChargeWord
+from orders.models import BillingReport, Charge, ChargeWord, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
@@ -105,6 +105,57 @@ def test_a_label_used_before_its_order_was_ever_billed_is_an_un_cancellation(
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
     report = take(summed(line("SUSED01")), name="report.csv", week=used.date())
     assert kinds(report) == [("un-cancellation", "12.08")]
+
+
+def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_first(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_reference="SUSED01")
+    posting.post(take(summed(line("SUSED01"))), by=None, now=timezone.now())
+    again = take(
+        summed(line("SUSED01"), line("SUSED02"))
+    )  # the same line once more, before anything else happened
+    assert [charge.is_repeat for charge in again.lines.order_by("line")] == [True, False]
+    used = timezone.now()
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=used, used_after_cancel_at=used)
+    second = take(summed(refund("SUSED01"), line("SUSED01")), name="billing-2026-11-30.csv")
+    assert kinds(second) == [("cancel-refund-later", "-12.08"), ("un-cancellation", "12.08")]
+    assert not second.lines.filter(is_repeat=True).exists()
+    posting.post(second, by=None, now=timezone.now())
+    third = take(summed(line("SUSED01"), line("SUSED03")), name="billing-2026-12-07.csv")
+    assert [charge.is_repeat for charge in third.lines.order_by("line")] == [True, False]
+
+
+def test_reports_that_waited_together_bill_a_used_label_too(take: Take, quill: Sender, alice: User) -> None:
+    used = timezone.now()
+    factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
+    first = take(summed(line("SUSED01")), name="a.csv", week=used.date() - timedelta(days=7))
+    second = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=used.date())
+    for report in (first, second):
+        posting.post(report, by=None, now=used)
+    assert [str(amount) for amount in Charge.objects.posted().order_by("pk").values_list("amount", flat=True)] == [
+        "12.08", "-12.08", "12.08",
+    ]  # fmt: skip
+
+
+def test_a_scan_from_before_we_heard_of_the_cancellation_tells_that_its_label_was_used(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    now = timezone.now()
+    factories.order(
+        quill, alice, status="cancelled", carrier_reference="SUSED01", progress="collected",
+        progress_at=now - timedelta(seconds=9),
+    )  # fmt: skip
+    posting.post(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=now)
+    assert not take(summed(line("SUSED01")), name="b.csv", week=now.date()).lines.get().is_repeat
+
+
+def test_a_line_of_an_order_given_back_is_no_second_bill_while_its_label_was_not_used(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    factories.order(quill, alice, status="cancelled", carrier_reference="SGONE01")
+    posting.post(take(summed(line("SGONE01"), refund("SGONE01"))), by=None, now=timezone.now())
+    assert take(summed(line("SGONE01"))).lines.get().is_repeat
 
 
 def test_a_word_nobody_knows_is_kept_in_its_own_words_and_stops_posting(take: Take, order: Any) -> None:
