@@ -1,0 +1,46 @@
+"""Taken, checked, posted, void, cancelled, refunded, assigned, credited, taken back: net is the sum of the lines."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from orders.billing import checking
+from shipping_portal import celery
+from shipping_portal.accounts.models import User
+from tests.billing.story import Story
+
+pytestmark = pytest.mark.django_db
+Tell = Callable[[int, int], None]
+
+
+@pytest.fixture
+def tell(alice: User, bob: User, sam: User, monkeypatch: pytest.MonkeyPatch) -> Tell:
+    """`tell(40, 30)` lives through forty stories of up to thirty steps."""
+    monkeypatch.setattr(checking, "BATCH", 2)
+    monkeypatch.setattr(celery, "_broken_until", float("inf"))  # nudges are lost; the story checks by itself
+    Story.cast = (alice, bob, sam)
+    return _tell
+
+
+def _tell(stories: int, steps: int) -> None:
+    how = settings(
+        max_examples=stories,
+        stateful_step_count=steps,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Story, settings=how)
+
+
+def test_twenty_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:
+    tell(20, 30)
+
+
+@pytest.mark.full
+def test_a_hundred_and_twenty_long_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:
+    tell(120, 50)
