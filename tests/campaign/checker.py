@@ -14,6 +14,7 @@ from django.db import IntegrityError, connection, transaction
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
+from tests.billing import sums
 from tests.campaign.actors import Done
 from tests.campaign.browser import Noticed
 from tests.campaign.servers import Servers
@@ -83,6 +84,7 @@ def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str
         "I8 every scan is there and the latest one shows": list(_progress(books, orders)),
         "I9 labels equal the carrier's files": list(_labels(servers)),
         "I10 every move of an order is written down": list(_histories(orders)),
+        "I11 every cent charged is the carrier's": list(_cents(servers)),
         "I12 no secret or signed link in logs, pages, broker or tables": list(_leaks(servers, noticed)),
         "G7 every accepted form is one order": list(_accepted(done, orders)),
         "G14 no visitor saw an error page": list(_error_pages(noticed)),
@@ -245,6 +247,13 @@ def _strays(servers: Servers) -> Iterator[str]:
     requests = servers.ask_carrier("requests")
     yield from (f"{r['method']} {r['path']} was followed" for r in requests if "elsewhere" in r["path"])
     yield from improper([request for request in requests if "elsewhere" not in request["path"]])
+
+
+def _cents(servers: Servers) -> Iterator[str]:
+    ledger = servers.ledger()
+    if not any(line["effect"] == "invoiced" and line["lines"] for line in ledger):
+        yield "the carrier billed nothing, so this proves nothing"
+    yield from sums.differences(sums.of_ledger(ledger), sums.of_portal())
 
 
 def _error_pages(noticed: Noticed) -> Iterator[str]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
-from tests.campaign import checker, naive, people
+from tests.campaign import bill, checker, naive, people
 from tests.campaign.actors import Done, Operator, Sender
 from tests.campaign.browser import Browser, Noticed
 from tests.campaign.nemesis import Nemesis
@@ -57,6 +57,7 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     _settle_cases(report, servers, noticed)
     _watch_the_rest(report, servers)
     _strangers(report, servers, cast, noticed)
+    bill.settle(report, servers)
     report.faults |= checker.faults(servers, done, noticed)
     booked_keys = {line["order_key"] for line in servers.ledger() if line["effect"] == "booked"}
     for phase, count in sorted(phases(servers.kills, booked_keys).items()):

@@ -1,4 +1,4 @@
-"""Ten ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
+"""Eleven ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
 
 import os
 import re
@@ -139,6 +139,16 @@ SABOTAGES = (
                 "shipping_portal/carrier/client.py",
                 'path = urlsplit(url).path if trusted else "(signed label address)"',
                 "path = url",
+            ),
+        ),
+    ),
+    Sabotage(
+        "leave the refunds out when a report is posted",
+        (
+            (
+                "orders/billing/posting.py",
+                "report.lines.filter(is_repeat=False).update(posted_at=now)",
+                "report.lines.filter(is_repeat=False, amount__gt=0).update(posted_at=now)",
             ),
         ),
     ),

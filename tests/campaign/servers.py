@@ -129,6 +129,13 @@ class Servers:
             "sweeper": dev.manage_py("sweep"),
         }
 
+    def manage(self, *words: str) -> "subprocess.Popen[str]":
+        """A command of the installation's own, beside its processes."""
+        command = [*dev.manage_py(""), *words]
+        return subprocess.Popen(
+            command, cwd=ROOT, env=self.crew.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+
     # -- One process at a time -----------------------------------------------------------------
 
     def start(self, name: str, command: Sequence[str] | None = None) -> None:
