@@ -91,6 +91,7 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
         "slug:article": "fix-a-mistake",
         "slug:view": "late-ones",
         "str:week": weeks.name_of(things["charge"].week),
+        "slug:report": "spend",
     }
 
     def value(found: re.Match[str]) -> str:

@@ -55,16 +55,21 @@ def cancel_stuck(now: dt.datetime) -> Q:
     return late | Q(status=Status.CANCEL_UNCONFIRMED, due_at=None)
 
 
+def waits_silently(now: dt.datetime) -> Q:
+    """Pickups of the last weeks that no scan has told of, as far as polling still asks for them."""
+    oldest, today = now - polling.GIVE_UP_SILENT, now.date()
+    dated = Q(carrier_pickup_date__range=(oldest.date(), today))
+    undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
+    return Q(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
+
+
 def missed_twice(now: dt.datetime) -> Q:
     """Pickup orders that two drivers missed, by the calendar of each sender: what its page says too.
 
     Looks at the orders nobody scanned in the last weeks, the longest waiting first. After 45 days polling has given
     them up as well (a label nobody used), and they leave this list.
     """
-    oldest, today = now - polling.GIVE_UP_SILENT, now.date()
-    dated = Q(carrier_pickup_date__range=(oldest.date(), today))
-    undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
-    silent = Order.objects.filter(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
+    silent = Order.objects.filter(waits_silently(now))
     found = silent.select_related("sender").order_by("carrier_pickup_date", "pk")[:MOST_LISTED]
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 

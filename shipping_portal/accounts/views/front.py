@@ -7,7 +7,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal.accounts import places, staff
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    BOOKKEEPER,
+    EVERY_MEMBER,
+    OWNER,
+    MemberRequest,
+    audience,
+    public,
+)
 from shipping_portal.accounts.adapter import landing_page
 
 
@@ -32,7 +40,9 @@ def start(request: MemberRequest) -> HttpResponse:
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
     """Everything that has no place of its own at the top of each page."""
-    return render(request, "accounts/more.html", {"is_owner": request.membership.role == OWNER})
+    role = request.membership.role
+    context = {"is_owner": role == OWNER, "sees_reports": role in {OWNER, BOOKKEEPER}}
+    return render(request, "accounts/more.html", context)
 
 
 @audience(*EVERY_MEMBER)

@@ -1,0 +1,283 @@
+"""Reports: five pictures whose figures are their table's and their file's, of one's own parcels and money only."""
+
+import csv
+import datetime as dt
+import io
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.models import Order
+from orders.models.billing import week_of
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+SLUGS = ("spend", "delivery", "on-time", "pickups", "size-charges")
+Figures = set[tuple[str, str, str, str]]  # group, row, column, value
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit) -> Client:
+    return visit(alice)
+
+
+def today(quill: Sender) -> dt.date:
+    return timezone.now().astimezone(quill.tzinfo).date()
+
+
+def delivered(
+    sender: Sender, by: User, *, ago: int, took: float, late: int = 0, planned: int = 0, **fields: Any
+) -> Order:
+    """Delivered so many days ago, after so many on the way; `late` days past its last day, negative before it."""
+    at = timezone.now() - dt.timedelta(days=ago)
+    moved = at - dt.timedelta(days=took)
+    due = at.astimezone(sender.tzinfo).date() - dt.timedelta(days=late)
+    day = moved.astimezone(sender.tzinfo).date() - dt.timedelta(days=planned)
+    values: dict[str, Any] = {
+        "status": "booked", "progress": "delivered", "progress_at": at, "booked_at": moved, "eta_to": due,
+        "eta_from": due - dt.timedelta(days=1), "carrier_pickup_date": day,
+    }  # fmt: skip
+    made = factories.order(sender, by, **{**values, **fields})
+    parcel = factories.parcel(made, last_scan_at=at)
+    factories.event(parcel, event_type="Pickup", scan_time=moved)
+    factories.event(parcel, event_type="Delivered", scan_time=at)
+    return made
+
+
+def one_of_everything(sender: Sender, by: User) -> None:
+    """A busy quarter and the one before it, with every kind of figure."""
+    now, monday = timezone.now(), week_of(today(sender))
+    box, tube = factories.size(sender, name="Mug box"), factories.size(sender, name="Tube")
+    for number in range(6):
+        order = delivered(sender, by, ago=number + 1, took=1 + number / 2, late=number - 4, size=box)
+        factories.charge(order, amount="12.08")
+    factories.charge(order, "under-declared", "4.13")
+    for number in range(4):
+        delivered(sender, by, ago=number + 1, took=9.9, receiver_state="NSW", size=tube, eta_to=None)
+    for number in range(7):
+        order = delivered(sender, by, ago=100 + number, took=2, late=1, planned=1, size=box)
+        week = week_of(order.progress_at.date())
+        factories.charge(order, amount="10.00", week=week, day=week)
+    for kind, amount in (
+        ("cover", "2.50"), ("oversize", "30.00"), ("delay-refund", "-12.08"), ("credit", "-1.00"),
+        ("un-cancellation", "8.00"),
+    ):  # fmt: skip
+        week = monday - dt.timedelta(weeks=2)
+        factories.charge(order, kind, amount, week=week, day=week)
+    for word in ("Missed Pickup", "Futile Pickup"):
+        order = factories.order(
+            sender, by, status="booked", carrier_pickup_date=today(sender) - dt.timedelta(days=3),
+            progress="in_transit", progress_at=now,
+        )  # fmt: skip
+        parcel = factories.parcel(order)
+        factories.event(parcel, event_type=word, scan_time=now - dt.timedelta(days=3))
+        factories.event(parcel, event_type="In Transit", scan_time=now - dt.timedelta(days=1))
+
+
+def section(body: str, slug: str) -> str:
+    found = re.search(rf'<section class="card report" aria-labelledby="{slug}">(.*?)</section>', body, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def drawn(part: str) -> Figures:
+    """What the pictures of a section say: every shape's cell, and every sum of a pattern."""
+    found: Figures = set()
+    for group, figure in re.findall(r'<figure class="chart" data-group="(.*?)">(.*?)</figure>', part, re.DOTALL):
+        keys, _, lines = figure.partition('<ul class="lines')
+        for column, value in re.findall(r'data-column="(.*?)" data-value="(.*?)"', keys):
+            found.add((group, "All these weeks", column, value))
+        for row, line in re.findall(r'<li data-row="(.*?)">(.*?)</li>', lines, re.DOTALL):
+            for column, value in re.findall(r'data-column="(.*?)" data-value="(.*?)"', line):
+                found.add((group, unescape(row), column, value))
+    return found
+
+
+def tabled(part: str) -> list[list[str]]:
+    heads = [unescape(head) for head in re.findall(r"<th[^>]*>(.*?)</th>", part)]
+    rows = re.findall(r"<tr>(<td.*?)</tr>", part, re.DOTALL)
+    return [heads, *([unescape(cell) for cell in re.findall(r'data-value="(.*?)"', row)] for row in rows)]
+
+
+def cells(table: list[list[str]]) -> Figures:
+    heads, *rows = table
+    found: Figures = set()
+    for row in rows:
+        group = row[1] if heads[1] == "Currency" else ""
+        found |= {(group, row[0], head, value) for head, value in zip(heads, row, strict=True)}
+    return found
+
+
+def filed(client: Client, slug: str, weeks: int) -> list[list[str]]:
+    answer = client.get(f"/reports/{slug}.csv", {"weeks": weeks})
+    return list(csv.reader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
+
+
+@pytest.mark.parametrize("weeks", [4, 13, 52])
+def test_r16_every_figure_in_a_picture_is_its_tables_and_its_files(
+    page: Client, quill: Sender, alice: User, weeks: int
+) -> None:
+    one_of_everything(quill, alice)
+    body = page.get("/reports/", {"weeks": weeks}).content.decode()
+    for slug in SLUGS:
+        part = section(body, slug)
+        figures, table = drawn(part), tabled(part)
+        assert figures, slug
+        assert figures <= cells(table), figures - cells(table)
+        assert table == filed(page, slug, weeks)
+
+
+def test_r16_nothing_the_table_holds_is_missing_in_the_picture(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    one_of_everything(quill, alice)
+    body = page.get("/reports/").content.decode()
+    for slug, columns in (
+        ("spend", {"Order cost", "Extra Cover", "Size charges", "Refunds and credits"}),
+        ("delivery", {"10 %, days", "Median, days", "90 %, days"}),
+        ("on-time", {"These weeks", "Weeks before"}),
+        ("pickups", {"These weeks", "Weeks before"}),
+        ("size-charges", {"Rate, %"}),
+    ):
+        part = section(body, slug)
+        told = {cell for cell in cells(tabled(part)) if cell[2] in columns and cell[3] not in {"", "0.00"}}
+        assert {cell for cell in told if cell[1] != "The weeks before"} <= drawn(part)
+
+
+def test_r16_fewer_than_five_parcels_show_no_figures(page: Client, quill: Sender, alice: User) -> None:
+    one_of_everything(quill, alice)
+    part = section(page.get("/reports/").content.decode(), "delivery")
+    assert ("", "New South Wales", "Median, days", "9.9") not in cells(tabled(part))
+    assert "9.9" not in part
+    assert "Not enough parcels (4)" in part
+    delivered(quill, alice, ago=1, took=9.9, receiver_state="NSW")
+    part = section(page.get("/reports/").content.decode(), "delivery")
+    assert ("", "New South Wales", "Median, days", "9.9") in drawn(part)
+    assert ("", "Tube", "Rate, %", "0") not in drawn(section(page.get("/reports/").content.decode(), "size-charges"))
+
+
+def test_spend_adds_up_to_the_cent_and_credits_stand_left_of_zero(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    one_of_everything(quill, alice)
+    answer = page.get("/reports/")
+    by_name = {row[0]: row for row in filed(page, "spend", 13)}
+    assert by_name["All these weeks"][1:] == ["AUD", "80.48", "2.50", "34.13", "-13.08", "104.03"]
+    assert by_name["The weeks before"][1:] == ["AUD", "70.00", "0.00", "0.00", "0.00", "70.00"]
+    said = (
+        "Net $104.03 AUD in 13 weeks: $117.11 AUD charged, $13.08 AUD given back. "
+        "In the 13 weeks before, net $70.00 AUD."
+    )
+    assert said in text(answer)
+    weeks = [row for name, row in by_name.items() if name.startswith("Week of")]
+    assert len(weeks) == 13
+    assert sum(Decimal(row[-1]) for row in weeks) == Decimal("104.03")
+
+
+def test_each_currency_has_a_picture_of_its_own(page: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    factories.charge(order, amount="12.08")
+    factories.charge(order, amount="7.50", currency="NZD")
+    part = section(page.get("/reports/").content.decode(), "spend")
+    assert part.count("<figure") == 2
+    assert {cell[3] for cell in drawn(part) if cell[0] == "NZD" and cell[2] == "Order cost"} == {"7.50"}
+    assert "Net NZD 7.50" in part
+
+
+def test_delivery_times_on_time_and_pickups_say_what_they_say(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    one_of_everything(quill, alice)
+    words = text(page.get("/reports/"))
+    assert "Half of 10 parcels took 3.2 days or less. In the 13 weeks before it was 2.0." in words
+    assert "5 of 6 (83.3 %) came on time or early. In the 13 weeks before: 0 of 7 (0 %)." in words
+    assert dict((row[0], row[1:]) for row in filed(page, "on-time", 13)[1:]) == {
+        "Early": ["3", "0"], "On time": ["2", "0"], "Late": ["1", "7"], "No date named": ["4", "0"],
+    }  # fmt: skip
+    assert [row[1:] for row in filed(page, "pickups", 13)[1:]] == [
+        ["10", "0"],
+        ["0", "7"],
+        ["1", "0"],
+        ["1", "0"],
+    ]
+    assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "6", "1", "16.7"]
+
+
+def test_the_rules_are_printed_and_late_ones_on_the_way_are_told(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    factories.order(
+        quill, alice, status="booked", progress="in_transit", eta_to=today(quill) - dt.timedelta(days=1)
+    )
+    words = text(page.get("/reports/"))
+    assert "On time: delivered on or before the last day the carrier named when you booked." in words
+    assert "1 parcel is past the last day and still on the way." in words
+    assert "Days are those of Australia/Melbourne." in words
+
+
+def test_without_parcels_each_part_says_so_and_draws_nothing(page: Client) -> None:
+    answer = page.get("/reports/")
+    words, body = text(answer), answer.content.decode()
+    for said in (
+        "No charge was posted in these weeks.",
+        "No delivery in these weeks.",
+        "No planned pickup in these weeks is over.",
+        "No charge was posted yet for what you booked in these weeks.",
+    ):
+        assert said in words
+    assert "<figure" not in body
+    assert "<table" not in body
+    assert filed(page, "spend", 13) == [
+        ["Weeks", "Currency", "Order cost", "Extra Cover", "Size charges", "Refunds and credits", "Net"]
+    ]
+
+
+def test_nobody_sees_anothers_figures(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
+    one_of_everything(quill, alice)
+    mine = visit(bob)
+    assert "<figure" not in mine.get("/reports/").content.decode()
+    assert all(len(filed(mine, slug, 13)) == 1 for slug in SLUGS)
+
+
+def test_what_is_not_posted_does_not_count(page: Client, quill: Sender, alice: User) -> None:
+    report = factories.billing_report(state="checked")
+    factories.charge(factories.order(quill, alice, status="booked"), report=report)
+    body = page.get("/reports/").content.decode()
+    assert 'data-report="spend"' not in body
+    assert 'data-report="size-charges"' not in body
+
+
+def test_more_leads_there_for_the_owner_and_the_bookkeeper_only(
+    alice: User, ana: User, bea: User, vic: User, visit: Visit
+) -> None:
+    leads = {
+        person.email.split("@")[0]: 'href="/reports/"' in visit(person).get("/more/").content.decode()
+        for person in (alice, ana, bea, vic)
+    }
+    assert leads == {"alice": True, "ana": False, "bea": True, "vic": False}
+    assert visit(bea).get("/reports/no-such.csv").status_code == 404
+
+
+def test_it_costs_the_same_however_many_parcels_and_lines(page: Client, quill: Sender, alice: User) -> None:
+    found = []
+    page.get("/reports/")
+    for rounds in (0, 1, 5):
+        for _ in range(rounds):
+            one_of_everything(quill, alice)
+            quill.sizes.all().delete()
+        with CaptureQueriesContext(connection) as queries:
+            page.get("/reports/?weeks=52")
+        found.append(len(queries))
+    assert found[1] == found[2] <= 12, [query["sql"][:90] for query in queries]
