@@ -61,7 +61,7 @@ def _by_place(delivered: list[Delivered], sender: Sender, span: Span) -> dict[st
     """Days on the way, by destination; parcels of which no scan before the delivery is known are left out."""
     found: dict[str, list[float]] = defaultdict(list)
     for one in delivered:
-        if one.moved_at and one.moved_at < one.at and span.holds(span.day_of(one.at)):
+        if one.moved_at and one.moved_at < one.at and span.holds(one.day):
             found[_place(one, sender)].append((one.at - one.moved_at).total_seconds() / DAY)
     return dict(found)
 

@@ -2,8 +2,9 @@
 
 import datetime as dt
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Case, Count, Min, Q, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
 
 from orders.models import Order
@@ -28,9 +29,17 @@ class Scans:
     is_futile: bool = False
 
 
+NO_SCANS = Scans()
+COLUMNS = ("pk", "progress_at", "progress", "first_mile", "day", "booked_at", "eta_from", "eta_to",
+           "receiver_country", "receiver_state")  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Delivered:
+    """`day` is the sender's own date of `at`."""
+
     at: dt.datetime
+    day: dt.date
     eta_from: dt.date | None
     eta_to: dt.date | None
     country: str
@@ -54,12 +63,31 @@ class Journeys:
 
     @classmethod
     def of(cls, user: User, sender: Sender, span: Span) -> "Journeys":
-        """Those delivered, and those to be picked up, in the span or in the one before it."""
-        mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED)
-        arrived, picked = _arrived(span), _to_pick_up(span)
-        mine = mine.annotate(day=DAY)
-        scans = _scans(arrived | picked, mine)
-        return cls(_delivered(mine.filter(arrived), scans), _planned(mine.filter(picked), scans, span))
+        """Those delivered, and those to be picked up, in the span or in the one before it; a parcel may be both."""
+        mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
+        orders = mine.filter(_arrived(span) | _to_pick_up(span))
+        scans, found = _scans(orders), cls([], [])
+        for row in orders.values_list(*COLUMNS, *_where_from()).iterator():
+            found._take(row, scans.get(row[0], NO_SCANS), span)
+        return found
+
+    def _take(self, row: tuple[Any, ...], scans: Scans, span: Span) -> None:
+        _, at, progress, first_mile, day, booked_at, first, last, country, state, *where = row
+        if progress == Progress.DELIVERED:
+            self.delivered.append(Delivered(at, span.day_of(at), first, last, country, state, scans.moved_at))
+        if first_mile == "pickup":
+            if day == NO_DAY:  # left blank, it is the next business day (interface §2.1)
+                day = places.next_business_day(*where, after=span.day_of(booked_at))
+            self.planned.append(Planned(day, at, scans))
+
+
+def _where_from() -> tuple[Case, Case]:
+    """Country and state of the pickup, taken out of its JSON for the few whose day is not known."""
+    known = Value("", output_field=TextField())
+    country, state = (
+        Case(When(day=NO_DAY, then=KT(f"pickup__{part}")), default=known) for part in ("country", "state")
+    )
+    return country, state
 
 
 def _arrived(span: Span) -> Q:
@@ -73,37 +101,17 @@ def _to_pick_up(span: Span) -> Q:
     return Q(known | Q(day=NO_DAY) & booked, first_mile="pickup")
 
 
-def _delivered(orders: QuerySet[Order], scans: dict[int, Scans]) -> list[Delivered]:
-    columns = ("pk", "progress_at", "eta_from", "eta_to", "receiver_country", "receiver_state")
-    nothing = Scans()
-    return [
-        Delivered(at, first, last, country, state, scans.get(key, nothing).moved_at)
-        for key, at, first, last, country, state in orders.values_list(*columns).iterator()
-    ]
-
-
-def _planned(orders: QuerySet[Order], scans: dict[int, Scans], span: Span) -> list[Planned]:
-    columns = ("pk", "day", "progress_at", "booked_at", KT("pickup__country"), KT("pickup__state"))
-    nothing = Scans()
-    found = []
-    for key, day, heard_at, booked_at, *where in orders.values_list(*columns).iterator():
-        if day == NO_DAY:  # left blank, it is the next business day (interface §2.1)
-            day = places.next_business_day(*where, after=span.day_of(booked_at))
-        found.append(Planned(day, heard_at, scans.get(key, nothing)))
-    return found
-
-
-def _scans(orders: Q, mine: QuerySet[Order]) -> dict[int, Scans]:
+def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
     """By order. The words are those that occur, so that every spelling of them counts."""
-    parcels = Parcel.objects.filter(order__in=mine.filter(orders).values("pk"))
+    parcels = Parcel.objects.filter(order__in=orders.values("pk"))
     events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
     words = list(events.values_list("event_type", flat=True).distinct())
     meanings = vocabulary.meanings(words)
     by_progress = {word: meanings[vocabulary.fold_word(word)] for word in words}
     found = events.values_list("parcel__order").annotate(
-        Min("scan_time", filter=Q(event_type__in=_meaning(by_progress, MOVED))),
-        Count("pk", filter=Q(event_type__in=_meaning(by_progress, {Progress.PICKUP_MISSED}))),
-        Count("pk", filter=Q(event_type__in=_meaning(by_progress, {Progress.PICKUP_FUTILE}))),
+        moved_at=Min("scan_time", filter=Q(event_type__in=_meaning(by_progress, MOVED))),
+        missed=Count("pk", filter=Q(event_type__in=_meaning(by_progress, {Progress.PICKUP_MISSED}))),
+        futile=Count("pk", filter=Q(event_type__in=_meaning(by_progress, {Progress.PICKUP_FUTILE}))),
     )
     return {
         key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()

@@ -14,21 +14,19 @@ RULE = (
 )
 
 
-def outcome(one: Delivered, span: Span) -> str:
+def outcome(one: Delivered) -> str:
     """Of a parcel that was delivered. An early one was before the first day, if a first day was named."""
-    day = span.day_of(one.at)
     if one.eta_to is None:
         return NO_DATE
-    if day > one.eta_to:
+    if one.day > one.eta_to:
         return LATE
-    return EARLY if one.eta_from and day < one.eta_from else ON_TIME
+    return EARLY if one.eta_from and one.day < one.eta_from else ON_TIME
 
 
 def section(delivered: list[Delivered], late_now: int, sender: Sender, span: Span) -> Section:
     """`late_now` are on the way still, past their last day."""
     now, before = (
-        Counter(outcome(one, span) for one in delivered if period.holds(span.day_of(one.at)))
-        for period in (span, span.before)
+        Counter(outcome(one) for one in delivered if period.holds(one.day)) for period in (span, span.before)
     )
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
     lines, rows = counted({name: (now[name], before[name]) for name in names})

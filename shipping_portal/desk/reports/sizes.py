@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from django.db.models import Count, Q
+from django.db.models import Case, Count, Q, When
 
 from orders.models import Charge
 from orders.models.billing import SIZE_CHARGES
@@ -33,7 +33,7 @@ Counts = dict[str, tuple[int, int]]  # by size: parcels charged, and those of th
 
 
 def section(user: User, sender: Sender, span: Span) -> Section:
-    now, before = _counts(user, sender, span), _counts(user, sender, span.before)
+    now, before = _counts(user, sender, span)
     names = sorted(
         set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name)
     )
@@ -50,14 +50,22 @@ def section(user: User, sender: Sender, span: Span) -> Section:
     )
 
 
-def _counts(user: User, sender: Sender, span: Span) -> Counts:
-    """One query, by size: an order counts once however many lines it has."""
-    mine = Charge.objects.for_user(user).filter(sender=sender)
-    theirs = mine.filter(order__booked_at__gte=span.start, order__booked_at__lt=span.end)
+def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
+    """Now and before, in one query: an order counts once however many lines it has."""
+    is_now, was_before = (
+        Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end)
+        for period in (span, span.before)
+    )
+    mine = Charge.objects.for_user(user).filter(is_now | was_before, sender=sender).order_by()
     stands = Q(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
-    parcels, charged = Count("order", distinct=True), Count("order", filter=stands, distinct=True)
-    found = theirs.order_by().values_list("order__size__name").annotate(parcels, charged)
-    return {name or NO_SIZE: (all_of_it, some_of_it) for name, all_of_it, some_of_it in found}
+    spells = mine.annotate(spell=Case(When(is_now, then=0), default=1))
+    found = spells.values_list("spell", "order__size__name").annotate(
+        parcels=Count("order", distinct=True), charged=Count("order", filter=stands, distinct=True)
+    )
+    counts: tuple[Counts, Counts] = ({}, {})
+    for spell, name, parcels, charged in found:
+        counts[spell][name or NO_SIZE] = (parcels, charged)
+    return counts
 
 
 def _rate(parcels: int, charged: int) -> Decimal | None:

@@ -57,7 +57,9 @@ def _sums(
     lines = mine.filter(week__gte=span.before.first, week__lte=span.last).order_by()
     now: dict[tuple[str, dt.date], Sums] = defaultdict(lambda: defaultdict(Decimal))
     before: dict[str, Sums] = defaultdict(lambda: defaultdict(Decimal))
-    for week, currency, kind, amount in lines.values_list("week", "currency", "kind").annotate(Sum("amount")):
+    for week, currency, kind, amount in lines.values_list("week", "currency", "kind").annotate(
+        net=Sum("amount")
+    ):
         bar = span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
         sums = now[currency, bar] if week >= span.first else before[currency]
         sums[PART_OF[Kind(kind)]] += amount
