@@ -196,8 +196,8 @@ def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture(scope="session")
 def rooms(stack: Stack) -> Any:
-    """Who sees which addresses, on an ordinary day and before logging in: {room: {cookie, pages: {name: address}}}."""
-    command = [sys.executable, "-m", "tests.browser.gallery", "typical", "public"]
+    """Who sees which addresses, day by day and before logging in: {room: {cookie, pages: {name: address}}}."""
+    command = [sys.executable, "-m", "tests.browser.gallery", "typical", "empty", "public"]
     done = subprocess.run(
         command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180
     )

@@ -96,6 +96,7 @@ def typical() -> dict[str, Any]:
         asked_at=timezone.now(),
     )  # fmt: skip
     pages["replacing"] = reverse("replacing", args=[waiting.uuid])
+    a_quarter(of, by)
     return room(by, pages | imports(of, by) | billed(of, by, things["charge"]))
 
 
@@ -141,6 +142,33 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
         "charge_is_wrong open": reverse("charge_is_wrong", args=[lines[2].pk]),
         "charge_is_wrong answered": reverse("charge_is_wrong", args=[lines[3].pk]),
     }
+
+
+def a_quarter(of: Sender, by: User) -> None:
+    """Thirteen weeks of deliveries and charges, so that the reports have something to draw and to claim."""
+    now, sizes = timezone.now(), [factories.size(of, name=name) for name in ("Candle box", "Poster tube")]
+    states = ("VIC", "VIC", "VIC", "VIC", "NSW", "NSW", "TAS")
+    for number in range(36):
+        at = now - dt.timedelta(days=5 * number + 1)
+        moved = at - dt.timedelta(days=1 + number * 7 % 5 / 2)
+        made = factories.order(
+            of, by, status="booked", progress="delivered", progress_at=at, booked_at=moved, size=sizes[number % 2],
+            carrier_pickup_date=(moved - dt.timedelta(days=number % 4 // 3)).date(), due_at=None,
+            receiver_state=states[number % 7], eta_from=(at - dt.timedelta(days=number % 3)).date(),
+            eta_to=(at + dt.timedelta(days=1 - number % 5 // 3 * 2)).date(),
+        )  # fmt: skip
+        parcel = factories.parcel(made, last_scan_at=at)
+        factories.event(parcel, scan_time=moved)
+        factories.event(parcel, event_type="Delivered", scan_time=at)
+        week = week_of(moved.date())
+        factories.charge(made, week=week)
+        for kind, amount, every in (
+            ("cover", "2.50", 2),
+            ("under-declared", "4.13", 6),
+            ("delay-refund", "-6.04", 9),
+        ):
+            if number % every == 1:
+                factories.charge(made, kind, amount, week=week)
 
 
 def imports(of: Sender, by: User) -> dict[str, str]:

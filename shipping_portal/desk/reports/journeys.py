@@ -73,7 +73,7 @@ class Journeys:
 
     def _take(self, row: tuple[Any, ...], scans: Scans, span: Span) -> None:
         _, at, progress, first_mile, day, booked_at, first, last, country, state, *where = row
-        if progress == Progress.DELIVERED:
+        if progress == Progress.DELIVERED and at:
             self.delivered.append(Delivered(at, span.day_of(at), first, last, country, state, scans.moved_at))
         if first_mile == "pickup":
             if day == NO_DAY:  # left blank, it is the next business day (interface §2.1)

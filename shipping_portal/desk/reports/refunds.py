@@ -122,7 +122,9 @@ class Claims:
     def _under_way(self) -> QuerySet[Order]:
         """Those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
         silent = Q(parcel__last_scan_at__lt=self.desk.now - dt.timedelta(days=SILENT_DAYS))
-        asked = self.desk.orders.filter(status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False)
+        asked = self.desk.orders.filter(
+            status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False, progress_at__isnull=False
+        )
         late = asked.filter(silent | Q(eta_to__lt=self.desk.today), booked_at__gte=self.since)
         return late.select_related("parcel").order_by("pk")[:MOST]
 

@@ -1,0 +1,64 @@
+"""Reports in a real browser: pictures that fit any width, differ without their colours, and are told in text."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Open, has_sideways_scroll, violations
+
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+
+SHOTS = os.environ.get("SCREENSHOTS", "")
+LOOKS = [(width, theme) for width in (320, 360, 1280) for theme in ("light", "dark")]
+OUTSIDE = """() => [...document.querySelectorAll(".chart svg rect, .chart svg circle")].filter(it => {
+    const shape = it.getBoundingClientRect(), card = it.closest(".card").getBoundingClientRect();
+    return shape.left < card.left || shape.right > card.right;
+}).map(it => it.outerHTML)"""
+SMALL = """() => [...document.querySelectorAll(".report *")]
+    .filter(it => it.checkVisibility() && parseFloat(getComputedStyle(it).fontSize) < 14).map(it => it.outerHTML)"""
+FILLS = """() => [...document.querySelectorAll(".keys .swatch rect")].map(it => getComputedStyle(it).fill)"""
+
+
+@pytest.mark.parametrize("room", ["typical", "empty"])
+@pytest.mark.parametrize("name", ["reports", "refunds"])
+def test_reports_are_accessible_and_fit_in_both_themes(
+    walk_in: Open, rooms: Any, room: str, name: str
+) -> None:
+    page, faults = walk_in(room), []
+    page.goto(rooms[room]["pages"][name])
+    for summary in page.locator("main summary").all():
+        summary.click()
+    for width, theme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        faults += [f"{width} {theme}: {fault}" for fault in violations(page)]
+        if has_sideways_scroll(page):
+            faults.append(f"{width} {theme} scrolls sideways")
+        faults += [f"{width} {theme} outside: {shape}" for shape in page.evaluate(OUTSIDE)]
+        faults += [f"{width} {theme} small: {text}" for text in page.evaluate(SMALL)]
+        _keep(page, f"{room}-{name}-{width}-{theme}")
+    assert faults == []
+
+
+def test_each_part_of_the_spend_has_a_pattern_of_its_own(walk_in: Open, rooms: Any) -> None:
+    page = walk_in("typical")
+    page.goto(rooms["typical"]["pages"]["reports"])
+    fills = page.evaluate(FILLS)
+    assert len(fills) == len(set(fills)) == 4
+    assert all(page.locator(f"pattern#chart-{number}").count() == 1 for number in (1, 2, 3, 4))
+
+
+def test_a_range_is_chosen_by_a_link_and_kept_in_the_address(walk_in: Open, rooms: Any) -> None:
+    page = walk_in("typical")
+    page.goto(rooms["typical"]["pages"]["reports"])
+    page.get_by_role("link", name="52 weeks", exact=True).click()
+    assert page.url.endswith("/reports/?weeks=52")
+    assert page.get_by_role("link", name="52 weeks", exact=True).get_attribute("aria-current") == "true"
+
+
+def _keep(page: Page, name: str) -> None:
+    if SHOTS:
+        page.screenshot(path=Path(SHOTS) / f"{name}.png", full_page=True, animations="disabled")
