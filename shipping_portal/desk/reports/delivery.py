@@ -79,7 +79,7 @@ def _row(place: str, now: list[float], before: list[float]) -> list[Cell]:
         spread = Spread.of(now)
         figures = [Cell.of(value) for value in (spread.low, spread.middle, spread.high)]
     else:
-        figures = [Cell("", TOO_FEW), Cell("", "–"), Cell("", "–")]
+        figures = [Cell("", "–"), Cell("", TOO_FEW), Cell("", "–")]
     last = Cell.of(Spread.of(before).middle) if len(before) >= FEWEST else Cell("", "–")
     return [Cell.of(place), Cell.of(len(now)), *figures, Cell.of(len(before)), last]
 

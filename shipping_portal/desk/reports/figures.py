@@ -70,6 +70,11 @@ class Line:
     shown: str
     marks: list[Mark] = field(default_factory=list)
 
+    @property
+    def is_drawn(self) -> bool:
+        """Is there anything to see? A bar of nothing is only its figure."""
+        return any(mark.width or mark.shape in {"cap", "dot"} for mark in self.marks)
+
 
 @dataclass(frozen=True)
 class Key:
@@ -106,9 +111,18 @@ class Section:
     charts: list[Chart]
 
     @property
-    def labelled(self) -> list[list[tuple[str, Cell]]]:
-        """The rows with each cell's head, which stands beside it on a phone."""
-        return [list(zip(self.heads, row, strict=True)) for row in self.rows]
+    def columns(self) -> list[tuple[str, bool]]:
+        """The heads, and whether there are numbers under them."""
+        return [
+            (head, any(row[place].is_number for row in self.rows)) for place, head in enumerate(self.heads)
+        ]
+
+    @property
+    def labelled(self) -> list[list[tuple[str, bool, Cell]]]:
+        """The rows, each cell with its column: the head stands beside it on a phone."""
+        return [
+            [(*column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+        ]
 
 
 def some(count: int, sender: Sender) -> str:

@@ -43,7 +43,7 @@ def section(user: User, sender: Sender, span: Span) -> Section:
     lines = [_line(name, *now[name], most) for name in names if name in now]
     headlines = [_headline(now, before, span)] if rows else []
     nothing = "No charge was posted yet for what you booked in these weeks."
-    charts = [Chart(lines)] if lines else []
+    charts = [Chart(lines, scale=("0 %", f"{most} %"))] if lines else []
     heads = ["Size", "Parcels", "With a size charge", RATE, "Parcels before", "With one before", "Before, %"]
     return Section(
         "size-charges", "Size charges by saved size", RULE, nothing, headlines, heads, rows, charts
@@ -56,7 +56,11 @@ def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
         Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end)
         for period in (span, span.before)
     )
-    mine = Charge.objects.for_user(user).filter(is_now | was_before, sender=sender).order_by()
+    mine = (
+        Charge.objects.for_user(user)
+        .filter(is_now | was_before, sender=sender, order__sender=sender)
+        .order_by()
+    )
     stands = Q(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
     spells = mine.annotate(spell=Case(When(is_now, then=0), default=1))
     found = spells.values_list("spell", "order__size__name").annotate(
