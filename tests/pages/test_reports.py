@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -19,6 +21,7 @@ from orders.models import Order
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.pages.test_frame import contrast, themes
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
@@ -289,3 +292,12 @@ def test_it_costs_the_same_however_many_parcels_and_lines(page: Client, quill: S
             page.get("/reports/?weeks=52")
         found.append(len(queries))
     assert found[1] == found[2] <= 12, [query["sql"][:90] for query in queries]
+
+
+def test_the_hues_of_the_pictures_are_seen_on_their_ground_in_both_themes() -> None:
+    """Against each other they are not told apart, so each has its pattern as well."""
+    site, own = (Path(str(finders.find(name))).read_text() for name in ("site.css", "reports.css"))
+    block = "".join(css[css.index(":root {") : css.index("}")] for css in (site, own))
+    for theme in themes(block):
+        for ink in ("petrol", "rust", "violet", "leaf", "control"):
+            assert contrast(theme[ink], theme["surface"]) >= 3, ink
