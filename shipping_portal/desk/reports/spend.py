@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.db.models import Sum
 
 from orders.models import Charge, Kind
-from orders.models.billing import REFUNDS, SIZE_CHARGES
+from orders.models.billing import REFUNDS, SIZE_CHARGES, cents
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date, money_in
 from shipping_portal.desk.reports.figures import Cell, Chart, Key, Line, Mark, Section
@@ -62,7 +62,7 @@ def _sums(
     ):
         bar = span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
         sums = now[currency, bar] if week >= span.first else before[currency]
-        sums[PART_OF[Kind(kind)]] += amount
+        sums[PART_OF[Kind(kind)]] += cents(amount)
     return now, before
 
 
