@@ -234,7 +234,7 @@ def test_the_rules_are_printed(page: Client) -> None:
     words = text(page.get("/reports/refunds/"))
     for said in (
         "No driver came on two pickup days, by the scans or by the calendar.",
-        "The carrier says so, or no scan came for 10 business days after the parcel moved.",
+        "The carrier says so, or no scan came for 10 business days after it moved.",
         "Delivered after the last day the carrier named, or not delivered 3 business days after that day.",
         "It looks 26 weeks back",
     ):

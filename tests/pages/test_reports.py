@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import time_machine
 from django.contrib.staticfiles import finders
 from django.db import connection
 from django.test import Client
@@ -260,6 +261,31 @@ def test_nobody_sees_anothers_figures(quill: Sender, alice: User, bob: User, vis
     mine = visit(bob)
     assert "<figure" not in mine.get("/reports/").content.decode()
     assert all(len(filed(mine, slug, 13)) == 1 for slug in SLUGS)
+
+
+def test_weeks_with_nothing_after_weeks_with_something_say_so(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
+    one_of_everything(quill, alice)
+    later = timezone.now() + dt.timedelta(weeks=14)
+    with time_machine.travel(later, tick=False):
+        words = text(visit(alice).get("/reports/"))
+    for said in (
+        "Net $0.00 AUD in 13 weeks",
+        "No delivery in these 13 weeks.",
+        "No parcel with a named day was delivered in 13 weeks.",
+        "No planned pickup was over in these 13 weeks.",
+        "Nothing booked in these 13 weeks was charged yet.",
+    ):
+        assert said in words
+
+
+def test_an_american_reads_of_packages(visit: Visit) -> None:
+    business = factories.sender(name="Ohio Parts", country="US")
+    owner = factories.user("uma@parts.example")
+    factories.member(business, owner)
+    assert "A package counts here once it is delivered." in text(visit(owner).get("/reports/"))
+    assert "Packages you drop off don’t count here." in text(visit(owner).get("/reports/"))
 
 
 def test_what_is_not_posted_does_not_count(page: Client, quill: Sender, alice: User) -> None:

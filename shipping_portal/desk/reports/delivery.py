@@ -53,7 +53,7 @@ def section(delivered: list[Delivered], sender: Sender, span: Span) -> Section:
     nothing = (
         "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
     )
-    headlines = [_headline(now, before, sender, span)] if now else []
+    headlines = [_headline(now, before, sender, span)] if rows else []
     return Section("delivery", "Delivery time by destination", RULE, nothing, headlines, heads, rows, charts)
 
 
@@ -100,6 +100,8 @@ def _line(place: str, count: int, spread: Spread | None, most: Decimal, sender: 
 
 def _headline(now: dict[str, list[float]], before: dict[str, list[float]], sender: Sender, span: Span) -> str:
     these, last = ([day for days in spell.values() for day in days] for spell in (now, before))
+    if not these:
+        return f"No delivery in these {span.weeks} weeks."
     if len(these) < FEWEST:
         return (
             f"{some(len(these), sender)} delivered in {span.weeks} weeks: too few to say how long it takes."

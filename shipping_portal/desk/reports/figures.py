@@ -1,6 +1,6 @@
 """What a section is made of. A figure is told once, and the picture, the table and the file all take it from there."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -109,6 +109,15 @@ class Section:
     heads: list[str]
     rows: list[list[Cell]]
     charts: list[Chart]
+
+    def in_words_of(self, sender: Sender) -> "Section":
+        """With the sender's own word for a parcel."""
+        word = say("parcel", sender.country)
+
+        def said(text: str) -> str:
+            return text.replace("parcel", word).replace("Parcel", word.capitalize())
+
+        return replace(self, rule=said(self.rule), nothing=said(self.nothing))
 
     @property
     def columns(self) -> list[tuple[str, bool]]:

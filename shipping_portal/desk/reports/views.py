@@ -41,13 +41,14 @@ def sections(request: MemberRequest, span: Span) -> list[Section]:
     journeys = Journeys.of(user, sender, span)
     desk = Desk.of(user, sender, timezone.now())
     late_now = desk.orders.filter(VIEWS["late"].where(desk)).count()
-    return [
+    found = [
         spend.section(user, sender, span),
         delivery.section(journeys.delivered, sender, span),
         promises.section(journeys.delivered, late_now, sender, span),
         pickups.section(journeys.planned, span),
         sizes.section(user, sender, span),
     ]
+    return [section.in_words_of(sender) for section in found]
 
 
 def _span(request: MemberRequest) -> Span:
