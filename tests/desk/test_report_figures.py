@@ -152,6 +152,14 @@ def test_bars_of_both_periods_share_one_scale() -> None:
     assert [mark.width for mark in lines[0].marks] == [50, 100]
 
 
+def test_what_is_given_back_goes_left_of_zero_and_no_two_parts_overlap() -> None:
+    sums = {"Order cost": Decimal(6), "Extra Cover": Decimal(-1), "Size charges": Decimal(2)}
+    marks = spend._stack(sums | {"Refunds and credits": Decimal(-1)}, zero=20.0, whole=10.0)
+    assert [(mark.column, mark.left, mark.width) for mark in marks] == [
+        ("Order cost", 20, 60), ("Extra Cover", 10, 10), ("Size charges", 80, 20), ("Refunds and credits", 0, 10),
+    ]  # fmt: skip
+
+
 def test_every_kind_of_charge_has_its_part_of_the_spend() -> None:
     assert set(Kind) - set(spend.PART_OF) == {Kind.UNKNOWN}  # never posted
 

@@ -280,6 +280,34 @@ def test_weeks_with_nothing_after_weeks_with_something_say_so(
         assert said in words
 
 
+def test_a_size_charge_that_was_taken_back_does_not_count(page: Client, quill: Sender, alice: User) -> None:
+    for number in range(5):
+        order = delivered(
+            quill, alice, ago=number + 1, took=1, size=quill.sizes.first() or factories.size(quill)
+        )
+        charge = factories.charge(order, "under-declared", "4.13")
+    assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "5", "5", "100"]
+    factories.charge(order, "under-declared", "-4.13", reverses=charge)
+    assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "5", "4", "80"]
+
+
+def test_scans_that_were_set_aside_and_cancelled_parcels_count_nowhere(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    order = delivered(quill, alice, ago=2, took=1)
+    long_ago = timezone.now() - dt.timedelta(days=400)
+    factories.event(order.parcel, scan_time=long_ago, set_aside="scan time is long before the booking")
+    factories.event(order.parcel, event_type="Missed Pickup", scan_time=long_ago, set_aside="-")
+    delivered(quill, alice, ago=2, took=1, status="cancelled", cancelled_at=timezone.now())
+    counts = [
+        [int(row[1]) for row in filed(page, slug, 13)[1:]] for slug in ("delivery", "on-time", "pickups")
+    ]
+    assert counts == [[1], [0, 1, 0, 0], [1, 0, 0, 0]]
+    for number in range(4):
+        delivered(quill, alice, ago=number + 1, took=1)
+    assert filed(page, "delivery", 13)[1][2:5] == ["1.0", "1.0", "1.0"]
+
+
 def test_an_american_reads_of_packages(visit: Visit) -> None:
     business = factories.sender(name="Ohio Parts", country="US")
     owner = factories.user("uma@parts.example")
