@@ -308,6 +308,17 @@ def test_scans_that_were_set_aside_and_cancelled_parcels_count_nowhere(
     assert filed(page, "delivery", 13)[1][2:5] == ["1.0", "1.0", "1.0"]
 
 
+def test_a_pickup_without_a_day_is_planned_for_the_next_business_day(
+    page: Client, quill: Sender, alice: User
+) -> None:
+    for days in (8, 0):  # over; and planned for tomorrow or later
+        booked_at = timezone.now() - dt.timedelta(days=days)
+        factories.order(
+            quill, alice, status="booked", booked_at=booked_at, pickup_date=None, carrier_pickup_date=None
+        )
+    assert [row[1] for row in filed(page, "pickups", 13)[1:]] == ["0", "0", "1", "0"]
+
+
 def test_an_american_reads_of_packages(visit: Visit) -> None:
     business = factories.sender(name="Ohio Parts", country="US")
     owner = factories.user("uma@parts.example")
