@@ -19,7 +19,7 @@ OUTSIDE = """() => [...document.querySelectorAll(".chart svg rect, .chart svg ci
 }).map(it => it.outerHTML)"""
 SMALL = """() => [...document.querySelectorAll(".report *")]
     .filter(it => it.checkVisibility() && parseFloat(getComputedStyle(it).fontSize) < 14).map(it => it.outerHTML)"""
-FILLS = """() => [...document.querySelectorAll(".keys .swatch rect")].map(it => getComputedStyle(it).fill)"""
+FILLS = """() => [...document.querySelector(".keys").querySelectorAll("rect")].map(it => getComputedStyle(it).fill)"""
 
 
 @pytest.mark.parametrize("room", ["typical", "empty"])

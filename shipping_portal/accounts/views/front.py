@@ -40,9 +40,7 @@ def start(request: MemberRequest) -> HttpResponse:
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
     """Everything that has no place of its own at the top of each page."""
-    role = request.membership.role
-    context = {"is_owner": role == OWNER, "sees_reports": role in {OWNER, BOOKKEEPER}}
-    return render(request, "accounts/more.html", context)
+    return render(request, "accounts/more.html", {"is_owner": request.membership.role == OWNER})
 
 
 @audience(*EVERY_MEMBER)

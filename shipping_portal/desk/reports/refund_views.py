@@ -11,7 +11,7 @@ from orders import listing
 from orders.receivers import shown
 from orders.system_views import Desk
 from shipping_portal import sheets
-from shipping_portal.accounts.access import BOOKKEEPER, OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.desk.reports.refunds import RULES, WEEKS, Claims
 
 HEADS = [
@@ -20,7 +20,7 @@ HEADS = [
 ]  # fmt: skip
 
 
-@audience(OWNER, BOOKKEEPER)
+@audience(*SEE_MONEY)
 @require_GET
 def refunds(request: MemberRequest) -> HttpResponse:
     """Fifty at a time, newest first, each with its reason and what to do next."""
@@ -33,7 +33,7 @@ def refunds(request: MemberRequest) -> HttpResponse:
     return render(request, "desk/reports/refunds.html", context)
 
 
-@audience(OWNER, BOOKKEEPER)
+@audience(*SEE_MONEY)
 @require_GET
 def refunds_file(request: MemberRequest) -> StreamingHttpResponse:
     claims, role = _claims(request), request.membership.role

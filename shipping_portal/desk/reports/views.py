@@ -7,14 +7,14 @@ from django.views.decorators.http import require_GET
 
 from orders.system_views import VIEWS, Desk
 from shipping_portal import sheets
-from shipping_portal.accounts.access import BOOKKEEPER, OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.desk.reports import delivery, pickups, promises, sizes, spend
 from shipping_portal.desk.reports.figures import Section
 from shipping_portal.desk.reports.journeys import Journeys
 from shipping_portal.desk.reports.spans import CHOICES, Span, asked
 
 
-@audience(OWNER, BOOKKEEPER)
+@audience(*SEE_MONEY)
 @require_GET
 def reports(request: MemberRequest) -> HttpResponse:
     """Five pictures over 4, 13 or 52 weeks (`weeks`), each with its table. The same queries for any number of rows."""
@@ -23,7 +23,7 @@ def reports(request: MemberRequest) -> HttpResponse:
     return render(request, "desk/reports/reports.html", context)
 
 
-@audience(OWNER, BOOKKEEPER)
+@audience(*SEE_MONEY)
 @require_GET
 def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
     """One section's table, as the page shows it for the same weeks."""
