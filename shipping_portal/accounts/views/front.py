@@ -7,15 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal.accounts import places, staff
-from shipping_portal.accounts.access import (
-    BOOKERS,
-    BOOKKEEPER,
-    EVERY_MEMBER,
-    OWNER,
-    MemberRequest,
-    audience,
-    public,
-)
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 
 
