@@ -71,7 +71,7 @@ def _files(
     for number, order in enumerate(orders, 1):
         name = file_name(order, number, of=len(orders))
         for label in _wanted(order, sizes, contents):
-            content = _intact(label, order, contents)
+            content = intact(label, order, contents)
             if content is not None:
                 path = f"{FOLDERS[label.size]}/{name}"
                 _note(contents, number, path, order, label)
@@ -90,12 +90,12 @@ def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[La
     ready = [label for label in order.labels.all() if label.is_ready]
     found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
     if order.status != Status.BOOKED or not found:
-        contents.missing.append(f"{order}: {_why_none(order)}")
+        contents.missing.append(f"{order}: {why_none(order)}")
         return []
     return found
 
 
-def _why_none(order: Order) -> str:
+def why_none(order: Order) -> str:
     if order.status != Status.BOOKED:
         return f"{order.get_status_display()}. It has no label to use."
     if any(label.purged_at for label in order.labels.all()):
@@ -103,7 +103,7 @@ def _why_none(order: Order) -> str:
     return "The carrier hasn't given us its label yet."
 
 
-def _intact(label: Label, order: Order, contents: Contents) -> bytes | None:
+def intact(label: Label, order: Order, contents: Contents) -> bytes | None:
     """The bytes as the carrier sent them, of a parcel still booked at this moment; else None, and why in words."""
     try:
         # Not label.file: the two would hold each other, and the bytes, until Python looks for such pairs.

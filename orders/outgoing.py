@@ -1,6 +1,7 @@
 """A ZIP that is sent while it is written, one finished entry after the other."""
 
 import io
+from typing import IO
 
 
 class Outgoing(io.RawIOBase):
@@ -11,7 +12,7 @@ class Outgoing(io.RawIOBase):
 
     def __init__(self) -> None:
         self._sent = 0
-        self._waiting = io.BytesIO()
+        self._waiting: IO[bytes] = io.BytesIO()
 
     def writable(self) -> bool:
         return True
@@ -29,7 +30,8 @@ class Outgoing(io.RawIOBase):
         return self._waiting.write(data)
 
     def take(self) -> bytes:
-        taken = self._waiting.getvalue()
+        self._waiting.seek(0)
+        taken = self._waiting.read()
         self._sent += len(taken)
         self._waiting = io.BytesIO()
         return taken

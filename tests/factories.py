@@ -17,6 +17,8 @@ from orders.models import (
     BillingReport,
     Charge,
     Draft,
+    Export,
+    ExportPart,
     Import,
     ImportRow,
     Label,
@@ -362,6 +364,28 @@ def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: An
         "problems": {"weight_kg": ["This must be more than 0."]},
     }
     return ImportRow.objects.create(file=file, **{**values, **fields})
+
+
+def export(
+    of: Sender, by: User, *, order: Order | None = None, content: bytes = b"", **fields: Any
+) -> Export:
+    """A proof pack of an order, or everything of an account, packed and still there."""
+    now = timezone.now()
+    content = content or b"PK" + bytes(20)
+    values: dict[str, Any] = {
+        "what": "proof" if order else "account",
+        "created_at": now,
+        "finished_at": now,
+        "expires_at": now + dt.timedelta(days=7),
+        "done": 1,
+        "total": 1,
+        "length": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    made = Export.objects.create(sender=of, made_by=by, order=order, **{**values, **fields})
+    if made.finished_at:
+        ExportPart.objects.create(export=made, number=0, content=content)
+    return made
 
 
 def billing_report(*, week: dt.date | None = None, state: str = "posted", **fields: Any) -> BillingReport:

@@ -68,6 +68,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
     return {
         "file": row.file,
         "row": row,
+        "export": factories.export(sender, person, order=order),
         "order": order,
         "quote": order.quote,
         "watch": factories.watch(sender, person),

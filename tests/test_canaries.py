@@ -1,6 +1,8 @@
 """R2: signed links and secrets: shown on the one page where they belong, then found nowhere else."""
 
+import io
 import logging
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders import booking, labels
-from orders.models import Order
+from orders.models import Export, Order
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.desk.noticing import Finder
@@ -23,6 +25,7 @@ from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tests.test_access import MEMBERS, ROLES, address, things_of
 from tracking import polling
+from tracking.exporting import packing
 
 pytestmark = pytest.mark.django_db
 
@@ -147,6 +150,28 @@ def test_the_link_is_in_no_mail_and_no_export(
     for text in (str(message.message()), exported):
         assert TOKEN not in text
         assert "127.0.0.1:9" not in text
+
+
+@pytest.mark.parametrize("what", ["proof", "account"])
+def test_no_export_has_a_link_or_the_labels_address(
+    order: Order, linked: SandboxCarrier, alice: User, visit: Callable[[User], Client], what: str
+) -> None:
+    """Though a scan was told with one, and a charge."""
+    client = visit(alice)
+    link = f"{linked.url}/t/?{TOKEN}canary"
+    assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
+    factories.event(order.parcel, event_type=f"Info {link}", description=f"See {link}")
+    factories.charge(order, word=f"Order {link}", reason=f"See {link}")
+    path = reverse("pack_proof", args=[order.uuid]) if what == "proof" else reverse("pack_everything")
+    page = client.post(path)["Location"]
+    packing.work(Export.objects.get().pk)
+    archive = zipfile.ZipFile(io.BytesIO(client.get(f"{page}file.zip").getvalue()))  # type: ignore[attr-defined]
+    assert len([name for name in archive.namelist() if name.endswith(".pdf")]) == order.labels.count()
+    for name in archive.namelist():
+        content = archive.read(name).decode(errors="replace").replace(order.public_tracking_url, "")
+        assert TOKEN not in content, name
+        assert linked.url not in content, name
+        assert not [secret for secret in SECRETS if secret in content], name
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])

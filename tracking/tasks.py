@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from tracking import intake, polling, scans
+from tracking.exporting import packing
 
 
 @shared_task
@@ -23,3 +24,8 @@ def poll(parcel_id: int) -> None:
 @shared_task
 def project(parcel_id: int) -> None:
     scans.project(parcel_id)
+
+
+@shared_task
+def pack(export_id: int) -> None:
+    packing.work(export_id)

@@ -1,4 +1,4 @@
-"""What is not kept for ever: label files, the log of calls, quotes nobody booked, old drafts, imports and log-ins."""
+"""What is not kept for ever: label files, the log of calls, unbooked quotes, drafts, imports, exports and log-ins."""
 
 import datetime as dt
 from collections import Counter
@@ -8,13 +8,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from orders import drafting
-from orders.models import CarrierCall, Import, ImportRow, Label, LabelBytes, Quote
+from orders.models import CarrierCall, Export, Import, ImportRow, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.progress import TERMINAL
 from shipping_portal.accounts.models import Session
 
 BATCH = 500
 QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
+EXPORT_DAYS = 7  # for one that was never packed; the others say themselves how long they are kept
 IMPORT_DAYS = 90  # holds addresses; its orders stay
 FILES_AT_ONCE = 5  # of up to 2,000 rows each
 TO_BOOK = (ImportRow.State.READY, ImportRow.State.WARNING, ImportRow.State.OWED)
@@ -31,6 +32,7 @@ def purge(now: dt.datetime) -> Counter[str]:
             "quotes": _delete(_old_quotes(now)),
             "drafts": _delete(drafting.old(now)),
             "imports": _delete(_old_imports(now), at_once=FILES_AT_ONCE),
+            "exports": _delete(_old_exports(now), at_once=FILES_AT_ONCE),
             "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         }
     )
@@ -69,6 +71,12 @@ def _old_imports(now: dt.datetime) -> QuerySet[Import]:
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)
     return old.exclude(pk__in=owed.values("file"))
+
+
+def _old_exports(now: dt.datetime) -> QuerySet[Export]:
+    """Files past their week, and those that came to nothing; with all their parts."""
+    unpacked = Q(finished_at=None, created_at__lt=now - dt.timedelta(days=EXPORT_DAYS))
+    return Export.objects.filter(Q(expires_at__lt=now) | unpacked)
 
 
 def _delete(rows: QuerySet, at_once: int = BATCH) -> int:

@@ -24,7 +24,7 @@ from orders.billing import checking as billing
 from orders.billing import matching
 from orders.importing import booking as importing
 from orders.importing import checking
-from orders.models import BillingReport, ImportRow, Label, Order, Replacement
+from orders.models import BillingReport, Export, ImportRow, Label, Order, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice
@@ -32,6 +32,7 @@ from shipping_portal.celery import nudge
 from shipping_portal.desk import finished, gaps, noticing, parking, pausing, retention
 from shipping_portal.desk.outage import database_answers
 from tracking import intake, polling, scans
+from tracking.exporting import packing
 from tracking.models import Parcel, WebhookDelivery
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,10 @@ def _notices(now: dt.datetime) -> QuerySet[Any]:
 
 def _reports(now: dt.datetime) -> QuerySet[Any]:
     return BillingReport.objects.filter(state=BillingReport.State.READING, due_at__lte=now)
+
+
+def _exports(now: dt.datetime) -> QuerySet[Any]:
+    return Export.objects.filter(due_at__lte=now)
 
 
 def _folds(now: dt.datetime) -> QuerySet[Any]:
@@ -124,6 +129,7 @@ JOURNEYS = (
     Journey("news", "shipping_portal.accounts.tasks.mail", _notices, mailing.work),
     Journey("report", "orders.tasks.read_report", _reports, billing.work, sender=""),
     Journey("poll", "tracking.tasks.poll", Parcel.objects.due, polling.work, "poll_due_at", "order__sender"),
+    Journey("export", "tracking.tasks.pack", _exports, packing.work),
 )
 
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CarrierCall, Import, ImportRow, Label, LabelBytes, Order, Quote
+from orders.models import CarrierCall, Export, ExportPart, Import, ImportRow, Label, LabelBytes, Order, Quote
 from shipping_portal.accounts.models import Sender, Session, User
 from tests import factories
 
@@ -120,3 +120,15 @@ def test_the_command_says_how_much_went(
     _label(factories.order(quill, alice, status="cancelled", cancelled_at=_ago(91)))
     call_command("retention")
     assert "label files: 1 deleted" in capsys.readouterr().out
+
+
+def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender, alice: User) -> None:
+    fresh = factories.export(
+        quill, alice, expires_at=timezone.now() + dt.timedelta(hours=1), created_at=_ago(8)
+    )
+    owed = factories.export(quill, alice, finished_at=None, expires_at=None, due_at=_ago(0))
+    factories.export(quill, alice, expires_at=_ago(0))
+    factories.export(quill, alice, finished_at=None, expires_at=None, created_at=_ago(8))
+    call_command("retention")
+    assert set(Export.objects.all()) == {fresh, owed}
+    assert ExportPart.objects.get().export == fresh

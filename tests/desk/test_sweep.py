@@ -73,6 +73,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         factories.import_row(quill, alice, state=state, due_at=later)
     paused = factories.import_file(quill, alice, paused_at=then)
     factories.import_row(quill, alice, file=paused, state="owed", due_at=then)
+    factories.export(quill, alice, finished_at=None, due_at=later)
     fresh = {"received_at": now, "body": b"{", "sha256": "0" * 64}
     WebhookDelivery.objects.create(**fresh)
     factories.billing_report(state="reading", due_at=later)
@@ -91,6 +92,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "news": news(alice, quill, "due", due_at=then),
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
+        "export": factories.export(quill, alice, finished_at=None, due_at=then).pk,
     }
 
 

@@ -23,7 +23,7 @@ ALLOWED = {
     "change_invitation", "notifications", "confirm_price", "cancel", "bench", "originals", "unpaste", "add_receiver",
     "merge_receivers", "edit_receiver", "delete_receiver", "add_size", "edit_size", "change_size", "delete_size",
     "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
-    "save_view", "stop_watching", "delete_draft", "charge_is_wrong",
+    "save_view", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",
 }  # fmt: skip
 ROUTES = [(route, entry) for route, entry in OURS if "owner" in audience(entry)]
 

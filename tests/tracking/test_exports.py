@@ -1,0 +1,323 @@
+"""Exports: what is in the ZIP, that it is whole whatever happens to its worker, and that pressing twice packs once."""
+
+import csv
+import datetime as dt
+import hashlib
+import io
+import json
+import subprocess
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from orders.models import Export, ExportPart, LabelBytes, Order
+from shipping_portal.accounts.models import Audit, Sender, User
+from tests import factories
+from tracking.exporting import account, owing, packing, parts
+from tracking.exporting.leasing import Lease, Lost
+
+pytestmark = pytest.mark.django_db
+
+LABEL = b"%PDF-1.4 an original label\r\n\x00\xff %%EOF"
+LINK = "https://carrier.example/t/?token=canary"
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    """Delivered, with both labels, two scans and what it cost in the end."""
+    made = factories.order(
+        quill, alice, status="booked", carrier_reference="S7K2QX", receiver_name="Priya Nair", note="=1+1"
+    )
+    for size in ("full", "cropped"):
+        factories.stored_label(made, size=size, content=LABEL + size.encode())
+    parcel = factories.parcel(made)
+    for minute, word in enumerate(("Pickup", "Delivered")):
+        at = dt.datetime(2026, 11, 20, 2, minute, tzinfo=dt.UTC)
+        factories.event(parcel, event_type=word, scan_time=at, description=f"{word}\nseen, {LINK}")
+    factories.charge(made, "order", "12.08")
+    factories.charge(
+        made,
+        "under-declared",
+        "4.13",
+        declared_kg=Decimal("2.4"),
+        measured_kg=Decimal("3.1"),
+        reason=f"See {LINK}",
+    )
+    return made
+
+
+def packed(export: Export) -> zipfile.ZipFile:
+    packing.work(export.pk)
+    return opened(export)
+
+
+def opened(export: Export) -> zipfile.ZipFile:
+    found = zipfile.ZipFile(io.BytesIO(whole(export)))
+    assert found.testzip() is None
+    return found
+
+
+def whole(export: Export) -> bytes:
+    export.refresh_from_db()
+    content = b"".join(bytes(part.content) for part in export.parts.all())
+    assert (export.length, export.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+    return content
+
+
+def proof_of(order: Order) -> Export:
+    return owing.proof_pack(order, by=order.made_by, now=timezone.now())
+
+
+def everything_of(sender: Sender, by: User) -> Export:
+    return owing.everything(sender, by=by, now=timezone.now())
+
+
+def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(archive.read(name).decode("utf-8-sig"))))
+
+
+def text_of(archive: zipfile.ZipFile) -> str:
+    return "\n".join(archive.read(name).decode(errors="replace") for name in archive.namelist())
+
+
+# -- What is inside ---------------------------------------------------------------------------------
+
+
+def test_a_proof_pack_has_the_original_labels_byte_for_byte(order: Order) -> None:
+    found = packed(proof_of(order))
+    stored = {
+        f"labels/{folder}/S7K2QX.pdf": size
+        for folder, size in (("full-page", "full"), ("cropped", "cropped"))
+    }
+    for path, size in stored.items():
+        assert found.read(path) == bytes(LabelBytes.objects.get(label__order=order, label__size=size).content)
+        assert found.getinfo(path).compress_type == zipfile.ZIP_STORED
+    assert not any(entry.flag_bits & 0x08 for entry in found.infolist()), "the length comes after the bytes"
+
+
+def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Order) -> None:
+    summary = packed(proof_of(order)).read("summary.txt").decode()
+    lines = [" ".join(line.split()) for line in summary.splitlines()]
+    for said in (
+        "Parcel S7K2QX to Priya Nair",
+        "Delivery: $11.20",
+        "Total: $12.08 AUD",
+        "Expected arrival: 2026-12-01 to 2026-12-04",
+        "2026-11-20 13:00:00 (2026-11-20T02:00:00Z) Picked up",
+        "Measured 3.1 kg; declared 2.4 kg",
+        "Net: $16.21 AUD",
+    ):
+        assert said in lines, summary
+    assert hashlib.sha256(LABEL + b"full").hexdigest() in summary
+    assert "Quoted:" in summary
+
+
+def test_a_proof_pack_says_the_same_to_a_machine(order: Order) -> None:
+    found = packed(proof_of(order))
+    said = json.loads(found.read("proof.json"))
+    assert said["quote"]["price"] == "12.08"
+    assert {"name": "Delivery", "amount": "11.20", "currency": "AUD"} in said["quote"]["breakdown"]
+    assert [scan["Time, UTC"] for scan in said["scans"]] == ["2026-11-20T02:00:00Z", "2026-11-20T02:01:00Z"]
+    assert [line["Amount"] for line in said["charges"]] == ["12.08", "4.13"]
+    assert said["net"] == {"AUD": "16.21"}
+    assert {label["sha256"] for label in said["labels"]} == {label.sha256 for label in order.labels.all()}
+    assert [row["What"] for row in rows(found, "charges.csv")] == ["Order cost", "Under-declared adjustment"]
+    assert rows(found, "scans.csv")[0]["Time zone"] == "Australia/Melbourne"
+
+
+def test_nobodys_words_become_a_line_of_the_summary(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(description="Mugs\nNet: $0.00")
+    assert "\nNet: $0.00" not in packed(proof_of(order)).read("summary.txt").decode()
+
+
+@pytest.mark.parametrize("what", ["proof", "account"])
+def test_no_signed_link_is_in_any_export(order: Order, alice: User, what: str) -> None:
+    export = proof_of(order) if what == "proof" else everything_of(order.sender, alice)
+    said = text_of(packed(export))
+    assert "seen" in said
+    assert "token" not in said
+    assert "carrier.example" not in said
+
+
+@pytest.mark.parametrize("what", ["proof", "account"])
+def test_the_checksums_are_those_of_the_files(order: Order, alice: User, what: str, tmp_path: Path) -> None:
+    found = packed(proof_of(order) if what == "proof" else everything_of(order.sender, alice))
+    found.extractall(tmp_path)
+    done = subprocess.run(
+        ["sha256sum", "--strict", "-c", "CHECKSUMS.txt"],  # noqa: S607
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert {line.removesuffix(": OK") for line in done.stdout.splitlines()} == set(found.namelist()) - {
+        "CHECKSUMS.txt"
+    }
+
+
+def test_the_label_of_a_cancelled_parcel_is_proved_by_its_checksum_alone(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
+    export = proof_of(order)
+    found = packed(export)
+    assert not [name for name in found.namelist() if name.endswith(".pdf")]
+    assert "S7K2QX: Cancelled. It has no label to use." in found.read("NOT-INCLUDED.txt").decode()
+    assert order.labels.first().sha256 in found.read("summary.txt").decode()  # type: ignore[union-attr]
+    assert export.problem.startswith("1 label is not in it.")
+
+
+def test_a_label_that_is_no_longer_the_carriers_is_left_out_and_said_so(order: Order, alice: User) -> None:
+    LabelBytes.objects.filter(label__order=order, label__size="full").update(content=b"%PDF-1.4 another")
+    found = packed(everything_of(order.sender, alice))
+    labels = [name for name in found.namelist() if name.endswith(".pdf")]
+    assert labels == ["labels/cropped/01_S7K2QX_NAIR_7000.pdf"]
+    assert "no longer matches the carrier's original" in found.read("NOT-INCLUDED.txt").decode()
+
+
+def test_the_export_of_an_account_has_all_of_it_and_nothing_of_others(
+    order: Order, quill: Sender, alice: User, bob: User
+) -> None:
+    theirs = factories.order(bob.membership.sender, bob, status="booked", carrier_reference="SBOBS001")
+    factories.charge(theirs, "order", "9.99")
+    factories.saved_receiver(bob.membership.sender, name="Bobs Friend")
+    factories.order(quill, alice, status="draft")
+    factories.saved_receiver(quill, name="Known Person")
+    factories.size(quill, name="Shoebox")
+    factories.import_row(quill, alice)
+    found = packed(everything_of(quill, alice))
+    assert {name for name in found.namelist() if "/" not in name} == {
+        "README.txt", "parcels.csv", "scans.csv", "notes.csv", "charges.csv", "addresses.csv", "sizes.csv",
+        "imports.csv", "team.csv", "CHECKSUMS.txt",
+    }  # fmt: skip
+    parcels = rows(found, "parcels.csv")
+    assert [row["Reference"] for row in parcels] == ["S7K2QX", ""]
+    assert parcels[0]["SHA-256 of the label, full-page"] == order.labels.get(size="full").sha256
+    assert [row["Amount"] for row in rows(found, "charges.csv")] == ["12.08", "4.13"]
+    assert [row["What"] for row in rows(found, "scans.csv")] == ["Picked up", "Delivered"]
+    assert {row["Kind"] for row in rows(found, "addresses.csv")} == {"Pickup", "Receiver, saved"}
+    assert [row["Name"] for row in rows(found, "sizes.csv")] == ["Shoebox"]
+    assert [(row["File"], row["Rows"]) for row in rows(found, "imports.csv")] == [("orders.csv", "1")]
+    assert [(row["Name"], row["Role"]) for row in rows(found, "team.csv")] == [("Alice Quill", "Owner")]
+    assert len([name for name in found.namelist() if name.endswith(".pdf")]) == 2
+    said = text_of(found)
+    assert "SBOBS001" not in said
+    assert "Bobs Friend" not in said
+
+
+def test_no_cell_of_an_export_is_a_formula(order: Order, alice: User) -> None:
+    assert rows(packed(everything_of(order.sender, alice)), "notes.csv")[0]["Note"] == "'=1+1"
+
+
+def test_what_is_not_posted_is_in_no_export(order: Order, alice: User) -> None:
+    checked = factories.billing_report(state="checked")
+    factories.charge(order, "oversize", "77.77", report=checked)
+    assert "77.77" not in text_of(packed(proof_of(order)))
+    assert "77.77" not in text_of(packed(everything_of(order.sender, alice)))
+
+
+# -- How it is packed -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART", 700)
+
+
+def test_an_export_lies_in_parts_of_one_size_but_the_last(
+    order: Order, alice: User, small_parts: None
+) -> None:
+    export = everything_of(order.sender, alice)
+    packed(export)
+    lengths = [len(part.content) for part in export.parts.all()]
+    assert len(lengths) > 3
+    assert set(lengths[:-1]) == {700}
+    assert 0 < lengths[-1] <= 700
+
+
+class Killed(BaseException):
+    """What a worker feels of kill -9."""
+
+
+def test_a_worker_killed_midway_leaves_it_to_the_next_which_packs_all_of_it_anew(
+    order: Order, alice: User, small_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = everything_of(order.sender, alice)
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(account, "_lists", die)
+        with pytest.raises(Killed):
+            packing.work(export.pk)
+    export.refresh_from_db()
+    assert export.parts.exists()
+    assert export.finished_at is None
+    packing.work(export.pk)
+    export.refresh_from_db()
+    assert export.finished_at is None, "its lease has not run out yet"
+    Export.objects.update(due_at=timezone.now())
+    assert len(rows(packed(export), "parcels.csv")) == 1
+    assert (export.tries, export.due_at) == (2, None)
+
+
+def test_a_worker_that_slept_past_its_lease_adds_nothing_to_the_next_ones_file(
+    order: Order, alice: User, small_parts: None
+) -> None:
+    export = everything_of(order.sender, alice)
+    slow = Lease.take(Export.objects.get(pk=export.pk))
+    assert slow
+    Export.objects.update(due_at=timezone.now())
+    found = packed(export)
+    late = parts.Parts(slow)
+    late.write(b"x" * 2000)
+    with pytest.raises(Lost):
+        late.cut()
+    assert opened(export).namelist() == found.namelist()
+
+
+def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice: User) -> None:
+    now = timezone.now()
+    first = owing.proof_pack(order, by=alice, now=now)
+    assert owing.proof_pack(order, by=alice, now=now) == first
+    packing.work(first.pk)
+    assert owing.proof_pack(order, by=alice, now=now + dt.timedelta(seconds=2)) == first
+    assert owing.proof_pack(order, by=alice, now=now + dt.timedelta(hours=1)) != first
+    assert owing.everything(order.sender, by=alice, now=now).what == "account"
+    assert list(Audit.objects.values_list("action", flat=True)) == [
+        "proof pack asked for", "proof pack asked for", "account export asked for",
+    ]  # fmt: skip
+
+
+def test_one_on_its_way_for_long_is_still_the_only_one(order: Order, alice: User) -> None:
+    first = everything_of(order.sender, alice)
+    later = timezone.now() + dt.timedelta(hours=2)
+    assert owing.everything(order.sender, by=alice, now=later) == first
+
+
+def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: User) -> None:
+    for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
+        factories.export(of, by, finished_at=None, due_at=timezone.now() + dt.timedelta(seconds=20))
+    third = proof_of(order)
+    packing.work(third.pk)
+    third.refresh_from_db()
+    assert third.tries == 0
+    Export.objects.exclude(pk=third.pk).update(due_at=None)
+    packing.work(third.pk)
+    assert ExportPart.objects.filter(export=third).exists()
+
+
+def test_packing_many_parcels_takes_no_more_memory_or_queries_a_parcel(
+    order: Order, quill: Sender, alice: User, django_assert_max_num_queries: Callable[..., object],
+) -> None:  # fmt: skip
+    Order.objects.bulk_create(factories.copy_of(order, number) for number in range(600))
+    export = everything_of(quill, alice)
+    tracemalloc.start()
+    with django_assert_max_num_queries(120):
+        packing.work(export.pk)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(rows(opened(export), "parcels.csv")) == 601
+    assert most < 12_000_000
+    assert (export.done, export.total) == (601, 601)
