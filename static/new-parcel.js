@@ -258,6 +258,22 @@
     tickPrices();
   }
 
+  // The size guard: the weight that was measured goes into the form, or the declared one is kept without asking again.
+  prices.addEventListener("click", (event) => {
+    const { useWeight, keep } = event.target.dataset;
+    if (useWeight) {
+      const weight = form.querySelector("[name^=weight_]");
+      weight.value = useWeight;
+      weight.dispatchEvent(new Event("input", { bubbles: true }));
+      weight.focus();
+    } else if (keep) {
+      form.elements.kept.value = keep;
+      typed = asTyped();
+      document.getElementById("size-guard").remove();
+      prices.querySelector("form button").focus();
+    }
+  });
+
   // Prices that ran out while somebody looks at them are checked again once, with what was chosen; only news are told.
   prices.addEventListener("pricesended", () => isStale || checkAgain().catch(() => {
     news.textContent = "These prices are a few minutes old. Book checks them first; nothing dearer is booked without your yes.";

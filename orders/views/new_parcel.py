@@ -9,14 +9,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders import drafting, offers, pasting
+from orders import drafting, offers, pasting, size_guard
 from orders.forms import ParcelForm, after_presses
 from orders.importing import choosing
 from orders.sizes import offered
 from orders.views import drafts
 from orders.views.asking import take_prices
 from orders.views.brought import Brought, brought_along, draft_named
-from orders.views.quotes import address_of
+from orders.views.quotes import address_of, kept_in
 from orders.views.replies import suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
@@ -62,7 +62,9 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
         with suppress(drafting.TooMany):  # deleted this very moment, and no room for another
             drafts.keep(request, form, draft)
     quote = take_prices(request, form) if form.is_valid() else None
-    return redirect(address_of(quote, draft)) if quote else _form_page(request, form, Brought(draft=draft))
+    if quote is None:
+        return _form_page(request, form, Brought(draft=draft))
+    return redirect(address_of(quote, draft, kept=kept_in(request)))
 
 
 def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
@@ -84,10 +86,17 @@ def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     chosen = choosing.choose(quote.products, request.sender.service_rule, last)
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "page": page, "chosen": chosen["code"] if chosen else ""}
+    context["advice"] = size_guard.advice(request.sender, page.entry, kept=kept_in(request))
     return render(request, "orders/_live_prices.html", context)
 
 
 def _form_page(request: MemberRequest, form: ParcelForm, brought: Brought, **more: Any) -> HttpResponse:
     """The form; of a parcel the carrier refused, with its words."""
-    context = {"form": form, "order": brought.refused, "draft": brought.draft, "is_live_form": True, **more}
+    context: dict[str, Any] = {
+        "form": form,
+        "order": brought.refused,
+        "draft": brought.draft,
+        "is_live_form": True,
+    }
+    context |= {"kept": kept_in(request), **more}
     return render(request, "orders/new_parcel.html", context, status=422 if form.errors else 200)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -10,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, drafting, offers, twins
+from orders import booking, drafting, offers, size_guard, twins
 from orders.entry import Entry
 from orders.forms import BookForm
 from orders.models import Draft, Order, Quote
@@ -31,16 +32,30 @@ def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         return _quotes_page(request, asked, BookForm())
     if request.sender.is_suspended:
         return suspended(request, status=403)
+    entry = Entry.from_json(asked.entry)
     try:
-        asked = prices(request, Entry.from_json(asked.entry), fresh=True)
+        if "use_weight" in request.POST:
+            entry = size_guard.heeded(request.sender, entry)
+        asked = prices(request, entry, fresh=True)
     except NO_PRICES as error:
         messages.error(request, sentence(error, request.sender))
-    return redirect(address_of(asked, draft_named(request)))
+    return redirect(address_of(asked, draft_named(request), kept=kept_in(request)))
 
 
-def address_of(quote: Quote, draft: Draft | None = None) -> str:
-    """The page of a quote; it carries the draft that goes when the parcel is booked."""
-    return reverse("quotes", args=[quote.uuid]) + (f"?draft={draft.uuid}" if draft else "")
+def address_of(quote: Quote, draft: Draft | None = None, *, kept: str = "") -> str:
+    """The page of a quote; it carries the draft that goes when the parcel is booked, and the size that was `kept`."""
+    return reverse("quotes", args=[quote.uuid]) + _query(draft=draft.uuid if draft else "", kept=kept)
+
+
+def kept_in(request: MemberRequest) -> str:
+    """The size (its uuid) whose weight stays as declared, though its parcels were measured heavier."""
+    given = request.POST if request.method == "POST" else request.GET
+    return given.get("kept", "")[:36]
+
+
+def _query(**values: object) -> str:
+    said = urlencode({name: value for name, value in values.items() if value})
+    return f"?{said}" if said else ""
 
 
 @audience(*BOOKERS)
@@ -88,9 +103,23 @@ def _quotes_page(
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
+    context |= _weighed(request, quote, page.entry)
     return render(
         request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200
     )
+
+
+def _weighed(request: MemberRequest, quote: Quote, entry: Entry) -> dict[str, object]:
+    """What the size guard says, where Keep leads, and the way back to the form, which remembers a Keep."""
+    draft, kept = draft_named(request), kept_in(request)
+    advice = size_guard.advice(request.sender, entry, kept=kept)
+    edit = _query(quote=quote.uuid, draft=draft.uuid if draft else "", kept=kept)
+    return {
+        "advice": advice,
+        "kept": kept,
+        "keep_url": address_of(quote, draft, kept=str(advice.size.uuid)) if advice else "",
+        "edit_url": reverse("new_parcel") + edit,
+    }
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:

@@ -1,0 +1,174 @@
+"""The size guard on the pages: told before booking, taken or kept by one press, and nothing typed is lost."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from orders.entry import Entry
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import ParcelSize, Sender, User
+from tests import factories
+from tests.pages.typed import AT_HOME, FROM_OHIO, text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+WORDS = "Last 3 of 5 “Shoebox” parcels were measured at 1.3 kg. You're declaring 1 kg, which may add a charge later."
+
+
+def billed(of: Sender, by: User, size: ParcelSize, measured: str = "") -> None:
+    order = factories.order(of, by, status="booked", size=size, weight_kg=Decimal(1))
+    factories.charge(order)
+    if measured:
+        factories.charge(order, "under-declared", "4.13", measured_kg=Decimal(measured))
+
+
+@pytest.fixture
+def shoebox(quill: Sender, alice: User) -> ParcelSize:
+    """Of its last five, three were measured at 1.3 kg."""
+    size = factories.size(quill, name="Shoebox", weight=Decimal(1))
+    for measured in ("1.3", "", "1.3", "", "1.3"):
+        billed(quill, alice, size, measured)
+    return size
+
+
+@pytest.fixture
+def typed(shoebox: ParcelSize) -> dict[str, Any]:
+    return {**AT_HOME, "weight_kg": "1", "size": str(shoebox.uuid), "customer_reference": "PO-77"}
+
+
+def link(answer: Any, words: str) -> str:
+    """Where the link with these words leads."""
+    found = re.search(rf'<a[^>]* href="([^"]*)"[^>]*>{words}', answer.content.decode())
+    assert found, words
+    return found[1].replace("&amp;", "&")
+
+
+def weight_of(answer: Any) -> Decimal:
+    quote = Quote.objects.get(uuid=answer.redirect_chain[-1][0].split("/")[3])
+    return Entry.from_json(quote.entry).measures.weight
+
+
+def test_prices_say_what_its_parcels_were_measured_at(
+    carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
+) -> None:
+    page = listed.post("/parcels/new/", typed, follow=True)
+    assert WORDS in text(page)
+    assert "Use 1.3 kg Keep 1 kg" in text(page)
+    assert "Book" in text(page), "nobody is held up"
+
+
+def test_it_is_said_beside_the_form_too(
+    carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
+) -> None:
+    part = listed.post("/parcels/new/", typed, headers={"X-Part": "prices"})
+    assert WORDS in text(part)
+    assert 'data-use-weight="1.3"' in part.content.decode()
+    kept = {**typed, "kept": typed["size"]}
+    assert "measured at" not in text(listed.post("/parcels/new/", kept, headers={"X-Part": "prices"}))
+
+
+def test_the_measured_weight_is_taken_by_one_press_without_javascript(
+    carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
+) -> None:
+    page = listed.post("/parcels/new/", typed, follow=True)
+    taken = listed.post(page.redirect_chain[-1][0], {"use_weight": "1"}, follow=True)
+    assert weight_of(taken) == Decimal("1.30")
+    assert "1.3 kg, 32 × 24 × 11 cm" in text(taken)
+    assert "measured at" not in text(taken)
+    again = listed.get(link(taken, "Edit")).content.decode()
+    for value in ('value="1.3', 'value="PO-77"', 'value="Priya Nair"', 'value="4 Sample Street"'):
+        assert value in again
+
+
+def test_the_declared_weight_is_kept_and_it_is_not_said_again_in_this_form(
+    carrier: SandboxCarrier, listed: Client, typed: dict[str, Any], shoebox: ParcelSize
+) -> None:
+    page = listed.post("/parcels/new/", typed, follow=True)
+    kept = listed.get(link(page, "Keep 1 kg"))
+    assert "measured at" not in text(kept)
+    form = listed.get(link(kept, "Edit"))
+    assert f'name="kept" value="{shoebox.uuid}"' in form.content.decode()
+    changed = {**typed, "receiver_name": "Noor Tamsin", "kept": str(shoebox.uuid)}
+    missed = listed.post("/parcels/new/", {**changed, "receiver_email": ""})
+    assert f'name="kept" value="{shoebox.uuid}"' in missed.content.decode()
+    priced = listed.post("/parcels/new/", changed, follow=True)
+    assert "measured at" not in text(priced)
+    checked = listed.post(
+        priced.redirect_chain[-1][0].split("?")[0], {"kept": str(shoebox.uuid)}, follow=True
+    )
+    assert "measured at" not in text(checked)
+    assert weight_of(checked) == 1
+
+
+def test_the_draft_comes_along_with_either_press(
+    carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User, typed: dict[str, Any]
+) -> None:
+    draft = factories.draft(quill, alice)
+    page = listed.post("/parcels/new/", {**typed, "draft": str(draft.uuid)}, follow=True)
+    assert f"draft={draft.uuid}" in link(page, "Keep 1 kg")
+    taken = listed.post(
+        page.redirect_chain[-1][0].split("?")[0], {"use_weight": "1", "draft": str(draft.uuid)}
+    )
+    assert f"draft={draft.uuid}" in taken["Location"]
+
+
+def test_what_is_kept_is_no_way_to_write_into_the_page(listed: Client, quill: Sender, alice: User) -> None:
+    quote = factories.quote(quill, alice)
+    page = listed.get(f"/parcels/new/{quote.uuid}/", {"kept": '"><b>&x=1'}).content.decode()
+    assert "<b>" not in page
+    assert "&x=1" not in page
+
+
+def test_an_american_sender_reads_pounds_and_packages(carrier: SandboxCarrier, ohio: Client) -> None:
+    owner = User.objects.get(email="uma@parts.example")
+    business = owner.membership.sender
+    sides = {"length": Decimal(10), "width": Decimal(6), "height": Decimal(4)}
+    size = factories.size(
+        business, name="Bolts", weight=Decimal("2.5"), weight_units="lb", dimension_units="in", **sides
+    )
+    for measured in ("1.3", "1.4"):
+        billed(business, owner, size, measured)
+    page = ohio.post("/parcels/new/", {**FROM_OHIO, "weight_lb": "2.5", "size": str(size.uuid)}, follow=True)
+    assert "Last 2 “Bolts” packages were measured at about 3.09 lb. You're declaring 2.5 lb" in text(page)
+
+
+def test_a_parcel_booked_from_this_page_is_not_spoken_of(
+    carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
+) -> None:
+    page = listed.post("/parcels/new/", typed, follow=True)
+    quote = Quote.objects.latest("pk")
+    code = quote.products[0]["code"]
+    listed.post(f"/parcels/new/{quote.uuid}/book/", {"product": code, "form_token": str(quote.uuid)})
+    assert Order.objects.filter(form_token=quote.uuid).exists()
+    assert "measured at" not in text(listed.get(page.redirect_chain[-1][0]))
+
+
+def test_the_sizes_page_counts_what_was_charged_and_says_what_is_typical(
+    listed: Client, quill: Sender, alice: User, shoebox: ParcelSize
+) -> None:
+    factories.size(quill, name="Unused")
+    page = text(listed.get("/sizes/"))
+    assert "5 parcels 3 of 5 60% under-declared 1.3 kg" in page
+    assert "Not yet – –" in page
+
+
+def test_the_guard_costs_the_same_with_many_parcels(
+    carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User, typed: dict[str, Any], shoebox: ParcelSize
+) -> None:  # fmt: skip
+    page = listed.post("/parcels/new/", typed, follow=True).redirect_chain[-1][0]
+    found = []
+    for more in (0, 3, 30):
+        for _ in range(more):
+            billed(quill, alice, shoebox, "1.3")
+        for url in (page, "/sizes/"):
+            with CaptureQueriesContext(connection) as seen:
+                listed.get(url)
+            found.append(len(seen))
+    assert found[:2] == found[2:4] == found[4:]
+    assert max(found) <= 14
