@@ -26,6 +26,7 @@ from orders.billing import disputing, weeks  # noqa: E402
 from orders.models import CancelAttempt, Charge, Order, Replacement  # noqa: E402
 from orders.models.billing import SIZE_CHARGES, week_of  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
+from shipping_portal.carrier.messages import Measures  # noqa: E402
 from shipping_portal.desk.billed import size_charges  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.desk.cases import unclear  # noqa: E402
@@ -97,7 +98,15 @@ def typical() -> dict[str, Any]:
     )  # fmt: skip
     pages["replacing"] = reverse("replacing", args=[waiting.uuid])
     a_quarter(of, by)
-    return room(by, pages | imports(of, by) | billed(of, by, things["charge"]))
+    more = [
+        imports(of, by),
+        billed(of, by, things["charge"]),
+        exports(of, by, things["order"]),
+        guarded(of, by),
+    ]
+    for its in more:
+        pages |= its
+    return room(by, pages)
 
 
 def lately(of: Sender, by: User) -> Order:
@@ -232,6 +241,38 @@ def imports(of: Sender, by: User) -> dict[str, str]:
     shown = {f"check_import {name}": f"{reverse('check_import', args=[fixing.uuid])}?show={name}"
              for name in ("fix", "ready", "warnings", "skipped")}  # fmt: skip
     return pages | shown
+
+
+def exports(of: Sender, by: User, subject: Order) -> dict[str, str]:
+    """A ZIP in each of its states: being packed by nobody, ready with something missing, gone."""
+    now = timezone.now()
+    day = dt.timedelta(days=1)
+    made = {
+        "packing": factories.export(
+            of, by, finished_at=None, expires_at=None, due_at=now + day, done=480, total=1200, tries=2
+        ),
+        "everything": factories.export(of, by, length=81_000_000),
+        "missing": factories.export(
+            of, by, order=subject, problem="1 label is not in it. NOT-INCLUDED.txt says why."
+        ),
+        "gone": factories.export(of, by, order=subject, created_at=now - 8 * day, expires_at=now - day),
+    }
+    return {
+        f"export_progress {name}": reverse("export_progress", args=[it.uuid]) for name, it in made.items()
+    }
+
+
+def guarded(of: Sender, by: User) -> dict[str, str]:
+    """Prices of a size that the carrier measured heavier."""
+    size = factories.size(of, name="Shoebox", weight=Decimal(1))
+    for measured in ("1.3", "", "1.4", "", "1.3"):
+        made = factories.order(of, by, status="booked", size=size, weight_kg=Decimal(1), due_at=None)
+        factories.charge(made)
+        if measured:
+            factories.charge(made, "under-declared", "4.13", measured_kg=Decimal(measured))
+    light = Measures(Decimal(1), "kg", size.length, size.width, size.height, "cm")
+    quote = factories.quote(of, by, parcel=factories.entry(of, measures=light, size=str(size.uuid)))
+    return {"quotes guarded": reverse("quotes", args=[quote.uuid])}
 
 
 def empty() -> dict[str, Any]:
