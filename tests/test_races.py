@@ -1,5 +1,6 @@
 """Races, on PostgreSQL, where they are real; SQLite's BEGIN IMMEDIATE would hide them."""
 
+import hashlib
 import json
 import threading
 import uuid
@@ -13,12 +14,13 @@ from django.db import connections
 from django.utils import timezone
 
 from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling
-from orders.models import Order
+from orders.models import Export, Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling
+from tracking.exporting import owing, packing
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
 pytestmark = [
@@ -193,3 +195,19 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
         order.refresh_from_db()
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
         assert [made.state for made in order.attempts.all()] == ["accepted"]
+
+
+def test_many_presses_of_pack_everything_are_one_export(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    exports = at_once(*[lambda: owing.everything(quill, by=alice, now=now)] * 12)
+    assert {export.pk for export in exports} == {Export.objects.get().pk}
+
+
+def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) -> None:
+    factories.stored_label(factories.order(quill, alice, status="booked"))
+    export = owing.everything(quill, by=alice, now=timezone.now())
+    assert at_once(*[lambda: packing.work(export.pk)] * 8) == [None] * 8
+    export.refresh_from_db()
+    assert export.tries == 1
+    content = b"".join(bytes(part.content) for part in export.parts.all())
+    assert hashlib.sha256(content).hexdigest() == export.sha256

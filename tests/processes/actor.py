@@ -1,10 +1,13 @@
 """What a sender does in the portal under test: a process on that portal's database, told by lines of JSON."""
 
 import datetime as dt
+import hashlib
+import io
 import json
 import os
 import sys
 import uuid
+import zipfile
 from dataclasses import asdict
 from typing import Any
 
@@ -21,10 +24,11 @@ from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
 from orders.importing import checking, columns, owing, reading, standing, taking  # noqa: E402
-from orders.models import Import, Order, OrderChange  # noqa: E402
+from orders.models import Export, Import, Label, LabelBytes, Order, OrderChange  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
 from tests import factories  # noqa: E402
+from tracking.exporting import owing as exports  # noqa: E402
 
 NEVER_DEARER = "999.00"  # than what was agreed
 
@@ -116,6 +120,47 @@ def import_failed_again(key: str) -> str:
     return _take(lines.replace('"0"', '"2"'), sender, user)
 
 
+def ask_export(parcels: int) -> str:
+    """Everything of an account with so many booked parcels, each with a label of its own size."""
+    sender, user = cast()
+    first = factories.order(sender, user, status="booked", due_at=None)
+    factories.stored_label(first)
+    Order.objects.bulk_create(factories.copy_of(first, number) for number in range(parcels - 1))
+    copies = Order.objects.filter(sender=sender, carrier_reference__startswith="SCOPY")
+    content = b"%PDF-1.4" + os.urandom(20_000) + b"%%EOF"
+    stored = {"size": "full", "state": "stored", "length": len(content), "stored_at": timezone.now()}
+    sha256 = hashlib.sha256(content).hexdigest()
+    labels = Label.objects.bulk_create(Label(order=order, sha256=sha256, **stored) for order in copies)
+    LabelBytes.objects.bulk_create(LabelBytes(label=label, content=content) for label in labels)
+    return str(exports.everything(sender, by=user, now=timezone.now()).uuid)
+
+
+def export_state(key: str) -> dict[str, Any]:
+    """How far it is; once it is packed, also what is in it and whether it is whole."""
+    export = Export.objects.get(uuid=key)
+    state: dict[str, Any] = {
+        "done": export.done,
+        "tries": export.tries,
+        "is_packed": bool(export.finished_at),
+    }
+    if not export.finished_at:
+        return state
+    content = b"".join(bytes(part.content) for part in export.parts.all())
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    checksums = dict(
+        reversed(line.split("  ")) for line in archive.read("CHECKSUMS.txt").decode().splitlines()
+    )
+    return state | {
+        "is_whole": export.sha256 == hashlib.sha256(content).hexdigest()
+        and all(
+            hashlib.sha256(archive.read(path)).hexdigest() == sha256 for path, sha256 in checksums.items()
+        ),
+        "files": len(checksums),
+        "labels": len({path for path in checksums if path.endswith(".pdf")}),
+        "repeats": len(archive.namelist()) - len(set(archive.namelist())),
+    }
+
+
 def skip_waits(longer: int) -> int:
     """What is owed in more than so many seconds is owed now, as if the time had passed; how many."""
     now = timezone.now()
@@ -134,6 +179,8 @@ COMMANDS: dict[str, Any] = {
     "book import": book_import,
     "import counts": import_counts,
     "import failed again": import_failed_again,
+    "ask export": ask_export,
+    "export state": export_state,
 }
 
 if __name__ == "__main__":

@@ -161,6 +161,14 @@ class Portal:
         """Downloads the rows that failed, weighs them and imports the file; the new import's key."""
         return str(self._act("import failed again", file))
 
+    def ask_export(self, parcels: int) -> str:
+        """Presses “Pack everything” of an account with so many parcels; the export's key."""
+        return str(self._act("ask export", parcels))
+
+    def export_state(self, export: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._act("export state", export)
+        return found
+
     def _act(self, *command: Any) -> Any:
         """One line to the actor, one line back."""
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")
