@@ -167,6 +167,19 @@ def test_the_label_of_a_cancelled_parcel_is_proved_by_its_checksum_alone(order: 
     assert export.problem.startswith("1 label is not in it.")
 
 
+def test_the_export_of_an_account_leaves_cancelled_labels_out_without_a_word(
+    order: Order, alice: User
+) -> None:
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
+    found = packed(everything_of(order.sender, alice))
+    assert not [name for name in found.namelist() if name.endswith(".pdf")]
+    assert "NOT-INCLUDED.txt" not in found.namelist()
+    assert (
+        rows(found, "parcels.csv")[0]["SHA-256 of the label, cropped"]
+        == order.labels.get(size="cropped").sha256
+    )
+
+
 def test_a_label_that_is_no_longer_the_carriers_is_left_out_and_said_so(order: Order, alice: User) -> None:
     LabelBytes.objects.filter(label__order=order, label__size="full").update(content=b"%PDF-1.4 another")
     found = packed(everything_of(order.sender, alice))
