@@ -38,6 +38,7 @@ from tracking.models import Parcel, WebhookDelivery
 logger = logging.getLogger(__name__)
 BATCH = 50
 NUDGES = 3  # a row still due after so many is done here
+PATIENCE = 60  # of what takes minutes, and would hold up the sweep, so long as there is a broker
 OWN_WORK_SECONDS = 10.0  # after this long no further row of a journey is begun here, so none starves the rest
 UNREAD_AFTER = dt.timedelta(seconds=10)
 RETENTION_EVERY = dt.timedelta(hours=1)
@@ -49,7 +50,7 @@ Due = Callable[[dt.datetime], QuerySet[Any]]
 class Journey:
     """One kind of owed work: which rows, the task that is nudged, and the same work done here.
 
-    `sender` leads from a row to its sender; "" where rows have none.
+    `sender` leads from a row to its sender; "" where rows have none. `nudges` are given before it is done here.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Journey:
     work: Callable[[int], None]
     due_field: str = "due_at"
     sender: str = "sender"
+    nudges: int = NUDGES
 
 
 def _orders(*statuses: str) -> Due:
@@ -129,7 +131,7 @@ JOURNEYS = (
     Journey("news", "shipping_portal.accounts.tasks.mail", _notices, mailing.work),
     Journey("report", "orders.tasks.read_report", _reports, billing.work, sender=""),
     Journey("poll", "tracking.tasks.poll", Parcel.objects.due, polling.work, "poll_due_at", "order__sender"),
-    Journey("export", "tracking.tasks.pack", _exports, packing.work),
+    Journey("export", "tracking.tasks.pack", _exports, packing.work, nudges=PATIENCE),
 )
 
 
@@ -194,7 +196,7 @@ class Sweep:
         """Handed to a worker; False when the broker does not take it or the workers had their chances."""
         before = self.seen.get((journey.name, pk))
         nudges = before.nudges if before else 0
-        if nudges >= NUDGES or not nudge(journey.task, pk):
+        if nudges >= journey.nudges or not nudge(journey.task, pk):
             return False
         # Left alone for most of a round, so that the next round reaches the rows behind it.
         rest = dt.timedelta(seconds=settings.SWEEP_SECONDS * 1.5)
@@ -209,7 +211,7 @@ class Sweep:
                 journey.work(pk)
             went_well = True
         if not went_well:  # it rests for a minute, and the workers had their chances
-            self.seen[journey.name, pk] = Seen(NUDGES, timezone.now() + parking.REST)
+            self.seen[journey.name, pk] = Seen(journey.nudges, timezone.now() + parking.REST)
         return "done" if went_well else "failed"
 
     def _resting(self, journey: Journey) -> list[int]:

@@ -14,17 +14,18 @@ from django.core.management import call_command
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders.models import Label, Order, Replacement
+from orders.models import Export, Label, Order, Replacement
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.celery import app
 from shipping_portal.desk import retention, sweep
-from shipping_portal.desk.sweep import JOURNEYS, NUDGES, Journey, Sweep, due
+from shipping_portal.desk.sweep import JOURNEYS, NUDGES, PATIENCE, Journey, Sweep, due
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import downtime
 from tracking.models import Parcel, WebhookDelivery
 
 ORDERS = next(journey for journey in JOURNEYS if journey.name == "book")
+EXPORTS = next(journey for journey in JOURNEYS if journey.name == "export")
 PAST = dt.timedelta(seconds=30)
 
 
@@ -145,6 +146,26 @@ def test_a_row_that_stays_due_after_three_nudges_is_done_here(
     order.refresh_from_db()
     assert order.status == "booked"
     assert nudges == [(ORDERS.task, order.pk)] * NUDGES
+
+
+def test_what_takes_minutes_is_left_to_the_workers_for_longer_but_not_for_ever(
+    quill: Sender, alice: User, nudges: list[tuple[str, int]], settings: Any
+) -> None:
+    settings.SWEEP_SECONDS = 0
+    export = factories.export(quill, alice, finished_at=None, due_at=timezone.now())
+    one = Sweep()
+    for _ in range(PATIENCE):
+        one.once([EXPORTS])
+    assert nudges == [(EXPORTS.task, export.pk)] * PATIENCE
+    assert Export.objects.filter(finished_at=None).exists()
+    one.once([EXPORTS])
+    assert not Export.objects.filter(finished_at=None).exists()
+
+
+def test_without_a_broker_an_export_is_packed_here(quill: Sender, alice: User, no_broker: None) -> None:
+    factories.export(quill, alice, finished_at=None, due_at=timezone.now())
+    assert Sweep().once([EXPORTS]) == {"export done": 1}
+    assert Export.objects.get().finished_at
 
 
 def test_a_row_just_nudged_is_left_alone_so_that_those_behind_it_come_up(
