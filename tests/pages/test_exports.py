@@ -97,7 +97,9 @@ def test_everything_is_asked_for_in_settings_and_found_there_again(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     client = visit(alice)
-    assert "Pack everything" in text(client.get("/settings/data/"))
+    before = client.get("/settings/data/")
+    assert "Pack everything" in text(before)
+    assert 'href="/parcels/export.csv"' in before.content.decode()
     page = client.post(EVERYTHING)["Location"]
     assert "being packed" in text(client.get("/settings/data/"))
     Export.objects.update(total=1200, done=480)
