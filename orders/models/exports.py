@@ -1,5 +1,6 @@
 """Files made in the background for a sender to download: proof packs, and everything of an account."""
 
+import datetime as dt
 import uuid
 from typing import Any, Self
 
@@ -13,6 +14,10 @@ from orders.models.order import Order
 class ExportQuerySet(models.QuerySet["Export"]):
     def for_user(self, user: Any) -> Self:
         return self.filter(sender__memberships__user=user)
+
+    def still_there(self, now: dt.datetime) -> Self:
+        """On their way, or packed and not yet too old to be fetched; newest first."""
+        return self.filter(Q(finished_at=None) | Q(expires_at__gt=now)).order_by("-created_at")
 
 
 class Export(models.Model):

@@ -4,7 +4,7 @@ import datetime as dt
 import uuid
 
 from django.contrib import messages
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders import booking
 from orders.billing import lines, statements
 from orders.meaning import standing, waits_for
-from orders.models import Label, Order
+from orders.models import Export, Label, Order
 from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.printing import label_of
@@ -48,12 +48,20 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """All this role may see of one parcel. htmx asks again with `seen` and gets 204 while that is still the state."""
-    found = get_object_or_404(orders_of(request), uuid=order)
+    found = get_object_or_404(_with_proof_pack(orders_of(request)), uuid=order)
     state = parcel_state(found) + _money_state(request, found)
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_parcel.html" if "seen" in request.GET else "orders/parcel.html"
     return render(request, template, parcel_context(request, found, state))
+
+
+def _with_proof_pack(orders: QuerySet[Order]) -> QuerySet[Order]:
+    """Each with the address and the time of its newest proof pack that is still there."""
+    packs = Export.objects.still_there(timezone.now()).filter(order=OuterRef("pk"))
+    return orders.annotate(
+        proof_pack=Subquery(packs.values("uuid")[:1]), proof_pack_at=Subquery(packs.values("created_at")[:1])
+    )
 
 
 def parcel_state(order: Order) -> str:

@@ -3,7 +3,7 @@
 import datetime as dt
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from orders.models import Export, Order
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -21,11 +21,6 @@ def proof_pack(order: Order, *, by: User, now: dt.datetime) -> Export:
 def everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
     """Owe all there is of the account; the one on its way, if there is one."""
     return _owe(sender, Export.What.ACCOUNT, None, by=by, now=now)
-
-
-def still_there(exports: QuerySet[Export], now: dt.datetime) -> QuerySet[Export]:
-    """On their way, or packed and not yet too old to be fetched; newest first."""
-    return exports.filter(Q(finished_at=None) | Q(expires_at__gt=now)).order_by("-created_at")
 
 
 def _owe(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime) -> Export:

@@ -5,10 +5,9 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from orders.models import Export, Order
+from orders.models import Export
 from shipping_portal.accounts.models import Sender
 from tracking import timeline
-from tracking.exporting import owing as exports
 from tracking.models import Parcel
 
 register = template.Library()
@@ -22,13 +21,7 @@ def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
 
 
 @register.simple_tag
-def proof_pack_of(order: Order) -> Export | None:
-    """The newest proof pack of this parcel that is still there, or on its way."""
-    return exports.still_there(order.exports.all(), timezone.now()).first()
-
-
-@register.simple_tag
 def account_exports(sender: Sender) -> list[Export]:
     """The exports of the whole account that are still there or on their way, newest first."""
-    mine = sender.exports.filter(what=Export.What.ACCOUNT).select_related("made_by")
-    return list(exports.still_there(mine, timezone.now())[:5])
+    there = sender.exports.still_there(timezone.now())
+    return list(there.filter(what=Export.What.ACCOUNT).select_related("made_by")[:5])
