@@ -5,6 +5,7 @@ again  (desk)    the same from the first line on, after a word or the profile wa
 """
 
 import datetime as dt
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -16,7 +17,7 @@ from django.utils import timezone
 
 from orders.billing import kinds, matching
 from orders.billing.fields import Profile, profile_of
-from orders.billing.reading import Problem, Row, Total, read
+from orders.billing.reading import NotAReport, Problem, Row, Total, read
 from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
 from shipping_portal.celery import nudge
 
@@ -56,7 +57,7 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
 
 
 def _read(report: BillingReport) -> None:
-    records = enumerate(read(bytes(report.file.content), Profile(**report.profile)), start=1)
+    records = enumerate(_records(report), start=1)
     totals: dict[str, Decimal] = {}
     problems: list[Problem] = []
     while batch := list(islice(records, BATCH)):
@@ -67,6 +68,13 @@ def _read(report: BillingReport) -> None:
                 problems.append(record)
         _store_batch(report, batch)
     _settle(report, totals, problems)
+
+
+def _records(report: BillingReport) -> Iterator[Row | Total | Problem]:
+    try:
+        yield from read(bytes(report.file.content), Profile(**report.profile))
+    except NotAReport as refusal:  # the account's columns were set otherwise since it was taken
+        yield Problem(1, str(refusal))
 
 
 def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Problem]]) -> None:

@@ -65,7 +65,7 @@ class Problem:
 def read(content: bytes, profile: Profile) -> Iterator[Row | Total | Problem]:
     """Every record of the file. Raises NotAReport before the first."""
     records = _records(content, profile.delimiter)
-    _, header = next(records, (1, []))
+    number, header = _header(records)
     places = _places(header, profile.columns)
     twins: Counter[str] = Counter()
     try:
@@ -73,6 +73,13 @@ def read(content: bytes, profile: Profile) -> Iterator[Row | Total | Problem]:
             yield _read(number, cells, header, Cells(profile, places, cells), twins)
     except csv.Error as error:
         yield Problem(number + 1, f"The file can't be read from here on: {error}.")
+
+
+def _header(records: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+    try:
+        return next(records, (1, []))
+    except csv.Error as error:
+        raise NotAReport(f"The file's first line can't be read: {error}.") from error
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Cells:
 
     def text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
+        if "\x00" in text:  # no database keeps it
+            raise Unreadable("It holds a character that is no text.")
         if len(text) > LONGEST.get(field, 100):
             raise Unreadable(f"“{text[:40]}…” is too long.")
         return text

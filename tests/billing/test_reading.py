@@ -99,6 +99,23 @@ def test_a_quote_that_never_ends_is_told() -> None:
     assert isinstance(last, Problem)
 
 
+def test_a_header_that_cannot_be_read_is_no_report() -> None:
+    for header in (b'"Type', b'Type,"a"b,c', b'"' + b"x" * 200_000 + b'"'):
+        with pytest.raises(NotAReport, match="first line can't be read"):
+            list(read(header, PROFILE))
+
+
+def test_a_first_line_under_the_header_that_cannot_be_read_is_told() -> None:
+    [problem] = read(written() + b'"' + b"x" * 200_000 + b'"', PROFILE)
+    assert isinstance(problem, Problem)
+    assert problem.message.startswith("The file can't be read from here on")
+
+
+def test_a_character_that_no_database_keeps_is_told_and_not_repeated() -> None:
+    [problem] = read(written(line("SA\x0000001")), PROFILE)
+    assert problem == Problem(2, "It holds a character that is no text.")
+
+
 def test_bytes_that_are_no_text_are_told_where_they_spoil_a_number() -> None:
     content = written(line("SQ7K2M")).replace(b"12.08", b"12\xff08")
     (bad,) = read(content, PROFILE)
