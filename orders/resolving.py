@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import confirming, gateway, second_orders, settling
+from orders.billing import matching
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -100,6 +101,7 @@ def adopt(
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=reason, at=now)
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
+    matching.match_late()  # what was charged for it before anybody knew whose it is
     settling.nudge_after_booking(order.pk)
 
 

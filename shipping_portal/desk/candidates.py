@@ -1,8 +1,11 @@
-"""References that may be an unclear booking's: those a reply named, then those webhooks brought and nobody owns."""
+"""References that may be an unclear booking's: those a reply named, then those that webhooks and reports brought.
+
+What a webhook or a line of a billing report names is a candidate while nobody owns it.
+"""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Exists, F, Min, OuterRef, QuerySet
 
@@ -10,6 +13,7 @@ from orders import gateway
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.desk import queues
+from shipping_portal.desk.stray_charges import billed
 from tracking.models import Parcel, TrackingEvent
 
 EARLIER = dt.timedelta(minutes=30)
@@ -29,6 +33,7 @@ class Candidate:
     same_postcode: bool = False
     was_named: bool = False  # by a reply of the carrier's to this very booking
     taken_by: Order | None = None  # another order has it: it cannot be this one's
+    billed: str = ""  # what the carrier charges for it
 
     @property
     def is_strong(self) -> bool:
@@ -40,6 +45,11 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     found: dict[str, Candidate] = {}
     for candidate in (*_named(order, attempts), *_heard(order, attempts)):
         found.setdefault(candidate.reference.casefold(), candidate)
+    for reference, charged in billed(order, *_span(attempts)).items():
+        known = found.get(reference.casefold()) or Candidate(
+            reference, "Charged by the carrier, and nobody's"
+        )
+        found[reference.casefold()] = replace(known, billed=charged)
     return list(found.values())[:MOST]
 
 
@@ -78,19 +88,24 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 def _heard(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
-    sent = [attempt.sent_at for attempt in attempts if attempt.state not in NEVER_ARRIVED]
-    if not sent:
+    early, late = _span(attempts)
+    if early is None:
         return []
     ends = _postcodes(order.pickup["postcode"]) | _postcodes(order.receiver_postcode)
     near = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=ends)
     nobodys = _dated(Parcel.objects.filter(queues.unmatched())).annotate(
         near=Exists(near), heard_at=Min("events__received_at")
     )
-    early, late = min(sent) - EARLIER, max(sent) + LATER
     in_time = nobodys.filter(first_scan_at__gte=early, heard_at__lte=late)  # type: ignore[misc]
     parcels = list(in_time.order_by("-near", "first_scan_at")[:MOST])  # type: ignore[misc]
     places, is_ours = _places(parcels), gateway.is_ours(order)
     return [_heard_of(order, parcel, places.get(parcel.pk, []), is_ours=is_ours) for parcel in parcels]
+
+
+def _span(attempts: list[BookingAttempt]) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """When a parcel of these attempts may show itself; nothing where none of them reached the carrier."""
+    sent = [attempt.sent_at for attempt in attempts if attempt.state not in NEVER_ARRIVED]
+    return (min(sent) - EARLIER, max(sent) + LATER) if sent else (None, None)
 
 
 def _heard_of(order: Order, parcel: Parcel, scans: list[TrackingEvent], *, is_ours: bool) -> Candidate:
