@@ -281,7 +281,7 @@ class Dispute(models.Model):
         indexes = [models.Index(fields=["state", "made_at"], name="disputes_by_age")]
 
     def __str__(self) -> str:
-        return f"dispute of {self.charge_id}"
+        return f"dispute {self.pk}"
 
 
 def week_of(day: dt.date) -> dt.date:

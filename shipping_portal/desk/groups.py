@@ -32,6 +32,7 @@ ACTS: dict[str, frozenset[str]] = {
     "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody
     "reword": frozenset({OPS_LEAD}),  # what the carrier's words mean
     "localities": frozenset({OPS_LEAD}),  # suburb lists and aliases
+    "billing": frozenset({BILLING, OPS_LEAD}),  # the carrier's reports, credits, and answers to disputes
     "operators": frozenset({OPS_LEAD}),  # who works at the desk, and in which groups
 }
 # Every group sees every page of the desk but these.

@@ -8,7 +8,7 @@ from django.db.models import Count, F, Min, Q, QuerySet, Value, Window
 from django.db.models.functions import CumeDist
 
 from orders import gateway
-from orders.models import CarrierAccount, CarrierCall
+from orders.models import BillingReport, CarrierAccount, CarrierCall
 from orders.models.pauses import BOOKINGS, QUOTES, Pause
 from shipping_portal.desk import sweep
 from tracking.models import WebhookDelivery
@@ -49,10 +49,11 @@ class Health:
     bookings: Pause | None
     quotes: Pause | None
     resting_until: dt.datetime | None
+    last_report: BillingReport | None
 
 
 def strip(now: dt.datetime) -> Health:
-    """Five queries, each on an index."""
+    """Six queries, each on an index."""
     account = gateway.account()
     pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     resting = account.resting_until
@@ -64,6 +65,7 @@ def strip(now: dt.datetime) -> Health:
         bookings=account.pause_of(BOOKINGS, now),
         quotes=account.pause_of(QUOTES, now),
         resting_until=resting if resting and resting > now else None,
+        last_report=BillingReport.objects.order_by("-pk").first(),
     )
 
 

@@ -5,17 +5,16 @@ A rule is written once here; the lists filter by the same rule, so a count and i
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
-from django.urls import reverse
 
 from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, StuckWork
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
+from shipping_portal.desk import money
 from shipping_portal.desk.listener import TEST_REFERENCE
+from shipping_portal.desk.queue import Queue, made
 from tracking import polling
 from tracking.models import EventWord, Parcel, WebhookDelivery
 
@@ -26,18 +25,6 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 MOST_LISTED = 1000
 LATE_AFTER = dt.timedelta(minutes=15)
 OVERDUE_AFTER = dt.timedelta(hours=2)
-
-
-@dataclass(frozen=True)
-class Queue:
-    """One line of the desk's first page. `oldest` is None when nothing waits; `late` is a word for waiting long."""
-
-    title: str
-    count: int
-    oldest: dt.datetime | None
-    next_step: str
-    url: str
-    late: str = ""
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
@@ -162,7 +149,7 @@ def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None
 
 def _accounts(now: dt.datetime) -> Queue:
     since = [at for account in held_accounts(now) if (at := _held_since(account, now))]
-    return _queue(
+    return made(
         "Carrier account stopped or paused",
         {"n": len(since), "oldest": min(since, default=None)},
         "Read on its page what does not leave and why; resume it once that is settled.",
@@ -172,45 +159,46 @@ def _accounts(now: dt.datetime) -> Queue:
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
-    """Every queue, empty ones too, in the order in which they cost money. Nine queries."""
+    """Every queue, empty ones too, in the order in which they cost money; then those of the reports."""
     return [
         *_orders(now),
         _accounts(now),
-        _queue(
+        made(
             "Parked work",
             StuckWork.objects.filter(PARKED).aggregate(n=Count("pk"), oldest=Min("parked_at")),
             "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
             "orders_stuckwork",
             "?parked=yes",
         ),
-        _queue(
+        made(
             "Labels not fetched",
             Label.objects.filter(label_missing()).aggregate(n=Count("pk"), oldest=Min("order__booked_at")),
             "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
             "orders_label",
             "?needs=fetching",
         ),
-        _queue(
+        made(
             "Scans for unknown references",
             Parcel.objects.filter(unmatched()).aggregate(n=Count("pk"), oldest=Min("created_at")),
             "Compare with unconfirmed bookings: an unknown reference may be the answer to one.",
             "tracking_parcel",
             "?whose=nobody",
         ),
-        _queue(
+        made(
             "Webhooks that gave no scan",
             WebhookDelivery.objects.filter(unread(now)).aggregate(n=Count("pk"), oldest=Min("received_at")),
             "Read the reason. Once the contract file knows the form, open the list and press Read these again.",
             "tracking_webhookdelivery",
             "?needs=reading",
         ),
-        _queue(
+        made(
             "Carrier words nobody decided",
             EventWord.objects.filter(WORD_UNDECIDED).aggregate(n=Count("pk"), oldest=Min("first_seen_at")),
             "Say what each one means; the parcels concerned are folded again.",
             "tracking_eventword",
             "?is_known__exact=0",
         ),
+        *money.waiting(now),
     ]
 
 
@@ -224,7 +212,7 @@ def _orders(now: dt.datetime) -> list[Queue]:
         anything |= rule
     found = Order.objects.filter(anything).annotate(since=_since()).aggregate(**counts, **ages)
     return [
-        _queue(
+        made(
             ORDER_RULES[name][0],
             {"n": found[f"n_{index}"], "oldest": found[f"oldest_{index}"]},
             NEXT_STEPS[name],
@@ -234,10 +222,3 @@ def _orders(now: dt.datetime) -> list[Queue]:
         )
         for index, name in enumerate(rules)
     ]
-
-
-def _queue(
-    title: str, found: dict[str, Any], next_step: str, model: str, query: str = "", *, late: str = ""
-) -> Queue:
-    url = reverse(f"admin:{model}_changelist") + query
-    return Queue(title, found["n"], found["oldest"], next_step, url, late)

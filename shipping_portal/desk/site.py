@@ -72,8 +72,13 @@ class DeskSite(admin.AdminSite):
         return redirect("account_change_password")
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        from shipping_portal.desk import gaps, health, queues  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.desk import gaps, groups, health, queues  # noqa: PLC0415  (models load after the site)
 
         now = timezone.now()
-        found = {"queues": queues.waiting(now), "health": health.strip(now), "gaps": gaps.meter(now)}
+        found: dict[str, Any] = {
+            "queues": queues.waiting(now),
+            "health": health.strip(now),
+            "gaps": gaps.meter(now),
+        }
+        found["may_bill"] = groups.may(request.user, "billing")
         return super().index(request, found | (extra_context or {}))

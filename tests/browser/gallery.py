@@ -23,7 +23,16 @@ from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from orders.billing import disputing, weeks  # noqa: E402
-from orders.models import CancelAttempt, Charge, Order, Replacement  # noqa: E402
+from orders.billing.fields import profile_of  # noqa: E402
+from orders.models import (  # noqa: E402
+    BillingReport,
+    CancelAttempt,
+    Charge,
+    ChargeWord,
+    Dispute,
+    Order,
+    Replacement,
+)
 from orders.models.billing import SIZE_CHARGES, week_of  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
@@ -316,9 +325,11 @@ def public() -> dict[str, Any]:
 
 def operator() -> dict[str, Any]:
     """The desk: its first page, every list, one of each thing, and the pages of its own."""
-    person = factories.user("gallery@portal.example", is_staff=True, is_superuser=True)
+    person = factories.user(
+        f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True
+    )
     factories.second_factor(person)
-    pages = {"admin": "/admin/"}
+    pages = {"admin": "/admin/", **reports()}
     for model, its in admin.site._registry.items():
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         pages[name] = reverse(f"{name}_changelist")
@@ -331,6 +342,51 @@ def operator() -> dict[str, Any]:
     if case:
         pages["resolve"] = f"/admin/orders/order/{case.pk}/resolve/"
     return room(person, pages)
+
+
+def reports() -> dict[str, str]:
+    """A billing report in each of its states, and the acts on money that ask more than why."""
+    of, by = business("Reported Teas")
+    posted, checked, damaged, reading = (
+        factories.billing_report(name=f"billing-{state}.csv", state=state)
+        for state in ("posted", "checked", "damaged", "reading")
+    )
+    line = factories.charge(order(of, by, "booked", "delivered"), "under-declared", "4.20", report=posted)
+    stray = factories.charge(None, report=posted)
+    word, _ = ChargeWord.objects.get_or_create(
+        word="fuel levy / paid", defaults={"first_seen_at": timezone.now()}
+    )
+    for kind, amount in (("order", "12.08"), ("cover", "2.00"), ("cancel-refund", "-12.08")):
+        factories.charge(line.order, kind, amount, report=checked)
+    factories.charge(
+        None, "unknown", "1.10", report=checked, posted_at=None, term=word, word="Fuel Levy / Paid"
+    )
+    BillingReport.objects.filter(pk=checked.pk).update(rows=4, stated={"AUD": "4.10", "CAD": "7.00"})
+    problems = [[number, "“12,08” is not a number."] for number in range(2, 9)]
+    BillingReport.objects.filter(pk=damaged.pk).update(problems=problems)
+    BillingReport.objects.filter(pk=reading.pk).update(rows=1500)
+    dispute = Dispute.objects.create(
+        charge=line, sender=of, made_by=by, made_at=timezone.now(), text="We weighed it twice: 1.5 kg.",
+        facts={"declared_kg": "1.5", "measured_kg": "3.2", "quoted": "12.08", "charged": "4.20", "currency": "AUD"},
+    )  # fmt: skip
+    pages = {
+        f"billing report {it.state}": reverse("admin:orders_billingreport_change", args=[it.pk])
+        for it in (posted, checked, damaged, reading)
+    }
+    pages["billing report columns"] = reverse(
+        "admin:orders_billingprofile_columns", args=[profile_of(posted.account).pk]
+    )
+    for name, thing, act in (
+        ("billing decide word", word, "decide"),
+        ("billing assign charge", stray, "assign"),
+        ("billing reverse charge", line, "reverse"),
+        ("billing answer dispute", dispute, "answer"),
+        ("billing credit", of, "credit"),
+        ("billing state total", checked, "state-total"),
+    ):
+        label = f"{thing._meta.app_label}_{thing._meta.model_name}"
+        pages[name] = reverse(f"admin:{label}_act", args=[thing.pk, act])
+    return pages
 
 
 def room(person: User, pages: dict[str, str]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CarrierCall, Label, Order, StuckWork
+from orders.billing.fields import profile_of
+from orders.models import CarrierCall, ChargeWord, Dispute, Label, Order, StuckWork
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.desk import groups
 from tests import factories
@@ -80,6 +81,12 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
         )
         WebhookTally.objects.create(day=timezone.now().date(), reason=f"wrong {number}", count=1)
         EventWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
+        charge = factories.charge(booked, line=number + 2)
+        Dispute.objects.create(
+            charge=charge, sender=quill, made_by=alice, made_at=timezone.now(), text="Why?"
+        )
+        ChargeWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
+        profile_of(charge.account)
         LocalityAlias.objects.create(word=f"MT{number}", stands_for="MOUNT")
         Audit.write("looked", order, by=alice, at=timezone.now(), sender=quill)
         factories.member(

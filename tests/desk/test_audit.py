@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -15,7 +16,18 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import CarrierAccount, Import, Label, Order, StuckWork
+from orders.billing.fields import profile_of
+from orders.models import (
+    BillingReport,
+    CarrierAccount,
+    Charge,
+    ChargeWord,
+    Dispute,
+    Import,
+    Label,
+    Order,
+    StuckWork,
+)  # fmt: skip
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
@@ -116,6 +128,30 @@ def old_list() -> LocalityList:
     )
 
 
+def charge(of: Sender | None = None, **fields: Any) -> Charge:
+    """A line of nobody's, or of a sender's."""
+    made: Charge = factories.charge(None, sender=of, **fields)
+    return made
+
+
+def assignable() -> Charge:
+    factories.sender()
+    return charge()
+
+
+def repeating() -> BillingReport:
+    report: BillingReport = factories.billing_report(state="checked")
+    charge(report=report, posted_at=None, is_repeat=True)
+    return report
+
+
+def dispute() -> Dispute:
+    line = charge(factories.sender())
+    return Dispute.objects.create(
+        charge=line, sender=line.sender, made_by=person(), made_at=timezone.now(), text="It was 12.08."
+    )
+
+
 # For every act at the desk: what it is done to, and what else its form asks.
 SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.user", "turn-off"): (person, {}),
@@ -131,6 +167,22 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
         lambda: LocalityAlias.objects.create(word="XY", stands_for="X"),
         {},
     ),
+    ("accounts.sender", "credit"): (factories.sender, {"amount": "5.00", "currency": "AUD"}),
+    ("orders.billingreport", "post"): (lambda: factories.billing_report(state="checked"), {}),
+    ("orders.billingreport", "void"): (lambda: factories.billing_report(state="checked"), {}),
+    ("orders.billingreport", "read-again"): (lambda: factories.billing_report(state="damaged"), {}),
+    ("orders.billingreport", "state-total"): (
+        lambda: factories.billing_report(state="checked"),
+        {"total": "12.08", "currency": "AUD"},
+    ),
+    ("orders.billingreport", "count-repeats"): (repeating, {}),
+    ("orders.charge", "assign"): (assignable, {"owner": "A-1001"}),
+    ("orders.charge", "reverse"): (lambda: charge(factories.sender()), {}),
+    ("orders.chargeword", "decide"): (
+        lambda: ChargeWord.objects.create(word="fuel levy", first_seen_at=timezone.now()),
+        {"meaning": "order"},
+    ),
+    ("orders.dispute", "answer"): (dispute, {"verdict": "decline", "text": REASON}),
     ("orders.carrieraccount", "pause-bookings"): (account, PAUSE),
     ("orders.carrieraccount", "change-bookings-pause"): (lambda: account(paused_at=timezone.now()), PAUSE),
     ("orders.carrieraccount", "resume-bookings"): (lambda: account(paused_at=timezone.now()), {}),
@@ -173,7 +225,10 @@ def test_every_act_leaves_exactly_one_row(desk: Client, sam: User, model: type[M
     assert row.action
     assert REASON in row.reason
     assert began_at <= row.at <= timezone.now()
-    assert row.sender in {None, thing if isinstance(thing, Sender) else getattr(thing, "order", row).sender}
+    assert row.sender in {
+        None,
+        thing if isinstance(thing, Sender) else (getattr(thing, "order", None) or row).sender,
+    }
 
 
 @pytest.mark.parametrize(
@@ -234,6 +289,28 @@ def test_an_imported_list_leaves_a_row_for_each_country_with_the_reason(
     )
     rows = Audit.objects.filter(action="locality list imported", actor=sam)
     assert [REASON in row.reason for row in rows] == [True, True]
+
+
+def test_a_billing_report_that_is_taken_leaves_a_row(desk: Client, sam: User) -> None:
+    file = SimpleUploadedFile("billing-2026-11-23.csv", b"Type,Reference,Price,Currency\n")
+    desk.post("/admin/orders/billingreport/upload/", {"file": file, "account": factories.account().pk})
+    row = Audit.objects.get()
+    assert (row.action, row.actor, row.reason) == (
+        "billing report taken", sam, "billing-2026-11-23.csv, 2026-11-16",
+    )  # fmt: skip
+
+
+def test_columns_that_are_set_leave_a_row_and_columns_that_are_tried_none(desk: Client, sam: User) -> None:
+    profile = profile_of(factories.account())
+    url = reverse("admin:orders_billingprofile_columns", args=[profile.pk])
+    form = {"column_type": "Art", "column_reference": "Ref", "column_price": "P", "column_currency": "C"}
+    form |= {"delimiter": ";", "date_form": "%Y-%m-%d", "total_word": ""}
+    desk.post(url, {**form, "try": "yes"})
+    assert not Audit.objects.exists()
+    desk.post(url, {**form, "reason": REASON})
+    row = Audit.objects.get()
+    assert (row.action, row.actor, row.subject) == ("report columns set", sam, subject_of(profile))
+    assert REASON in row.reason
 
 
 def test_a_changed_alias_leaves_a_row(desk: Client, sam: User) -> None:

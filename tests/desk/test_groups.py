@@ -12,7 +12,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import URLPattern, reverse
 
-from orders.models import Order
+from orders.models import BillingProfile, Order
 from shipping_portal.accounts.models import User
 from shipping_portal.desk import groups
 from shipping_portal.desk.admin.acts import ActsAdmin
@@ -32,6 +32,8 @@ PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("POST", "listener", None, "replay"),
     ("GET", "tracking_eventword_decide", EventWord, "reword"),
     ("GET", "accounts_localitylist_import", None, "localities"),
+    ("GET", "orders_billingreport_upload", None, "billing"),
+    ("GET", "orders_billingprofile_columns", BillingProfile, "billing"),
     ("GET", "accounts_localityalias_add", None, "localities"),
 ]
 READ_BY_ALL = {"accounts_audit_export", "listener"}  # as far as their model may be read

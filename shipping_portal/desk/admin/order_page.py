@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from orders.models import BookingAttempt, CancelAttempt, Label, OrderChange
+from orders.models import BookingAttempt, CancelAttempt, Charge, Label, OrderChange
 from shipping_portal.desk.admin.reading import ReadOnlyInline
 
 FIELDSETS: Any = [
@@ -113,3 +113,11 @@ class CancelInline(ReadOnlyInline):
 class LabelInline(ReadOnlyInline):
     model = Label
     fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "purged_at"]
+
+
+class ChargeInline(ReadOnlyInline):
+    """Its lines of the carrier's reports, and what the operator gave back."""
+
+    model = Charge
+    fields = ["week", "kind", "amount", "currency", "word", "posted_at"]
+    ordering = ["week", "pk"]

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.desk import groups, queues
+from shipping_portal.desk import groups, money, queues
 from shipping_portal.desk.admin import cancelling, resolving, revealing, second_orders
 from shipping_portal.desk.admin.acts import ActsAdmin
 from shipping_portal.desk.admin.order_page import (
@@ -21,6 +21,7 @@ from shipping_portal.desk.admin.order_page import (
     AttemptInline,
     CancelInline,
     ChangeInline,
+    ChargeInline,
     LabelInline,
 )
 from shipping_portal.desk.admin.reading import link_to
@@ -35,9 +36,11 @@ class NeedsFilter(admin.SimpleListFilter):
     parameter_name = "needs"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, title) for name, (title, _) in queues.ORDER_RULES.items()]
+        return [(name, title) for name, (title, _) in {**queues.ORDER_RULES, **money.ORDER_RULES}.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        if self.value() in money.ORDER_RULES:
+            return queryset.filter(money.orders_that(str(self.value()), timezone.now()))
         if self.value() not in queues.ORDER_RULES:
             return queryset
         return queryset.filter(queues.ORDER_RULES[str(self.value())][1](timezone.now()))
@@ -83,7 +86,7 @@ class OrderAdmin(ActsAdmin):
     search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
     fieldsets = FIELDSETS
     readonly_fields = ["uuid", "scans", "calls_made"]
-    inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline]
+    inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline, ChargeInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         return (

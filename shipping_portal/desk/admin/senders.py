@@ -17,6 +17,7 @@ from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Se
 from shipping_portal.carrier.scrubbing import signed
 from shipping_portal.desk import groups
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
+from shipping_portal.desk.admin.crediting import CREDIT
 from shipping_portal.desk.admin.reading import ReadOnlyInline
 
 LIMITS = ("bookings_a_day", "quotes_a_minute", "pickup_days_ahead")
@@ -145,17 +146,24 @@ class SenderAdmin(ActsAdmin):
             form=LimitsForm,
             initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
         ),
+        CREDIT,
     )
     list_display = ["number", "name", "country", "zone", "suspended_at", "suspension", "created_at"]
     list_display_links = ["number", "name"]
     list_filter = [SuspendedFilter, "country"]
     search_fields = ["name"]
     search_help_text = "Name, A-number or a member's e-mail"
+    readonly_fields = ["charges"]
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """With the act that most visits are for beside each sender, for those who may."""
         return [*self.list_display, *(["act"] if groups.may(request.user, "suspend") else [])]
+
+    @admin.display(description="charges and credits")
+    def charges(self, sender: Sender) -> SafeString:
+        url = reverse("admin:orders_charge_changelist")
+        return format_html('<a href="{}?sender__id__exact={}">Every line of this sender</a>', url, sender.pk)
 
     @admin.display(description="act")
     def act(self, sender: Sender) -> SafeString:
