@@ -1,4 +1,4 @@
-"""Exports: asked for, watched while they are packed, fetched. A whole account is for its owners alone."""
+"""Exports: asked for, watched while they are packed, fetched. Label and charges together are for owners alone."""
 
 import uuid
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders.models import Export, ExportPart, Order
-from shipping_portal.accounts.access import BOOKERS, OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import OWNER, MemberRequest, audience
 from shipping_portal.accounts.models import Audit
 from tracking.exporting import owing
 
 
-@audience(*BOOKERS)
+@audience(OWNER)
 @require_POST
 def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Owe a proof pack of a parcel that the carrier holds."""
@@ -31,7 +31,7 @@ def pack_everything(request: MemberRequest) -> HttpResponse:
     return redirect("export_progress", export.uuid)
 
 
-@audience(*BOOKERS)
+@audience(OWNER)
 @require_GET
 def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
     """How far it is, then the file. Asks itself again by htmx, or by refreshing without JavaScript."""
@@ -39,7 +39,7 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
     return render(request, "tracking/export.html", {"export": found, "is_there": _is_there(found)})
 
 
-@audience(*BOOKERS)
+@audience(OWNER)
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """The ZIP, part by part; before it is packed and after its time, the page that says so."""
@@ -58,9 +58,7 @@ def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | Str
 
 
 def _mine(request: MemberRequest) -> QuerySet[Export]:
-    """Of this person's account; that of a whole account only for its owners."""
-    mine = Export.objects.for_user(request.user).select_related("order", "sender", "made_by")
-    return mine if request.membership.role == OWNER else mine.filter(what=Export.What.PROOF)
+    return Export.objects.for_user(request.user).select_related("order", "sender", "made_by")
 
 
 def _is_there(export: Export) -> bool:

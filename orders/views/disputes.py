@@ -24,8 +24,8 @@ def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
     if request.method == "GET" or not may_dispute:
         return _page(request, found, status=200 if request.method == "GET" else 409)
     text = _clean(request.POST.get("text", ""))
-    if not text:
-        return _page(request, found, problem="Say what looks wrong.", status=422)
+    if problem := _problem(text):
+        return _page(request, found, problem=problem, status=422)
     try:
         disputing.open_for(found, by=request.user, text=text, now=timezone.now())
     except disputing.AlreadyOpen:
@@ -36,7 +36,14 @@ def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
 
 
 def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable() or c == "\n").strip()[:LONGEST]
+    return "".join(c for c in text if c.isprintable() or c == "\n").strip()
+
+
+def _problem(text: str) -> str:
+    if not text:
+        return "Say what looks wrong."
+    too_long = f"This has {len(text)} characters. Say it in {LONGEST} at most."
+    return too_long if len(text) > LONGEST else ""
 
 
 def _back(charge: Charge) -> str:
@@ -58,6 +65,6 @@ def _page(request: MemberRequest, charge: Charge, *, status: int, problem: str =
         "back": _back(charge),
         "problem": problem,
         "longest": LONGEST,
-        "text": request.POST.get("text", "")[:LONGEST],
+        "text": request.POST.get("text", ""),
     }
     return render(request, "orders/charge_is_wrong.html", context, status=status)

@@ -156,6 +156,13 @@ def test_a_question_without_words_is_asked_for_them(page: Client, charge: Charge
     assert not Dispute.objects.exists()
 
 
+def test_a_question_that_is_too_long_keeps_every_word(page: Client, charge: Charge) -> None:
+    answer = page.post(f"/billing/charges/{charge.pk}/wrong/", {"text": "long " * 401 + "end"})
+    assert answer.status_code == 422
+    assert "2008 characters" in text(answer)
+    assert "long end" in text(answer)
+
+
 def test_a_suspended_sender_may_ask(page: Client, charge: Charge, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
     page.post(f"/billing/charges/{charge.pk}/wrong/", {"text": "Wrong"})

@@ -33,11 +33,8 @@ def order(quill: Sender, alice: User) -> Order:
     return made
 
 
-@pytest.mark.parametrize("who", ["alice", "ana"])
-def test_a_proof_pack_is_one_press_away_from_its_parcel(
-    order: Order, who: str, request: pytest.FixtureRequest, visit: Visit
-) -> None:
-    client = visit(request.getfixturevalue(who))
+def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: User, visit: Visit) -> None:
+    client = visit(alice)
     assert "Proof pack" in text(client.get(f"/parcels/{order.uuid}/"))
     answer = client.post(f"/parcels/{order.uuid}/proof-pack/")
     export = Export.objects.get()
@@ -129,8 +126,8 @@ def test_a_whole_account_is_for_its_owners_alone(
     assert Export.objects.filter(sender=quill).count() == 1
 
 
-@pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
-def test_nobody_else_gets_a_proof_pack_with_its_label(
+@pytest.mark.parametrize("who", ["ana", "bea", "vic", "bob", "sam"])
+def test_nobody_else_gets_a_proof_pack_with_its_label_and_charges(
     order: Order, quill: Sender, alice: User, who: str, request: pytest.FixtureRequest, visit: Visit
 ) -> None:
     client = visit(request.getfixturevalue(who))
