@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from orders.billing import kinds
+from orders.billing import kinds, reconciling
 from orders.models import Charge, Kind, Order
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
@@ -46,7 +46,11 @@ def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> Non
 @transaction.atomic
 def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
-    return bool(mine.update(sender=sender, order=order, kind=_kind(charge, order)))
+    if not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
+        return False
+    if order:
+        reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
+    return True
 
 
 def _kind(charge: Charge, order: Order | None) -> str:

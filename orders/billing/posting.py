@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Sum
 
+from orders.billing import reconciling
 from orders.models import BillingReport, CarrierAccount, Charge, Kind
 from orders.models.billing import cents
 from shipping_portal.accounts.models import User
@@ -76,7 +77,9 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     before = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
-    report.lines.filter(is_repeat=False).update(posted_at=now)
+    posted = report.lines.filter(is_repeat=False)
+    posted.update(posted_at=now)
+    reconciling.note_unexpected(posted)
 
 
 @transaction.atomic

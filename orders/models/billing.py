@@ -174,6 +174,9 @@ class Charge(models.Model):
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
     is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
+    is_unexpected = models.BooleanField(
+        default=False
+    )  # not what was booked: told when it was posted or matched
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=40, blank=True)
@@ -228,6 +231,7 @@ class Charge(models.Model):
             ),
             models.Index(fields=["account", "reference"], name="charges_unmatched", condition=Q(sender=None)),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
+            models.Index(fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)),
         ]
 
     def __str__(self) -> str:

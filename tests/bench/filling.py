@@ -1,17 +1,20 @@
-"""A portal with so many rows: one sender's orders with their scans, the carrier's places, and rows of imports."""
+"""A portal with so many rows: one sender's orders, scans and charges, the carrier's places, and rows of imports."""
 
 import datetime as dt
 import itertools
 import random
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import Max
 from django.utils import timezone
 
-from orders.models import Import, ImportRow, Order
+from orders.billing import weeks
+from orders.models import BillingReport, Charge, Import, ImportRow, Order
+from orders.models.billing import week_of
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
 from tests import factories
@@ -41,6 +44,7 @@ class Cast:
     people: dict[str, User]
     order: uuid.UUID  # a parcel with sixty scans
     file: uuid.UUID  # an import of two hundred rows
+    week: str  # a whole week that is billed
 
 
 def fill(rows: int) -> Cast:
@@ -57,6 +61,7 @@ def fill(rows: int) -> Cast:
     dice = random.Random(1)
     _places(rows, dice)
     files = [_file(marlow, mia, like=one) for _ in range(rows // ROWS_OF_A_FILE + 1)]
+    reports: dict[dt.date, BillingReport] = {}
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
         made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
         parcels = Parcel.objects.bulk_create(
@@ -66,9 +71,10 @@ def fill(rows: int) -> Cast:
         TrackingEvent.objects.bulk_create(
             _scan(each, number) for each, number in zip(parcels, numbers, strict=True)
         )
+        Charge.objects.bulk_create(_charges(made, reports, like=one))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, files[-1].uuid)
+    return Cast({SENDER: mia, OPERATOR: sam}, one.uuid, files[-1].uuid, _billed_week(one))
 
 
 def _batches(numbers: Iterable[int]) -> Iterable[tuple[int, ...]]:
@@ -127,6 +133,30 @@ def _order(like: Order, number: int, dice: random.Random) -> Order:
         "cancelled_at": at if status == Status.CANCELLED else None,
     }  # fmt: skip
     return Order(**values)
+
+
+def _billed_week(one: Order) -> str:
+    """The newest; of the empty portal it is the week before, with one line."""
+    newest = Charge.objects.aggregate(newest=Max("week"))["newest"]
+    if newest is None:
+        newest = week_of(one.created_at.date()) - dt.timedelta(days=7)
+        factories.charge(one, week=newest)
+    return weeks.name_of(newest)
+
+
+def _charges(orders: list[Order], reports: dict[dt.date, BillingReport], *, like: Order) -> Iterator[Charge]:
+    """The cost of each in its week's report, and of one in twenty what the carrier measured; this week is open."""
+    for order in orders:
+        week = week_of(order.created_at.date())
+        if week == week_of(timezone.now().date()):
+            continue
+        report = reports.get(week) or reports.setdefault(week, factories.billing_report(week=week))
+        fields = {"account": report.account, "report": report, "week": week, "posted_at": report.ended_at,
+                  "reference": order.carrier_reference, "order": order, "sender": like.sender, "currency": "AUD",
+                  "line": int(order.carrier_reference[2:]) + 2}  # fmt: skip
+        yield Charge(**fields, kind="order", key=uuid.uuid4().hex, stated=like.price, amount=like.price)
+        if fields["line"] % 20 == 0:
+            yield Charge(**fields, part=1, kind="under-declared", key=uuid.uuid4().hex, stated=4, amount=4)
 
 
 def _scan(parcel: Parcel, number: int) -> TrackingEvent:

@@ -7,7 +7,8 @@ SENDER, OPERATOR = "sender", "operator"
 
 @dataclass(frozen=True)
 class Page:
-    """`path` may hold {order}, a parcel with sixty scans, and {file}, an import of two hundred rows."""
+    """`path` may hold {order}, a parcel with sixty scans, and {file}, an import of two hundred rows,
+    and {week}, a week of ten thousand charges."""
 
     name: str
     path: str
@@ -26,7 +27,10 @@ PAGES = (
     Page("one parcel with sixty scans", "/parcels/{order}/", 150),
     Page("Today", "/today/", 200, most_ratio=4.0),
     Page("the check of an import", "/imports/{file}/check/", 500),
+    Page("billing, week by week", "/billing/", 500),
+    Page("a statement of 10,000 lines", "/billing/{week}/", 500, most_ratio=4.0),
     Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR, most_ratio=4.0),
     Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
+    Page("charges on the desk", "/admin/orders/charge/", 500, OPERATOR, most_ratio=4.0),
     Page("the desk's first page", "/admin/", 500, OPERATOR),
 )

@@ -23,7 +23,9 @@ def main(rows: int) -> None:
     for line in sys.stdin:
         who, path, times = json.loads(line)
         print(
-            json.dumps(_measure(clients[who], path.format(order=cast.order, file=cast.file), times)),
+            json.dumps(
+                _measure(clients[who], path.format(order=cast.order, file=cast.file, week=cast.week), times)
+            ),
             flush=True,
         )
 

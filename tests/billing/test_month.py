@@ -126,6 +126,9 @@ def test_a_month_is_the_ledgers_to_the_cent(
 
 
 @pytest.mark.full
+@pytest.mark.django_db(
+    transaction=True
+)  # in one transaction PostgreSQL checks a month of rows at its end, too late
 def test_a_month_of_two_thousand_parcels_is_the_ledgers_to_the_cent(
     month: Callable[[int], Month], carrier: SandboxCarrier, sam: User, alice: User, bob: User
 ) -> None:

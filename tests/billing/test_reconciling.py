@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.billing import correcting, reconciling
+from orders.billing import correcting, matching, posting, reconciling
 from orders.models import Order
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.billing.conftest import line, summed
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -73,16 +74,30 @@ def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_
     assert not reconciling.charged_after_cancelling(NOW).exists()
 
 
-def test_a_cost_that_is_not_what_the_carrier_said_at_the_booking_is_listed(made: Any) -> None:
+def test_a_cost_that_is_not_what_the_carrier_said_at_the_booking_is_listed_until_an_operator_acts(
+    made: Any, take: Any, sam: Any
+) -> None:
     right, covered, wrong = made(), made(), made()
-    factories.charge(right)
-    factories.charge(covered, amount="10.08")
-    factories.charge(covered, kind="cover", amount="2.00")
-    factories.charge(covered, kind="oversize", amount="20.00")
-    factories.charge(wrong, amount="13.00")
-    (found,) = reconciling.charged_otherwise(NOW)
-    assert found == wrong
-    assert found.billed == Decimal("13.00")
+    rows = [
+        line(right.carrier_reference),
+        line(covered.carrier_reference, Warranty_Price="2.00"),
+        line(covered.carrier_reference, "20.00", Type="Adjustment: Oversize penalty"),
+        line(wrong.carrier_reference, "13.00"),
+    ]
+    posting.post(take(summed(*rows)), by=None, now=NOW)
+    assert reconciling.charged_otherwise(NOW).get() == wrong
+    correcting.credit(wrong.sender, Decimal("0.92"), "AUD", by=sam, now=NOW, reason="As booked.", order=wrong)
+    assert not reconciling.charged_otherwise(NOW).exists()
+
+
+def test_a_cost_that_is_matched_late_is_compared_then_with_its_cover(made: Any, take: Any) -> None:
+    right, wrong = made(), made()
+    rows = [line("SLATER1", Warranty_Price="2.00"), line("SLATER2", "13.00")]
+    posting.post(take(summed(*rows)), by=None, now=NOW)
+    for order, reference in ((right, "SLATER1"), (wrong, "SLATER2")):
+        Order.objects.filter(pk=order.pk).update(carrier_reference=reference)
+    assert matching.match_late() == 3
+    assert reconciling.charged_otherwise(NOW).get() == wrong
 
 
 def test_a_booked_order_no_report_of_two_weeks_charges_is_listed(made: Any) -> None:

@@ -78,7 +78,9 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
     factories.charge(used_label, "un-cancellation", report=second)
     free = {"status": "booked", "booked_at": long_ago, "created_at": long_ago, "progress": "delivered"}
     factories.order(quill, alice, **free)
-    dear = factories.charge(factories.order(quill, alice, status="booked"), amount="19.08", report=second)
+    dear = factories.charge(
+        factories.order(quill, alice, status="booked"), amount="19.08", report=second, is_unexpected=True
+    )
     dispute = {"sender": quill, "made_by": alice, "made_at": now, "text": "It was 12.08."}
     Dispute.objects.create(charge=dear, **dispute)
     Dispute.objects.create(charge=dear, **dispute, state="declined", answer="It was not.", answered_at=now)
