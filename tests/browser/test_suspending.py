@@ -36,7 +36,7 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
     desk: Page, clicks: list[str], log_in: Open
 ) -> None:
     sender = log_in("sender")
-    desk.get_by_role("link", name="Senders").first.click()
+    desk.get_by_role("link", name="Senders", exact=True).first.click()
     desk.locator("#searchbar").press_sequentially("Marlow")
     desk.keyboard.press("Enter")
     desk.locator("#result_list").get_by_role("link", name="Suspend", exact=True).click()
@@ -56,7 +56,7 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
 
     clicks.clear()
     desk.goto("/admin/")
-    desk.get_by_role("link", name="Senders").first.click()
+    desk.get_by_role("link", name="Senders", exact=True).first.click()
     desk.locator("#result_list").get_by_role("link", name="Reinstate").click()
     desk.get_by_label("Why").fill(REASON)
     desk.get_by_role("button", name="Reinstate").click()

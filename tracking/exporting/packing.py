@@ -3,6 +3,7 @@
 import datetime as dt
 import logging
 
+from django.conf import settings
 from django.utils import timezone
 
 from orders.models import Export
@@ -32,8 +33,9 @@ def work(export_id: int) -> None:
 
 
 def _is_busy(export: Export, now: dt.datetime) -> bool:
-    """Are enough others being packed? This one waits for the next sweep then."""
-    others = Export.objects.filter(due_at__gt=now).exclude(pk=export.pk)
+    """Are enough others being packed? This one waits for the next sweep then. No lease is longer than this."""
+    leased = (now, now + dt.timedelta(seconds=settings.LEASE_SECONDS))
+    others = Export.objects.filter(due_at__range=leased).exclude(pk=export.pk)
     return others.count() >= AT_ONCE
 
 
