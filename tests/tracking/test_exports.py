@@ -321,6 +321,14 @@ def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: U
     assert ExportPart.objects.filter(export=third).exists()
 
 
+def test_exports_owed_for_another_day_hold_nobody_up(order: Order, alice: User, bob: User) -> None:
+    for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
+        factories.export(of, by, finished_at=None, due_at=timezone.now() + dt.timedelta(days=1))
+    export = proof_of(order)
+    packing.work(export.pk)
+    assert ExportPart.objects.filter(export=export).exists()
+
+
 def test_packing_many_parcels_takes_no_more_memory_or_queries_a_parcel(
     order: Order, quill: Sender, alice: User, django_assert_max_num_queries: Callable[..., object],
 ) -> None:  # fmt: skip
