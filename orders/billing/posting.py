@@ -77,9 +77,8 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     before = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
-    posted = report.lines.filter(is_repeat=False)
-    posted.update(posted_at=now)
-    reconciling.note_unexpected(posted)
+    report.lines.filter(is_repeat=False).update(posted_at=now)
+    reconciling.note_unexpected(report.lines.posted())
 
 
 @transaction.atomic
