@@ -28,7 +28,7 @@ PAGES = (
     Page("Today", "/today/", 200, most_ratio=4.0),
     Page("the check of an import", "/imports/{file}/check/", 500),
     Page("billing, week by week", "/billing/", 500),
-    Page("a statement of 10,000 lines", "/billing/{week}/", 500, most_ratio=4.0),
+    Page("a statement of 10,000 lines", "/billing/{week}/", 500, most_ratio=8.0),
     Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR, most_ratio=4.0),
     Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
     Page("charges on the desk", "/admin/orders/charge/", 500, OPERATOR, most_ratio=4.0),
