@@ -33,10 +33,15 @@ def settle(report: Report, servers: Servers) -> None:
 
 
 def _adjust(servers: Servers, dice: random.Random) -> None:
-    """Sizes, delays and losses of some parcels, and a line for a parcel that is nobody's here."""
-    booked = [line["reference"] for line in servers.ledger() if line["effect"] == "booked"]
+    """Sizes, delays and losses of some parcels, and a line for a parcel that is nobody's here.
+
+    Not of those the carrier called off itself: no order of ours has their reference, so their lines are nobody's.
+    """
+    ledger = list(servers.ledger())
+    booked = [line["reference"] for line in ledger if line["effect"] == "booked"]
+    gone = {line["reference"] for line in ledger if line["effect"] == "cancelled" and line["by"] == "carrier"}
     for reference in booked:
-        if dice.random() < ADJUSTED:
+        if reference not in gone and dice.random() < ADJUSTED:
             amount = f"{dice.randint(100, 3000) / 100:.2f}"
             servers.tell_carrier("charge", reference=reference, kind=dice.choice(KINDS), amount=amount)
     servers.tell_carrier("stray", reference="SSTRAY001", amount="31.40")
