@@ -44,11 +44,12 @@ def of_portal() -> Sums:
 
 
 def differences(ledger: Sums, portal: Sums) -> list[str]:
-    """Each sum that is not the same on both sides, in words."""
+    """Each sum that is not the same on both sides, in words. No line is nothing: what the carrier called off itself
+    and bills with its refund is 0 there, and nobody's here."""
     return [
         f"{' '.join(name)}: the ledger has {ledger.get(name)}, the portal {portal.get(name)}"
         for name in sorted({*ledger, *portal})
-        if ledger.get(name) != portal.get(name)
+        if ledger.get(name, 0) != portal.get(name, 0)
     ]
 
 
