@@ -1,14 +1,14 @@
 """Taken, checked, posted, void, cancelled, refunded, assigned, credited, taken back: net is the sum of the lines."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from orders.billing import checking
 from shipping_portal import celery
 from shipping_portal.accounts.models import User
+from tests import stories
 from tests.billing.story import Story
 
 pytestmark = pytest.mark.django_db
@@ -21,20 +21,7 @@ def tell(alice: User, bob: User, sam: User, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(checking, "BATCH", 2)
     monkeypatch.setattr(celery, "_broken_until", float("inf"))  # nudges are lost; the story checks by itself
     Story.cast = (alice, bob, sam)
-    return _tell
-
-
-def _tell(stories: int, steps: int) -> None:
-    how = settings(
-        max_examples=stories,
-        stateful_step_count=steps,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        suppress_health_check=list(HealthCheck),
-    )
-    run_state_machine_as_test(Story, settings=how)
+    return partial(stories.tell, Story)
 
 
 def test_twenty_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:

@@ -1,16 +1,16 @@
 """Booking, losing, asking again, cancelling, deciding: whatever the order of it all, nothing is booked twice."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from orders import gateway
 from shipping_portal import celery
 from shipping_portal.accounts.models import Sender, User
+from tests import stories
 from tests.journeys.ledger import LedgerCarrier
 from tests.journeys.machine import Journeys
 from tests.journeys.scene import Cast
@@ -30,20 +30,7 @@ def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pyte
     monkeypatch.setattr(gateway, "contract", lambda: LedgerCarrier.ledger.contract)
     monkeypatch.setattr(gateway, "wait_for_turn", lambda account, lane: LedgerCarrier.ledger.wait())
     Journeys.cast = Cast(quill, alice, sam)
-    return _tell
-
-
-def _tell(stories: int, steps: int) -> None:
-    how = settings(
-        max_examples=stories,
-        stateful_step_count=steps,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        suppress_health_check=list(HealthCheck),
-    )
-    run_state_machine_as_test(Journeys, settings=how)
+    return partial(stories.tell, Journeys)
 
 
 def test_forty_stories_keep_every_promise(tell: Tell) -> None:
