@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.campaign.servers import dev
 from tests.processes.portal import ROOT, Portal, until
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -61,17 +61,10 @@ class Stack:
         return done.stdout
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("stack")
-    web, carrier_port = free_port(), free_port()
+    web, carrier_port = dev.free_port(), dev.free_port()
     contract = f'replays = true\nlink = "signed"\nlink_page = "http://127.0.0.1:{carrier_port}/t/"\n'
     choices: dict[str, Any] = {
         "port": carrier_port,
@@ -102,14 +95,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             portal.start("web", *command, "--threads=8", "--no-control-socket")
             made = Stack(f"http://127.0.0.1:{web}", carrier, portal, {}, folder / "mail")
             made.people = json.loads(made.manage("demo", "--json").splitlines()[-1])
-            until(lambda: _answers(web), seconds=20, what="the web server answers")
+            until(lambda: dev.listens(web), seconds=20, what="the web server answers")
             yield made
             assert improper(carrier.requests()) == []
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """The listener behind the real web server, for what only a socket can show: lies about lengths, chunks, a burst."""
 
 import http.client
-import os
 import socket
 import sqlite3
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
+from tests.campaign.servers import dev
 from tests.catalogue.pushing import URL, basic
 from tests.processes.portal import Portal, until
 
@@ -56,17 +56,10 @@ def serving(folder: Path) -> Iterator[Listener]:
     """A listener on a free port, until the block ends."""
     portal = Portal(folder, "http://127.0.0.1:9")
     portal.run("manage.py", "migrate", "-v0")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = dev.free_port()
     portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")
     try:
-        until(lambda: _listens(port), seconds=60, what="the web server listens")
+        until(lambda: dev.listens(port), seconds=60, what="the web server listens")
         yield Listener(port, portal.env["DATABASE_URL"])
     finally:
         portal.kill("web")
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as knock:
-        return knock.connect_ex(("127.0.0.1", port)) == os.EX_OK

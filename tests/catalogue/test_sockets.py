@@ -1,11 +1,11 @@
 """Requests that only a socket can send, to the real web server: two hosts, lies about lengths, headers without end."""
 
-import os
 import socket
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.campaign.servers import dev
 from tests.catalogue.browsing import FORM
 from tests.catalogue.rows import rows
 from tests.processes.portal import Portal, until
@@ -23,16 +23,10 @@ Say = Callable[[str], tuple[int, str]]
 def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
     """`say(head)` sends these very bytes; the status and the words of the answer. There is no database behind it."""
     portal = Portal(tmp_path_factory.mktemp("web"), "http://127.0.0.1:9")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = dev.free_port()
     portal.start(
         "web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket"
     )
-
-    def listens() -> bool:
-        with socket.socket() as knock:
-            return knock.connect_ex(("127.0.0.1", port)) == os.EX_OK
 
     def send(head: str) -> tuple[int, str]:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
@@ -42,7 +36,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
         return int(answer.split()[1]), answer
 
     try:
-        until(listens, seconds=60, what="the web server listens")
+        until(lambda: dev.listens(port), seconds=60, what="the web server listens")
         yield send
     finally:
         portal.kill("web")
