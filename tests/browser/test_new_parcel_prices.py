@@ -14,6 +14,8 @@ IS_UNDER_THE_BAR = """() => {
     const isInIt = bar.contains(document.activeElement);
     return !bar.hidden && !isInIt && at.bottom > bar.getBoundingClientRect().top;
 }"""
+WHERE = "document.querySelector('#prices form button').getBoundingClientRect().top"
+SCROLLED_DOWN = f"window.scrollTo(0, document.documentElement.scrollHeight), {WHERE}"
 LIFE = 181  # seconds; one more than prices are kept
 
 
@@ -160,3 +162,13 @@ def test_a_phone_has_the_price_and_book_at_hand_and_hides_no_focus(log_in: Open)
         assert not hidden, page.evaluate("document.activeElement.outerHTML")
     page.locator("#prices form button").scroll_into_view_if_needed()
     expect(bar).to_be_hidden()
+
+
+def test_the_bar_of_a_phone_goes_without_moving_the_button_under_the_finger(log_in: Open) -> None:
+    page = log_in("sender", width=360)
+    filled(page, receiver_name="Ada Still")
+    page.evaluate("window.scrollTo(0, 0)")
+    expect(page.locator("#book-bar")).to_be_visible()
+    before = page.evaluate(SCROLLED_DOWN)
+    expect(page.locator("#book-bar")).to_be_hidden()
+    assert page.evaluate(WHERE) == before
