@@ -27,6 +27,7 @@ from orders.billing.fields import profile_of  # noqa: E402
 from orders.models import (  # noqa: E402
     BillingReport,
     CancelAttempt,
+    CarrierCall,
     Charge,
     ChargeWord,
     Dispute,
@@ -330,6 +331,7 @@ def operator() -> dict[str, Any]:
     )
     factories.second_factor(person)
     pages = {"admin": "/admin/", **reports()}
+    busy_carrier()
     for model, its in admin.site._registry.items():
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         pages[name] = reverse(f"{name}_changelist")
@@ -342,6 +344,23 @@ def operator() -> dict[str, Any]:
     if case:
         pages["resolve"] = f"/admin/orders/order/{case.pk}/resolve/"
     return room(person, pages)
+
+
+def busy_carrier() -> None:
+    """The first page at its widest: slow calls of every kind, most in trouble, and a file with a long name."""
+    slow = {
+        "method": "GET",
+        "path": "/orders",
+        "milliseconds": 12_345,
+        "outcome": "TimedOut",
+        "at": timezone.now(),
+    }
+    CarrierCall.objects.bulk_create(
+        CarrierCall(operation=name, **slow)
+        for name in ("availability", "book", "cancel")
+        for _ in range(1200)
+    )
+    factories.billing_report(name="partner-billing-report-of-the-week-2026-11-16-corrected-copy.csv")
 
 
 def reports() -> dict[str, str]:
