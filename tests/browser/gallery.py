@@ -357,10 +357,10 @@ def busy_carrier() -> None:
     }
     CarrierCall.objects.bulk_create(
         CarrierCall(operation=name, **slow)
-        for name in ("availability", "book", "cancel")
+        for name in ("book", "cancel", "label")
         for _ in range(1200)
     )
-    factories.billing_report(name="partner-billing-report-of-the-week-2026-11-16-corrected-copy.csv")
+    factories.billing_report(name="partner_billing_report_of_the_week_2026_11_16_corrected.csv")
 
 
 def reports() -> dict[str, str]:
