@@ -80,8 +80,7 @@ class OrderDesk(Desk):
             parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None
         )
         if request.suffers("return-cancelled"):
-            self.depot.cancel(parcel, by="carrier")
-            return json_reply(201, self._order_document(parcel, request))
+            return self._called_off(parcel, request, key if keep else "")
         if request.suffers("before-response"):
             self.journeys.add_scan(
                 parcel, "", "Label created", self.journeys.place(parcel, "sender"), at_once=True
@@ -118,6 +117,14 @@ class OrderDesk(Desk):
     def _label_delay(self, request: Request) -> float:
         fault = request.suffers("pending")
         return fault.number(3) if fault else self.depot.settings.labels_pending_seconds
+
+    def _called_off(self, parcel: Parcel, request: Request, kept_key: str) -> Reply:
+        """The carrier cancels what it has just booked; asked again, it says the same."""
+        self.depot.cancel(parcel, by="carrier")
+        reply = json_reply(201, self._order_document(parcel, request))
+        if kept_key:
+            self.depot.settle(kept_key, sha256_of(request.body), reply)
+        return reply
 
     def _someone_elses(self, request: Request) -> Reply:
         """The newest other order as if it were this one: the worst a confused carrier can answer."""

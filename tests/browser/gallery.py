@@ -356,9 +356,7 @@ def busy_carrier() -> None:
         "at": timezone.now(),
     }
     CarrierCall.objects.bulk_create(
-        CarrierCall(operation=name, **slow)
-        for name in ("book", "cancel", "label")
-        for _ in range(1200)
+        CarrierCall(operation=name, **slow) for name in ("book", "cancel", "label") for _ in range(1200)
     )
     factories.billing_report(name="partner_billing_report_of_the_week_2026_11_16_corrected.csv")
 

@@ -60,3 +60,9 @@ def test_books_and_keys_survive_a_restart(open_carrier, tmp_path):
     assert after.book(key="k1").json == order
     assert len(after.effects("booked")) == 1
     assert len(after.call("GET", f"/tracking/{order['carrier_reference']}").json["tracking_events"]) == 1
+
+
+def test_the_same_key_is_told_again_that_its_order_was_called_off_at_once(open_carrier):
+    carrier = open_carrier(replays=True)
+    carrier.control("trouble", operation="book", verb="return-cancelled")
+    assert [carrier.book(key="key-1").json["state"] for _ in range(2)] == ["Cancelled", "Cancelled"]
