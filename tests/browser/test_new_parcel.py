@@ -42,7 +42,7 @@ def save_default_size(page: Page) -> None:
     for name, value in typed.items():
         page.locator(f"[name={name}]").fill(value)
     page.locator("main form button").last.click()
-    page.get_by_role("button", name="Make default").first.click()
+    page.get_by_role("button", name=re.compile("^Make default.*Mug box")).click()
 
 
 def book_by_keys(page: Page) -> None:
