@@ -34,6 +34,7 @@ class ParcelForm(ContentsForm):
         help_text="A few words for the carrier.",
     )
     customer_reference = line("Your order number", help_text="Printed on the label.")
+    may_wait = False  # the carrier gave no prices, and may give them later
 
     def __init__(self, *args: Any, sizes: Sequence[ParcelSize] = (), **options: Any) -> None:
         super().__init__(*args, **options)

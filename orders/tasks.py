@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from orders import booking, cancelling, labels, replacing, resolving
+from orders import awaiting_prices, booking, cancelling, labels, replacing, resolving
 from orders.billing import checking as billing
 from orders.importing import booking as importing
 from orders.importing import checking
@@ -31,6 +31,11 @@ def replace(replacement_id: int) -> None:
 @shared_task
 def fetch_label(label_id: int) -> None:
     labels.work(label_id)
+
+
+@shared_task
+def ask_again(wait_id: int) -> None:
+    awaiting_prices.work(wait_id)
 
 
 @shared_task

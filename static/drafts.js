@@ -9,6 +9,7 @@
   let waiting;
   let saving = null; // the save under way
   let isDirty = false;
+  let isUnsaved = false; // the last save kept nothing
 
   for (const kind of ["input", "change"]) form.addEventListener(kind, (event) => event.target.id !== "smart" && soon());
 
@@ -22,7 +23,7 @@
     if (saving || !isDirty) return;
     isDirty = false;
     saving = send().catch(() => say("Not saved: the portal didn't answer. The form stays as it is."));
-    await saving;
+    isUnsaved = !(await saving);
     saving = null;
     if (isDirty) soon();
   }
@@ -32,15 +33,20 @@
     const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "draft" }, body: typed, keepalive: true });
     const answer = await reply.json();
     say(answer.said);
-    if (!answer.draft || place.value === answer.draft) return;
-    place.value = answer.draft;
-    window.history.replaceState(null, "", `?draft=${answer.draft}`); // a reload opens what was typed
+    if (answer.draft && place.value !== answer.draft) {
+      place.value = answer.draft;
+      window.history.replaceState(null, "", `?draft=${answer.draft}`); // a reload opens what was typed
+    }
+    return Boolean(answer.draft);
   }
   function say(text) {
     saved.textContent = text;
   }
 
   document.addEventListener("visibilitychange", () => document.hidden && save());
+
+  // Leaving saves by itself. Only a paste that could not be saved is worth a question of the browser's.
+  window.addEventListener("beforeunload", (event) => isUnsaved && form.querySelector(".mark") && event.preventDefault());
 
   // A save under way is waited for: one that arrived after the booking would leave a draft behind.
   document.addEventListener("submit", async (event) => {
@@ -56,7 +62,7 @@
     const isBooking = event.target.closest("#prices");
     if (event.defaultPrevented || (!isBooking && event.target !== form)) return;
     clearTimeout(waiting);
-    isDirty = false;
+    isDirty = isUnsaved = false;
     if (!isBooking || !place.value) return;
     event.target.append(Object.assign(document.createElement("input"), { type: "hidden", name: "draft", value: place.value }));
     window.history.replaceState(null, "", window.location.pathname); // the draft's address ends with it

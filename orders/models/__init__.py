@@ -18,7 +18,7 @@ from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
 from orders.models.statuses import MOVES
 from orders.models.stuck import StuckWork
-from orders.models.workbench import Draft, Replacement, SavedView
+from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
 
 __all__ = [
     "MOVES",
@@ -42,6 +42,7 @@ __all__ = [
     "LabelBytes",
     "Order",
     "OrderChange",
+    "PriceWait",
     "Quote",
     "Replacement",
     "ReportFile",

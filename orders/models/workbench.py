@@ -36,6 +36,23 @@ class Draft(models.Model):
         return f"draft {self.uuid}"
 
 
+class PriceWait(models.Model):
+    """Somebody who wants to hear when the carrier gives prices for a draft again. Gone once told, or with the draft."""
+
+    draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="price_waits")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    asked_at = models.DateTimeField()
+    due_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["draft", "user"], name="one_price_wait_per_draft_and_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"prices for {self.draft}"
+
+
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     def for_user(self, user: Any) -> Self:
         """One's own, and those shared with the team."""

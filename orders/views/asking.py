@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from orders import booking, quoting
+from orders import awaiting_prices, booking, quoting
 from orders.entry import Entry
 from orders.forms import ParcelForm
 from orders.models import Quote
@@ -21,6 +21,7 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
         form.take_refusal(error.messages or {"": [error.text or sentence(error, request.sender)]})
     except NO_PRICES as error:
         form.add_error(None, sentence(error, request.sender))
+        form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)
     return None
 
 

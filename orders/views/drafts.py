@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from orders import drafting
+from orders import awaiting_prices, drafting
 from orders.forms import ParcelForm
 from orders.models import Draft
 from orders.views.brought import draft_named
@@ -30,7 +30,11 @@ def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
     said = f"Saved {local_time(timezone.now(), request.sender)}"
     if is_script:
         return JsonResponse({"draft": str(draft.uuid), "said": said})
-    messages.success(request, f"{said}. It waits with your drafts until you book or delete it.")
+    waits = "It waits with your drafts until you book or delete it."
+    if request.POST["save_draft"] == "tell":
+        awaiting_prices.begin(draft, by=request.user, now=timezone.now())
+        waits = "We'll e-mail you when the carrier gives prices again. Nothing is booked."
+    messages.success(request, f"{said}. {waits}")
     return redirect(f"{reverse('new_parcel')}?draft={draft.uuid}")
 
 

@@ -50,6 +50,12 @@ KINDS = {
         (When.NOW, When.OFF),
         is_vital=True,
     ),
+    "prices": Kind(
+        "The carrier gives prices again for a draft you asked about",
+        "There are prices again",
+        When.NOW,
+        (When.NOW, When.OFF),
+    ),
     "import": Kind(
         "An import finished after you had left its page",
         "Your import is finished",

@@ -19,7 +19,7 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from orders import booking, cancelling, labels, replacing, resolving
+from orders import awaiting_prices, booking, cancelling, labels, replacing, resolving
 from orders.billing import checking as billing
 from orders.billing import matching
 from orders.importing import booking as importing
@@ -127,6 +127,13 @@ JOURNEYS = (
         ImportRow.objects.to_check,
         checking.work,
         sender="file__sender",
+    ),
+    Journey(
+        "prices",
+        "orders.tasks.ask_again",
+        awaiting_prices.due,
+        awaiting_prices.work,
+        sender="draft__sender",
     ),
     Journey("news", "shipping_portal.accounts.tasks.mail", _notices, mailing.work),
     Journey("report", "orders.tasks.read_report", _reports, billing.work, sender=""),

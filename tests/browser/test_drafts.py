@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
+from tests.browser.test_new_parcel import PASTED, paste
 from tests.browser.walking import TO_HOBART, book, see_prices
 from tests.processes.portal import until
 
@@ -51,6 +52,33 @@ def test_a_form_that_is_left_at_once_is_kept_too(log_in: Open) -> None:
     page.get_by_role("link", name="Today").click()
     expect(page).to_have_url(re.compile("/today/$"))
     until(lambda: drafts_of(page, "Ida Leaves") == 1, seconds=10, what="the draft is listed")
+
+
+def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Open) -> None:
+    page = log_in("sender")
+    full = {"said": "50 drafts are kept already, so this one wasn't. Delete one first."}
+    page.route(
+        "**/parcels/new/",
+        lambda route: route.fulfill(status=409, json=full) if is_save(route) else route.continue_(),
+    )
+    page.goto("/parcels/new/#smart")
+    paste(page, PASTED.replace("Rosa", "Ida"))
+    expect(page.locator("#saved")).to_contain_text("50 drafts", timeout=5000)
+    questions = []
+    page.on("dialog", lambda dialog: (questions.append(dialog.type), dialog.dismiss()))
+    page.get_by_role("link", name="Today").click(no_wait_after=True)
+    until(lambda: questions or page.wait_for_timeout(200), seconds=10, what="the browser asks")
+    assert questions == ["beforeunload"]
+    expect(page.locator("[name=receiver_line1]")).to_have_value("9 Sample Street")
+    page.unroute("**/parcels/new/")
+    page.locator("[name=description]").fill("Mugs")
+    expect(page.locator("#saved")).to_have_text(SAVED, timeout=5000)
+    page.get_by_role("link", name="Today").click()
+    expect(page).to_have_url(re.compile("/today/$"))
+
+
+def is_save(route: Route) -> bool:
+    return route.request.headers.get("x-part") == "draft"
 
 
 def test_an_untouched_form_keeps_nothing(log_in: Open) -> None:

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders.models import Export, Label, Order, Replacement
+from orders.models import Draft, Export, Label, Order, PriceWait, Replacement
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.celery import app
 from shipping_portal.desk import retention, sweep
@@ -58,6 +58,11 @@ def news(to: User, of: Sender, once: str, *, due_at: dt.datetime) -> int:
     return Notice.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
 
 
+def price_wait(of: Sender, by: User, *, due_at: dt.datetime) -> int:
+    draft = Draft.objects.create(sender=of, made_by=by, updated_at=due_at)
+    return PriceWait.objects.create(draft=draft, user=by, asked_at=due_at, due_at=due_at).pk
+
+
 @pytest.fixture
 def owed(quill: Sender, alice: User) -> dict[str, int]:
     """One due row of every journey, by name; and none of the rows beside them is due."""
@@ -79,6 +84,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     WebhookDelivery.objects.create(**fresh)
     factories.billing_report(state="reading", due_at=later)
     factories.billing_report(state="posted", due_at=then)
+    price_wait(quill, alice, due_at=later)
     return {
         "book": factories.order(quill, alice, status="booking", due_at=then).pk,
         "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
@@ -90,6 +96,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "fold": factories.parcel(reference="SFOLD00001", fold_due_at=then).pk,
         "book a row": factories.import_row(quill, alice, state="owed", due_at=then).pk,
         "check a row": factories.import_row(quill, alice, state="new", due_at=then).pk,
+        "prices": price_wait(quill, alice, due_at=then),
         "news": news(alice, quill, "due", due_at=then),
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,

@@ -1,0 +1,96 @@
+"""Drafts without prices while the carrier is away: it is asked again from time to time, and who waits hears it once."""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import booking, quoting
+from orders.forms import ParcelForm
+from orders.models import Draft, PriceWait
+from orders.receivers import masked
+from orders.sizes import offered
+from shipping_portal.accounts import notices
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.errors import CarrierError, Rejected
+
+KIND = "prices"
+WORTH_WAITING = (CarrierError, quoting.Paused, booking.Paused)
+SHORTEST, LONGEST = dt.timedelta(seconds=60 * settings.TIME_SCALE), dt.timedelta(hours=1)
+GIVES_UP = dt.timedelta(days=3)
+BACK = "The carrier gives prices again. Your draft for {name} is as you left it; nothing is booked."
+NONE = "The carrier gave no prices for three days, so we stopped asking. Your draft for {name} is kept."
+
+
+def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
+    """Tell this person by e-mail, even one who had turned such mails off: they have just asked for it."""
+    if notices.choices_of(by)[KIND] == notices.When.OFF:
+        notices.choose(by, KIND, notices.When.NOW, now=now)
+    PriceWait.objects.update_or_create(
+        draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST}
+    )
+
+
+def due(now: dt.datetime) -> QuerySet[PriceWait]:
+    """Those for whom the carrier is to be asked again."""
+    return PriceWait.objects.filter(due_at__lte=now)
+
+
+def work(wait_id: int) -> None:
+    """Ask the carrier once more, if it is due; tell when it answers, or after three days without an answer."""
+    now = timezone.now()
+    wait = due(now).filter(pk=wait_id).select_related("draft__sender", "user").first()
+    if wait is None:
+        return
+    waited = now - wait.asked_at
+    mine = PriceWait.objects.filter(pk=wait.pk, due_at=wait.due_at)
+    if not mine.update(due_at=now + min(max(waited / 4, SHORTEST), LONGEST)):
+        return  # another worker asks
+    form = _form(wait.draft)
+    if form is None:
+        wait.delete()  # half-typed by now: somebody is at it, and sees on the page whether there are prices
+    elif _is_answered(wait, form, now):
+        _tell(wait, BACK, now)
+    elif waited > GIVES_UP:
+        _tell(wait, NONE, now)
+
+
+def _form(draft: Draft) -> ParcelForm | None:
+    address = draft.sender.pickup_address()
+    if address is None:
+        return None
+    form = ParcelForm(draft.values, sender=draft.sender, address=address, sizes=offered(draft.sender))
+    return form if form.is_valid() else None
+
+
+def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
+    """A no is an answer; the form will say which."""
+    sender = wait.draft.sender
+    try:
+        booking.refuse_unless_booking_is_on(sender, now)
+        quoting.ask(sender, form.entry(), by=wait.user, now=now, typed=False)
+    except Rejected:
+        return True
+    except (*WORTH_WAITING, booking.Suspended, booking.TooManyToday):
+        return False
+    return True
+
+
+@transaction.atomic
+def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
+    draft, user = wait.draft, wait.user_id
+    wait.delete()
+    fact = notices.Fact(
+        sender=draft.sender,
+        kind=KIND,
+        once=f"prices:{draft.uuid}:{now:%Y%m%d%H%M%S}",
+        line=words.format(name=masked(draft.values.get("receiver_name", ""))),
+        path=f"{reverse('new_parcel')}?draft={draft.uuid}",
+        happened_at=now,
+        bundle=f"prices:{draft.uuid}",
+        only=user,
+    )
+    notices.tell(fact, now=now)

@@ -1,0 +1,151 @@
+"""While the carrier gives no prices a sender saves the draft, goes away, and hears once that there are prices again."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import awaiting_prices
+from orders.models import CarrierAccount, Draft, PriceWait, Quote
+from shipping_portal.accounts import notices
+from shipping_portal.accounts.models import Notice, Sender, User
+from tests.pages.test_pauses import pause
+from tests.pages.typed import AT_HOME, text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+TELL = "e-mail me when there are prices"
+
+
+def ask(page: Client, **more: Any) -> Any:
+    return page.post("/parcels/new/", AT_HOME, **more)
+
+
+def wait(page: Client) -> PriceWait:
+    page.post("/parcels/new/", {**AT_HOME, "save_draft": "tell"})
+    return PriceWait.objects.get()
+
+
+def asked_again(one: PriceWait, *, after: dt.timedelta = dt.timedelta(minutes=2)) -> None:
+    """As if so much time had gone by since the press."""
+    now = timezone.now()
+    PriceWait.objects.filter(pk=one.pk).update(asked_at=now - after, due_at=now)
+    awaiting_prices.work(one.pk)
+
+
+def told() -> list[str]:
+    return list(Notice.objects.filter(kind="prices").order_by("pk").values_list("line", flat=True))
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Part": "prices"}], ids=["by the button", "by themselves"])
+def test_when_the_carrier_gives_no_prices_waiting_is_offered(
+    carrier: SandboxCarrier, listed: Client, headers: dict[str, str]
+) -> None:
+    carrier.trouble("quote", "503", count=9)
+    assert TELL in text(ask(listed, headers=headers))
+
+
+def test_it_is_not_offered_for_what_time_does_not_heal(carrier: SandboxCarrier, listed: Client) -> None:
+    assert TELL not in text(listed.get("/parcels/new/"))
+    carrier.trouble("quote", "422")
+    assert TELL not in text(ask(listed))
+    Sender.objects.update(quotes_a_minute=0)
+    assert TELL not in text(ask(listed))
+
+
+def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> None:
+    one = wait(listed)
+    page = listed.get(f"/parcels/new/?draft={one.draft.uuid}")
+    assert "We'll e-mail you when the carrier gives prices again. Nothing is booked." in text(page)
+    assert one.draft.values["receiver_name"] == "Priya Nair"
+
+
+def test_who_asked_hears_it_once_and_nobody_else_does(
+    carrier: SandboxCarrier, listed: Client, ana: User, alice: User
+) -> None:
+    one = wait(listed)
+    asked_again(one)
+    [notice] = Notice.objects.filter(kind="prices")
+    assert notice.user == alice
+    assert notice.path == f"/parcels/new/?draft={one.draft.uuid}"
+    assert told() == [
+        "The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."
+    ]
+    awaiting_prices.work(one.pk)
+    assert len(told()) == 1
+    assert Quote.objects.exists()
+
+
+def test_while_the_carrier_is_away_nobody_is_told_and_it_is_asked_ever_more_rarely(
+    carrier: SandboxCarrier, listed: Client
+) -> None:
+    carrier.trouble("quote", "503", count=99)
+    one, waits = wait(listed), []
+    for minutes in (1, 60, 24 * 60):
+        asked_again(one, after=dt.timedelta(minutes=minutes))
+        one.refresh_from_db()
+        waits.append(one.due_at - timezone.now())
+    assert told() == []
+    assert waits == sorted(waits)
+    assert waits[-1] <= dt.timedelta(hours=1)
+
+
+def test_after_three_days_it_is_given_up_and_said(carrier: SandboxCarrier, listed: Client) -> None:
+    carrier.trouble("quote", "503", count=99)
+    asked_again(wait(listed), after=dt.timedelta(days=3, minutes=1))
+    assert told() == [
+        "The carrier gave no prices for three days, so we stopped asking. Your draft for P. Nair is kept."
+    ]
+    assert not PriceWait.objects.exists()
+    assert Draft.objects.exists()
+
+
+@pytest.mark.parametrize("what", ["quotes", "bookings"])
+def test_what_the_operator_paused_is_waited_for_too(
+    carrier: SandboxCarrier, listed: Client, what: str
+) -> None:
+    pause(what)
+    assert TELL in text(ask(listed))
+    one = wait(listed)
+    asked_again(one)
+    assert told() == []
+    CarrierAccount.objects.update(paused_at=None, quotes_paused_at=None)
+    asked_again(one)
+    assert len(told()) == 1
+
+
+def test_a_no_is_an_answer(carrier: SandboxCarrier, listed: Client) -> None:
+    carrier.trouble("quote", "422")
+    asked_again(wait(listed))
+    assert len(told()) == 1
+
+
+def test_a_draft_that_is_half_typed_by_now_is_not_waited_for(carrier: SandboxCarrier, listed: Client) -> None:
+    one = wait(listed)
+    Draft.objects.update(values={**AT_HOME, "receiver_name": ""})
+    asked_again(one)
+    assert told() == []
+    assert not PriceWait.objects.exists()
+
+
+def test_a_deleted_draft_is_not_waited_for(carrier: SandboxCarrier, listed: Client) -> None:
+    one = wait(listed)
+    listed.post(f"/parcels/drafts/{one.draft.uuid}/delete/")
+    assert not PriceWait.objects.exists()
+
+
+def test_asking_again_turns_mails_on_that_were_off(
+    carrier: SandboxCarrier, listed: Client, alice: User
+) -> None:
+    notices.choose(alice, "prices", "off", now=timezone.now())
+    asked_again(wait(listed))
+    assert len(told()) == 1
+
+
+def test_two_presses_are_one_wait(listed: Client) -> None:
+    one = wait(listed)
+    again = {**AT_HOME, "save_draft": "tell", "draft": str(one.draft.uuid)}
+    listed.post("/parcels/new/", again)
+    assert PriceWait.objects.get().pk == one.pk
