@@ -5,6 +5,9 @@ What a report itself says is the carrier's text: it is never more than a quotati
 
 from decimal import Decimal
 
+from django.urls import reverse
+
+from orders.billing import weeks
 from orders.entry import KG
 from orders.models import Charge, Kind
 from shipping_portal.accounts.models import Sender
@@ -36,6 +39,13 @@ PLAIN = {
     Kind.OTHER_REFUND: "The carrier gave money back.",
 }
 LONGEST_QUOTE = 100
+
+
+def page_of(charge: Charge) -> str:
+    """Where it is explained: on its parcel's page, else on its statement."""
+    if charge.order:
+        return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
+    return reverse("statement", args=[weeks.name_of(charge.week)])
 
 
 def subtitle(kind: str) -> str:

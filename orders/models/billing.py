@@ -282,7 +282,10 @@ class Dispute(models.Model):
                 fields=["charge"], condition=Q(state="open"), name="one_open_dispute_per_line"
             )
         ]
-        indexes = [models.Index(fields=["state", "made_at"], name="disputes_by_age")]
+        indexes = [
+            models.Index(fields=["state", "made_at"], name="disputes_by_age"),
+            models.Index(fields=["answered_at"], name="disputes_answered"),
+        ]
 
     def __str__(self) -> str:
         return f"dispute {self.pk}"

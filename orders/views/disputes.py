@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
@@ -32,7 +31,7 @@ def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
         messages.info(request, "It is with the operator already.")
     else:
         messages.success(request, "Sent to the operator. The answer will stand at the charge.")
-    return redirect(_back(found))
+    return redirect(explaining.page_of(found))
 
 
 def _clean(text: str) -> str:
@@ -46,13 +45,6 @@ def _problem(text: str) -> str:
     return too_long if len(text) > LONGEST else ""
 
 
-def _back(charge: Charge) -> str:
-    """Where the charge is explained: on its parcel's page, else on its statement."""
-    if charge.order:
-        return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
-    return reverse("statement", args=[weeks.name_of(charge.week)])
-
-
 def _page(request: MemberRequest, charge: Charge, *, status: int, problem: str = "") -> HttpResponse:
     [row] = lines.rows([charge], request.sender, request.membership.role, names_currency=True)
     context = {
@@ -62,7 +54,7 @@ def _page(request: MemberRequest, charge: Charge, *, status: int, problem: str =
         "declared": explaining.declared_words(charge, request.sender),
         "measured": explaining.measured_words(charge, request.sender),
         "week": weeks.name_of(charge.week),
-        "back": _back(charge),
+        "back": explaining.page_of(charge),
         "problem": problem,
         "longest": LONGEST,
         "text": request.POST.get("text", ""),

@@ -62,6 +62,13 @@ KINDS = {
         When.NOW,
         (When.NOW, When.OFF),
     ),
+    "export": Kind(
+        "A file of yours was packed in the background",
+        "Your file is packed",
+        When.NOW,
+        (When.NOW, When.OFF),
+        roles=(Role.OWNER,),
+    ),
     "not_printed": Kind(
         "A label isn't printed and its pickup is today",
         "Labels to print before today's pickup",
@@ -91,6 +98,13 @@ KINDS = {
         "A size charge was added",
         When.NOW,
         (When.NOW, When.WEEKLY, When.OFF),
+        roles=SEE_MONEY,
+    ),
+    "answer": Kind(
+        "The operator answered your question about a charge",
+        "An answer about a charge",
+        When.NOW,
+        (When.NOW, When.OFF),
         roles=SEE_MONEY,
     ),
     "statement": Kind(

@@ -9,15 +9,16 @@ from django.db.models import Count, Sum
 from django.urls import reverse
 
 from orders.billing import weeks
-from orders.billing.explaining import reason
+from orders.billing.explaining import page_of, reason
 from orders.billing.statements import SIZE
-from orders.models import BillingReport, Charge
+from orders.models import BillingReport, Charge, Dispute
 from orders.models.billing import SIZE_CHARGES
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.notices import Fact
 from shipping_portal.accounts.templatetags.words import money, say
 
 ADDED = "{amount} added to {reference}. {reason}"
+ANSWERED = "Your question about {what} is answered{money}. The answer stands at the charge."
 READY = "The statement for {week} is there: net {net}, {parcels}."
 
 
@@ -44,8 +45,30 @@ def size_charges(report: BillingReport) -> Iterator[Fact]:
 
 def _page(line: Charge, *, is_alone: bool) -> str:
     if is_alone and line.order:
-        return f"{reverse('parcel', args=[line.order.uuid])}#charges"
+        return page_of(line)
     return f"{reverse('statement', args=[weeks.name_of(line.week)])}?kind={SIZE}"
+
+
+def answers(since: datetime) -> Iterator[Fact]:
+    """What the operator answered, to who asked. The words themselves stand on the page alone."""
+    answered = Dispute.objects.filter(answered_at__gte=since).select_related(
+        "charge__order", "sender", "credit"
+    )
+    for found in answered.order_by("pk"):
+        credit = found.credit
+        yield Fact(
+            sender=found.sender,
+            kind="answer",
+            once=f"answer:{found.pk}",
+            line=ANSWERED.format(
+                what=found.charge.reference or "a charge",
+                money=f": {money(-credit.amount, credit.currency)} credited" if credit else "",
+            ),
+            path=page_of(found.charge),
+            happened_at=found.answered_at or since,
+            bundle=f"answer:{found.pk}",
+            only=found.made_by_id,
+        )
 
 
 def statements(report: BillingReport) -> Iterator[Fact]:

@@ -101,6 +101,7 @@ class Finder:
             _replacements(now),
             _to_print(now),
             self._billed(now),
+            billed.answers(now - NEWS_FOR),
         )
         news = (fact for fact in found if fact.once not in self.told)
         while facts := list(islice(news, BATCH)):

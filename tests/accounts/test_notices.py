@@ -198,11 +198,13 @@ def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Cli
         "booking": "now",  # which offers no digest
         "prices": "now",
         "import": "now",
+        "export": "now",
         "not_printed": "now",
         "pickup": "daily",
         "delivery": "now",
         "delivered": "now",
         "charge": "now",
+        "answer": "now",
         "statement": "weekly",
     }
 

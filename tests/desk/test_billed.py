@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import weeks
-from orders.models import BillingReport, Order
+from orders.billing import disputing, weeks
+from orders.models import BillingReport, Charge, Dispute, Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
@@ -213,7 +214,7 @@ def test_who_sees_money_no_more_gets_nothing_that_was_owed(
 
 def test_a_bookkeeper_chooses_among_the_kinds_about_money_only(bea: User, visit: Any) -> None:
     answer = visit(bea).get("/settings/notifications/")
-    assert [name for name, _, _ in answer.context["rows"]] == ["charge", "statement"]
+    assert [name for name, _, _ in answer.context["rows"]] == ["charge", "answer", "statement"]
     visit(bea).post("/settings/notifications/", {"charge": "off", "pickup": "off"})
     assert list(NoticeChoice.objects.values_list("kind", "when")) == [("charge", "off")]
 
@@ -232,3 +233,33 @@ def test_many_charges_cost_as_few_queries_as_one(order: Order, alice: User) -> N
         size_charge(order, first)
     queries()
     assert queries() == few <= 20
+
+
+def disputed(line: Charge, by: User) -> Dispute:
+    return disputing.open_for(line, by=by, text="We weighed it twice.", now=timezone.now())
+
+
+def test_who_asked_about_a_charge_is_told_of_the_answer_and_its_credit(
+    order: Order, report: BillingReport, alice: User, bea: User, sam: User
+) -> None:
+    found = disputed(
+        factories.charge(order, "under-declared", "4.13", report=report, reference=str(order)), bea
+    )
+    assert told("answer") == []
+    now = timezone.now()
+    disputing.answer(found, accepted=True, text="You are right.", by=sam, now=now, credit=Decimal("4.13"))
+    said = f"Your question about {order} is answered: $4.13 credited. The answer stands at the charge."
+    assert told("answer") == [said]
+    [notice] = Notice.objects.filter(kind="answer")
+    assert notice.user == bea
+    assert notice.path == f"/parcels/{order.uuid}/#charges"
+
+
+def test_an_answer_without_money_promises_none_and_is_told_once(
+    order: Order, report: BillingReport, alice: User, sam: User
+) -> None:
+    line = factories.charge(None, "oversize", "9.00", report=report, sender=order.sender, reference="")
+    disputing.answer(disputed(line, alice), accepted=False, text="It is.", by=sam, now=timezone.now())
+    assert told("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
+    assert told("answer") == told("answer")
+    assert Notice.objects.get(kind="answer").path == f"/billing/{weeks.name_of(line.week)}/"

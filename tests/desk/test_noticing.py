@@ -315,7 +315,7 @@ def test_much_news_of_many_accounts_costs_as_little_as_one(quill: Sender, alice:
         return len(captured)
 
     queries(1)  # from here on something is owed, whose orders are looked at
-    assert queries(1) == queries(20) <= 13
+    assert queries(1) == queries(20) <= 14
     assert Notice.objects.count() == 2 + 2 + 80
 
 

@@ -16,7 +16,7 @@ import pytest
 from django.utils import timezone
 
 from orders.models import Export, ExportPart, LabelBytes, Order
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from tests import factories
 from tracking.exporting import account, owing, packing, parts
 from tracking.exporting.leasing import Lease, Lost
@@ -83,6 +83,23 @@ def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
 
 def text_of(archive: zipfile.ZipFile) -> str:
     return "\n".join(archive.read(name).decode(errors="replace") for name in archive.namelist())
+
+
+# -- Who hears of it --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("minutes", "lines"), [(0, []), (2, ["Everything of your account is packed. It is kept for 7 days."])]
+)
+def test_who_waited_over_a_minute_is_told_when_it_is_packed(
+    order: Order, alice: User, minutes: int, lines: list[str]
+) -> None:
+    export = everything_of(order.sender, alice)
+    Export.objects.filter(pk=export.pk).update(created_at=timezone.now() - dt.timedelta(minutes=minutes))
+    packed(export)
+    told = Notice.objects.filter(kind="export")
+    assert [notice.line for notice in told] == lines
+    assert {(notice.user, notice.path) for notice in told} <= {(alice, f"/exports/{export.uuid}/")}
 
 
 # -- What is inside ---------------------------------------------------------------------------------

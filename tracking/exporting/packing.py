@@ -4,9 +4,12 @@ import datetime as dt
 import logging
 
 from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Export
+from shipping_portal.accounts import notices
 from tracking.exporting import account, proof
 from tracking.exporting.archive import Archive
 from tracking.exporting.leasing import Lease, Lost
@@ -14,6 +17,7 @@ from tracking.exporting.parts import Parts
 
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
+TOLD_AFTER = dt.timedelta(seconds=60)  # who waited less has the page before them
 AT_ONCE = 2  # so that exports never take all workers from the bookings
 
 
@@ -48,10 +52,27 @@ def _pack(lease: Lease) -> None:
             archive.finish()
         length, sha256 = parts.finish()
     now = timezone.now()
-    lease.end(
-        done=packed, total=packed, length=length, sha256=sha256, finished_at=now, expires_at=now + KEPT,
-        problem=_missing(len(archive.labels.missing)),
-    )  # fmt: skip
+    with transaction.atomic():
+        lease.end(
+            done=packed, total=packed, length=length, sha256=sha256, finished_at=now, expires_at=now + KEPT,
+            problem=_missing(len(archive.labels.missing)),
+        )  # fmt: skip
+        if now - export.created_at > TOLD_AFTER:
+            notices.tell(_news(export, now), now=now)
+
+
+def _news(export: Export, now: dt.datetime) -> notices.Fact:
+    what = f"The proof pack of {export.order}" if export.order else "Everything of your account"
+    return notices.Fact(
+        sender=export.sender,
+        kind="export",
+        once=f"export:{export.pk}",
+        line=f"{what} is packed. It is kept for {KEPT.days} days.",
+        path=reverse("export_progress", args=[export.uuid]),
+        happened_at=now,
+        bundle=f"export:{export.pk}",
+        only=export.made_by_id,
+    )
 
 
 def _missing(count: int) -> str:
