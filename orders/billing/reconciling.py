@@ -33,7 +33,7 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
-    """Orders whose cost is not what the carrier said when they were booked, until an operator gave or took back."""
+    """Orders that cost something else than was booked, until an operator accepts it, gives or takes back."""
     unexpected = POSTED.filter(is_unexpected=True)
     settled = POSTED.filter(report=None)
     return _recent(now).filter(Exists(unexpected), ~Exists(settled))
@@ -49,6 +49,11 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
     odd = sums.annotate(billed=Round(Sum("amount"), 2), booked=Min(BOOKED)).exclude(billed=F("booked"))
     costs.filter(order__in=odd.values("order")).update(is_unexpected=True)
     costs.filter(is_unexpected=True).exclude(order__in=odd.values("order")).update(is_unexpected=False)
+
+
+def accept(line: Charge) -> bool:
+    """The carrier was right to charge this. False where that was said before, or nothing was odd."""
+    return bool(Charge.objects.filter(pk=line.pk, is_unexpected=True).update(is_unexpected=False))
 
 
 def never_charged(now: dt.datetime) -> QuerySet[Order]:

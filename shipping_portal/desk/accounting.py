@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from orders.billing import checking, correcting, disputing, matching, posting, taking
+from orders.billing import checking, correcting, disputing, matching, posting, reconciling, taking
 from orders.models import BillingProfile, BillingReport, CarrierAccount, Charge, ChargeWord, Dispute, Order
 from shipping_portal.accounts.models import Audit, Sender
 
@@ -113,6 +113,14 @@ def reverse(charge: Charge, *, by: Any, reason: str, now: dt.datetime) -> None:
     except correcting.NotReversible:
         raise NotDone("It was reversed already, or can't be.") from None
     Audit.write("charge reversed", charge, by=by, sender=charge.sender, reason=f"{charge}: {reason}", at=now)
+
+
+@transaction.atomic
+def accept(charge: Charge, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Raises NotDone."""
+    if not reconciling.accept(charge):
+        raise NotDone("Nothing about its price waits any more.")
+    Audit.write("charge accepted", charge, by=by, sender=charge.sender, reason=f"{charge}: {reason}", at=now)
 
 
 @transaction.atomic

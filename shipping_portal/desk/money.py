@@ -33,7 +33,7 @@ ORDER_RULES: dict[str, tuple[str, Callable[[dt.datetime], QuerySet[Order]]]] = {
 ORDER_STEPS = {
     "charged-after-cancelling": "If its label was not used, ask the carrier to refund it; else tell the sender.",
     "not-refunded": "Ask the carrier for the refund by its reference, and when it was cancelled.",
-    "charged-otherwise": "Compare its price with its lines; ask the carrier why, or credit the difference.",
+    "charged-otherwise": "Compare its price with its lines; ask the carrier why, credit the difference, or accept it.",
     "never-charged": "The carrier may charge it later, or under another reference: compare with lines nobody owns.",
 }
 

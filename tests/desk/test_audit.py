@@ -177,6 +177,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ),
     ("orders.billingreport", "count-repeats"): (repeating, {}),
     ("orders.charge", "assign"): (assignable, {"owner": "A-1001"}),
+    ("orders.charge", "accept"): (lambda: charge(factories.sender(), is_unexpected=True), {}),
     ("orders.charge", "reverse"): (lambda: charge(factories.sender()), {}),
     ("orders.chargeword", "decide"): (
         lambda: ChargeWord.objects.create(word="fuel levy", first_seen_at=timezone.now()),

@@ -368,6 +368,19 @@ def test_a_posted_line_is_reversed_once_by_a_line_beside_it(desk: Client, order:
     assert desk.post(act(back, "reverse"), {"reason": REASON}).status_code == 409
 
 
+def test_another_price_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(
+    desk: Client, order: Order
+) -> None:
+    charge = factories.charge(order, is_unexpected=True)
+    queue = "/admin/orders/order/?needs=charged-otherwise"
+    assert desk.get(queue).context["cl"].result_count == 1
+    desk.post(act(charge, "accept"), {"reason": REASON})
+    assert desk.get(queue).context["cl"].result_count == 0
+    assert Audit.objects.get(action="charge accepted").reason.endswith(REASON)
+    assert order.charges.net() == {"AUD": charge.amount}
+    assert desk.post(act(charge, "accept"), {"reason": REASON}).status_code == 409
+
+
 def test_a_line_that_is_not_posted_is_not_reversed(desk: Client, order: Order) -> None:
     report = uploaded(desk, summed(line(order.carrier_reference)))
     assert desk.post(act(report.lines.get(), "reverse"), {"reason": REASON}).status_code == 409

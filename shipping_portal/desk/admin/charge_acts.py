@@ -62,6 +62,10 @@ def _reverse(charge: Charge, cleaned: dict[str, Any], by: User, now: dt.datetime
     accounting.reverse(charge, by=by, reason=cleaned["reason"], now=now)
 
 
+def _accept(charge: Charge, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    accounting.accept(charge, by=by, reason=cleaned["reason"], now=now)
+
+
 def _is_nobodys(charge: Charge) -> bool:
     """And posted: what is read again before that is matched anew."""
     return charge.sender_id is None and charge.posted_at is not None
@@ -80,6 +84,15 @@ ASSIGN = Act(
     needs="billing",
     applies=_is_nobodys,
     form=OwnerForm,
+    refusals=(accounting.NotDone,),
+)
+ACCEPT = Act(
+    "accept",
+    "Accept this price",
+    "It isn't what was booked, and the carrier is right. The sender pays it; the parcel leaves the queue.",
+    _accept,
+    needs="billing",
+    applies=lambda charge: charge.is_unexpected,
     refusals=(accounting.NotDone,),
 )
 REVERSE = Act(

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from orders.models import Charge, Dispute, Order
 from orders.references import called
 from shipping_portal.desk.admin.acts import ActsAdmin
-from shipping_portal.desk.admin.charge_acts import ASSIGN, REVERSE
+from shipping_portal.desk.admin.charge_acts import ACCEPT, ASSIGN, REVERSE
 from shipping_portal.desk.admin.charge_filters import OwnerFilter, RepeatFilter, WeekFilter
 from shipping_portal.desk.admin.reading import ReadOnlyInline, link_to
 
@@ -21,7 +21,7 @@ class DisputeInline(ReadOnlyInline):
 
 @admin.register(Charge)
 class ChargeAdmin(ActsAdmin):
-    acts = (ASSIGN, REVERSE)
+    acts = (ASSIGN, ACCEPT, REVERSE)
     list_display = ["week", "parcel", "sender", "kind", "money", "posted", "repeats"]
     list_filter = [WeekFilter, OwnerFilter, RepeatFilter, "kind"]
     list_select_related = ["order", "sender"]
