@@ -369,6 +369,7 @@ def reports() -> dict[str, str]:
         for state in ("posted", "checked", "damaged", "reading")
     )
     line = factories.charge(order(of, by, "booked", "delivered"), "under-declared", "4.20", report=posted)
+    odd = factories.charge(line.order, "order", "13.00", report=posted, is_unexpected=True)
     stray = factories.charge(None, report=posted)
     word, _ = ChargeWord.objects.get_or_create(
         word="fuel levy / paid", defaults={"first_seen_at": timezone.now()}
@@ -396,6 +397,7 @@ def reports() -> dict[str, str]:
     for name, thing, act in (
         ("billing decide word", word, "decide"),
         ("billing assign charge", stray, "assign"),
+        ("billing accept charge", odd, "accept"),
         ("billing reverse charge", line, "reverse"),
         ("billing answer dispute", dispute, "answer"),
         ("billing credit", of, "credit"),
