@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import Open, has_sideways_scroll, violations
+from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.browser.test_new_parcel import PASTED, paste
-from tests.browser.walking import TO_HOBART, book, see_prices
+from tests.browser.walking import TO_HOBART, book, fill_parcel, see_prices
 from tests.processes.portal import until
 
 SAVED = re.compile(r"Saved \d+:\d\d [ap]m")
@@ -75,6 +75,25 @@ def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Ope
     expect(page.locator("#saved")).to_have_text(SAVED, timeout=5000)
     page.get_by_role("link", name="Today").click()
     expect(page).to_have_url(re.compile("/today/$"))
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_while_there_are_no_prices_one_press_saves_the_draft_and_asks_for_a_mail(
+    log_in: Open, stack: Stack, javascript: bool
+) -> None:
+    page = log_in("sender", javascript=javascript, width=320)
+    stack.carrier.trouble("quote", "503", count=9)
+    fill_parcel(page, receiver_name="Ida Waits")
+    if not javascript:
+        page.get_by_role("button", name="See prices").last.click()
+    tell = page.get_by_role("button", name="Save draft and e-mail me when there are prices")
+    expect(tell).to_be_visible(timeout=15_000)
+    assert not has_sideways_scroll(page)
+    if javascript:
+        assert violations(page) == []
+    tell.click()
+    expect(page.get_by_text("We'll e-mail you when the carrier gives prices again.")).to_be_visible()
+    stack.carrier.clear()
 
 
 def is_save(route: Route) -> bool:
