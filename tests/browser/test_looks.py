@@ -69,6 +69,21 @@ def test_b2_pages_fit_with_letters_twice_as_big_and_with_wide_spacing(
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize(("room", "which"), PAGES)
+def test_b2_pages_fit_a_telephone_whose_reader_has_set_letters_twice_as_big(
+    rooms: Any, walk_in: Open, room: str, which: list[str] | None
+) -> None:
+    page = walk_in(room, width=360)
+    sizes = {"fontSizes": {"standard": 32, "fixed": 26}}
+    page.context.new_cdp_session(page).send("Page.setFontSizes", sizes)
+    found = []
+    for name in which or rooms[room]["pages"]:
+        page.goto(rooms[room]["pages"][name])
+        assert page.evaluate("matchMedia('(max-width: 12rem)').matches")
+        found += [f"{name}{_widest(page)}"] if has_sideways_scroll(page) else []
+    assert not found, "\n".join(found)
+
+
 def _widest(page: Page) -> str:
     script = """() => { const edge = document.documentElement.clientWidth;
         return [...document.querySelectorAll("body *")].filter(it => it.getBoundingClientRect().right > edge + 1)
