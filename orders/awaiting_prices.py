@@ -74,7 +74,7 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
         quoting.ask(sender, form.entry(), by=wait.user, now=now, typed=False)
     except Rejected:
         return True
-    except (*WORTH_WAITING, booking.Suspended, booking.TooManyToday):
+    except (*WORTH_WAITING, quoting.TooMany, booking.Suspended, booking.TooManyToday):
         return False
     return True
 
@@ -82,7 +82,9 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
 @transaction.atomic
 def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
     draft, user = wait.draft, wait.user_id
-    wait.delete()
+    there, _ = wait.delete()
+    if not there:
+        return  # the draft was booked or deleted meanwhile
     fact = notices.Fact(
         sender=draft.sender,
         kind=KIND,

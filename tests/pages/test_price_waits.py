@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import awaiting_prices
+from orders import awaiting_prices, quoting
 from orders.models import CarrierAccount, Draft, PriceWait, Quote
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.models import Notice, Sender, User
@@ -60,6 +60,7 @@ def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> 
     page = listed.get(f"/parcels/new/?draft={one.draft.uuid}")
     assert "We'll e-mail you when the carrier gives prices again. Nothing is booked." in text(page)
     assert one.draft.values["receiver_name"] == "Priya Nair"
+    assert one.due_at == one.asked_at + awaiting_prices.SHORTEST
 
 
 def test_who_asked_hears_it_once_and_nobody_else_does(
@@ -134,6 +135,21 @@ def test_a_deleted_draft_is_not_waited_for(carrier: SandboxCarrier, listed: Clie
     one = wait(listed)
     listed.post(f"/parcels/drafts/{one.draft.uuid}/delete/")
     assert not PriceWait.objects.exists()
+
+
+def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
+    carrier: SandboxCarrier, listed: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quoting, "ask", lambda *_, **__: Draft.objects.all().delete())
+    asked_again(wait(listed))
+    assert told() == []
+
+
+def test_a_sender_who_may_ask_for_no_prices_waits_on(carrier: SandboxCarrier, listed: Client) -> None:
+    one = wait(listed)
+    Sender.objects.update(quotes_a_minute=0)
+    asked_again(one)
+    assert PriceWait.objects.get() == one
 
 
 def test_asking_again_turns_mails_on_that_were_off(
