@@ -100,7 +100,7 @@ class Reader:
     profile: Profile
     orders: dict[str, Order]
     terms: dict[str, ChargeWord]
-    posted: set[str]
+    posted: dict[str, dt.date]  # by key, in which week
     history: kinds.History
 
     @classmethod
@@ -114,7 +114,7 @@ class Reader:
             Profile(**report.profile),
             orders,
             kinds.terms((row.word for row in rows), now=timezone.now()),
-            set(posted.values_list("key", flat=True)),
+            dict(posted.values_list("key", "week")),
             kinds.History([order.pk for order in orders.values()], report),
         )
 
@@ -136,10 +136,16 @@ class Reader:
         return made
 
     def _key(self, row: Row, kind: str, order: Order | None) -> str:
-        """An order given back is billed anew when its label was used after all, by a line just like the first."""
-        if order is None or kind != Kind.UN_CANCELLATION or not kinds.was_used(order, self.report.week):
+        """An order given back is billed anew when its label was used after all, by a line just like the first.
+
+        A report of an earlier week than that line holds the first, though it may be read after it.
+        """
+        week = self.report.week
+        if order is None or kind != Kind.UN_CANCELLATION or not kinds.was_used(order, week):
             return row.key
-        is_anew = row.used_key in self.posted or self.history.is_given_back(order)
+        is_anew = self.posted.get(row.used_key, dt.date.max) <= week or self.history.is_given_back(
+            order, week
+        )
         return row.used_key if is_anew else row.key
 
     def _line(

@@ -59,7 +59,7 @@ class History:
 
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
         self.weeks: dict[tuple[int, str], Counter[dt.date]] = defaultdict(Counter)
-        self.given_back: Counter[int] = Counter()
+        self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
         own = Charge.objects.filter(order__in=orders, reference=F("order__carrier_reference"))  # none by hand
         told = own.filter(report__isnull=False, is_repeat=False)
         for charge in told.only("order_id", "kind", "week", "posted_at", "report_id"):
@@ -72,7 +72,7 @@ class History:
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
         if charge.order_id and charge.kind in CANCEL_REFUNDS:
-            self.given_back[charge.order_id] += 1
+            self.given_back[charge.order_id][charge.week] += 1
 
     def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
         """The kind of a line of this week. A plain order line is an un-cancellation once the order was charged before,
@@ -81,13 +81,13 @@ class History:
             return Kind.UNKNOWN
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
-        if meaning == Kind.ORDER and order and (self._costs(order) or was_used(order, week)):
+        if meaning == Kind.ORDER and order and (_upto(week, self._costs(order)) or was_used(order, week)):
             return Kind.UN_CANCELLATION
         return meaning
 
-    def is_given_back(self, order: Order) -> bool:
-        """Every cost of it was refunded because it was cancelled."""
-        return self._costs(order).total() <= self.given_back[order.pk] > 0
+    def is_given_back(self, order: Order, week: dt.date) -> bool:
+        """Was every cost of it up to this week refunded because it was cancelled? Reports are read in any order."""
+        return _upto(week, self._costs(order)) <= _upto(week, self.given_back[order.pk]) > 0
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or order.cancelled_at is None:
@@ -97,6 +97,10 @@ class History:
     def _costs(self, order: Order) -> Counter[dt.date]:
         """The weeks in which it was charged, and how often."""
         return self.weeks[order.pk, Kind.ORDER] + self.weeks[order.pk, Kind.UN_CANCELLATION]
+
+
+def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
+    return sum(times for at, times in counted.items() if at <= week)
 
 
 def was_used(order: Order, week: dt.date) -> bool:

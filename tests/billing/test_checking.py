@@ -12,6 +12,7 @@ from orders import gateway
 from orders.billing import checking, posting, taking
 from orders.billing.fields import profile_of
 from orders.models import BillingReport, Charge, ChargeWord, Order
+from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
@@ -136,6 +137,24 @@ def test_reports_that_waited_together_bill_a_used_label_too(take: Take, quill: S
     assert [str(amount) for amount in Charge.objects.posted().order_by("pk").values_list("amount", flat=True)] == [
         "12.08", "-12.08", "12.08",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("posted_first", [False, True], ids=["read first", "posted first"])
+def test_the_older_report_read_after_the_newer_one_still_bills_the_order_itself(
+    take: Take, quill: Sender, alice: User, *, posted_first: bool
+) -> None:
+    used, week = timezone.now(), week_of(timezone.now().date())
+    factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
+    newer = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=week + timedelta(days=7))
+    if posted_first:
+        posting.post(newer, by=None, now=used)
+    older = take(summed(line("SUSED01")), name="a.csv", week=week)
+    for report in [older] if posted_first else [older, newer]:
+        posting.post(report, by=None, now=used)
+    billed = Charge.objects.posted().order_by("week", "line").values_list("amount", flat=True)
+    assert [str(amount) for amount in billed] == ["12.08", "-12.08", "12.08"]
+    again = take(summed(line("SUSED01"), line("SUSED02")), name="c.csv", week=week + timedelta(days=14))
+    assert [charge.is_repeat for charge in again.lines.order_by("line")] == [True, False]
 
 
 def test_a_scan_from_before_we_heard_of_the_cancellation_tells_that_its_label_was_used(
