@@ -11,7 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
 
+from shipping_portal.accounts.models import Session
 from shipping_portal.desk import outage
+from tests import factories
 
 
 def _failing(error: type[DatabaseError]) -> Callable[[HttpRequest], HttpResponse]:
@@ -62,6 +64,22 @@ def test_a_database_lost_before_any_view_is_503_too(
     client.cookies["session"] = "a-session-to-look-up"
     monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", away)
     assert client.get("/admin/").status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 400)]
+)
+def test_a_database_lost_while_the_session_is_kept_is_503_and_a_session_that_is_gone_400(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch, error: type[DatabaseError], status: int
+) -> None:
+    client.raise_request_exception = False
+    client.force_login(factories.user("ada@example.net"))
+
+    def away(*arguments: object, **named: object) -> None:
+        raise error("gone")
+
+    monkeypatch.setattr(Session, "save", away)
+    assert client.get("/accounts/login/").status_code == status
 
 
 @dataclass
