@@ -239,3 +239,12 @@ def test_without_a_demo_there_is_no_bill(
     (tmp_path / "demo.env").write_text("CARRIER_BASE_URL=http://127.0.0.1:9\n")
     with pytest.raises(SystemExit, match="The demo is not running"):
         dev.bill([])
+
+
+def test_the_log_of_a_process_that_is_started_again_goes_on(dev: ModuleType, tmp_path: Path) -> None:
+    with dev.Crew(tmp_path) as crew:
+        crew.do("one", ["echo", "first"])
+        crew.do("one", ["echo", "second"])
+        assert crew.log("one") == "first\nsecond\n"
+    with dev.Crew(tmp_path) as crew:
+        assert crew.do("one", ["echo", "another run"]) == "another run\n"

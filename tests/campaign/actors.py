@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
+import requests
+
 from tests.campaign.browser import Browser, GaveUp, Noticed
 from tests.campaign.people import Person
 
@@ -78,6 +80,12 @@ class Change:
     gives_up_at: float
 
 
+def said(reply: requests.Response) -> str:
+    """A page's status and the words it begins with, for whoever looks into a red run."""
+    words = re.sub(r"<[^>]+>", " ", reply.text.partition("<main")[2])
+    return f"{reply.status_code} {' '.join(words.split())[:300]}"
+
+
 class Sender(threading.Thread):
     """Books parcel after parcel through the real forms; its owner changes their mind about some of them."""
 
@@ -88,6 +96,12 @@ class Sender(threading.Thread):
         self.presses = ThreadPoolExecutor(2)
 
     def run(self) -> None:
+        try:
+            self._work()
+        except Exception as problem:  # noqa: BLE001  (a sender who goes home unseen would prove nothing)
+            self.done.faults.append(f"{self.person.email} stopped: {problem!r}")
+
+    def _work(self) -> None:
         self.browser.log_in(self.person.email, self.person.password)
         while (number := self.done.next()) is not None:
             self._guarded(lambda number=number: self._one(number))
@@ -126,7 +140,8 @@ class Sender(threading.Thread):
         chosen = {"form_token": token, "product": unescape(product), "pickup_date": "", "another": "yes"}
 
         def press() -> str:
-            return self.browser.post(f"{quotes}book/", chosen).headers.get("Location", "")
+            reply = self.browser.post(f"{quotes}book/", chosen)
+            return reply.headers.get("Location") or said(reply)
 
         answers = {future.result() for future in [self.presses.submit(press) for _ in range(1 + twice)]}
         found = {match.group(1) for answer in answers if (match := ORDER.search(answer))}
@@ -142,7 +157,7 @@ class Sender(threading.Thread):
             if reply.status_code == 302:
                 return str(reply.headers["Location"])
             time.sleep(0.3)  # no prices right now; the page says so and keeps what was typed
-        self.done.faults.append(f"no prices for {parcel['customer_reference']}")
+        self.done.faults.append(f"no prices for {parcel['customer_reference']}: {said(reply)}")
         return None
 
     def _change_minds(self) -> None:

@@ -10,6 +10,7 @@ from html import unescape
 import requests
 
 PATIENCE_SECONDS = 90.0
+LOG_INS = 3
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -55,11 +56,14 @@ class Browser:
         return self._ask("POST", path, data)
 
     def log_in(self, email: str, password: str) -> None:
-        self.get("/accounts/login/")
-        reply = self.post("/accounts/login/", {"login": email, "password": password})
-        if reply.status_code != 302:
-            raise RuntimeError(f"{email} could not log in: {reply.status_code}")
-        self.get("/parcels/new/")
+        """Again from the page where the answer to the first press was lost: the page's session ended with it."""
+        for _ in range(LOG_INS):
+            self.get("/accounts/login/")
+            reply = self.post("/accounts/login/", {"login": email, "password": password})
+            if reply.status_code == 302:
+                self.get("/parcels/new/")
+                return
+        raise RuntimeError(f"{email} could not log in: {reply.status_code}")
 
     def _ask(self, method: str, path: str, data: dict[str, str] | None) -> requests.Response:
         ends_at = time.monotonic() + PATIENCE_SECONDS

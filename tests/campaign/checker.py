@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -253,7 +254,19 @@ def _cents(servers: Servers) -> Iterator[str]:
     ledger = servers.ledger()
     if not any(line["effect"] == "invoiced" and line["lines"] for line in ledger):
         yield "the carrier billed nothing, so this proves nothing"
-    yield from sums.differences(sums.of_ledger(ledger), sums.of_portal())
+    for difference in sums.differences(sums.of_ledger(ledger), sums.of_portal()):
+        yield difference
+        yield from map(_billed, Order.objects.filter(uuid__in=re.findall(r"[0-9a-f-]{36}", difference)))
+
+
+def _billed(order: Order) -> str:
+    lines = [
+        f"{line.report and line.report.name}:{line.line} {line.kind} {line.amount}"
+        + (" again" if line.is_repeat else "")
+        for line in order.charges.select_related("report").order_by("pk")
+    ]
+    told = f"cancelled {order.cancelled_at}, {order.progress or 'nowhere'} {order.progress_at}"
+    return f"  {_story(order)}, {told}, used {order.used_after_cancel_at}, billed {lines}"
 
 
 def _error_pages(noticed: Noticed) -> Iterator[str]:

@@ -143,8 +143,7 @@ class Servers:
         if command is not None:
             self.recipes[name] = (list(command), {})
         argv, how = self.recipes[name]
-        with (self.crew.logs / f"{name}.log").open("ab") as log:
-            self.crew.start(name, argv, **{**how, "stdout": log, "stderr": subprocess.STDOUT})
+        self.crew.start(name, argv, **how)
 
     def kill(self, name: str) -> None:
         """kill -9 of the whole group, with no time to say goodbye."""
