@@ -28,6 +28,7 @@ def test_j4_a_label_is_printed_from_today_with_one_click_and_one_key(today: Page
     today.add_init_script("window.print = () => { top.printed = (top.printed || 0) + 1; };")
     today.get_by_role("link", name=re.compile("^Print the label of")).first.click()
     expect(today.locator("#bench-title .ref")).to_be_visible()
+    today.wait_for_load_state("domcontentloaded")  # the bench is there before its script listens
     today.keyboard.press("Enter")
     until(lambda: today.evaluate("top.printed") == 1, seconds=10, what="a print window opened")
     assert len(clicks) == 1

@@ -41,6 +41,7 @@ def test_j5_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Op
     for key in ("/", *"quorr", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text(f"{reference} to Quorra Zabel")
+    page.wait_for_load_state("domcontentloaded")  # its words are there before its script listens
     page.keyboard.press("c")
     button = page.get_by_role("button", name="Copy public tracking link")
     expect(button).to_contain_text("copied")

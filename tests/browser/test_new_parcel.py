@@ -23,6 +23,7 @@ def start(page: Page) -> None:
     start_counting(page)
     page.keyboard.press("n")
     expect(page.locator("#smart")).to_be_focused()
+    page.wait_for_load_state("domcontentloaded")  # the box is there before its script listens
 
 
 def paste(page: Page, text: str) -> None:
