@@ -25,4 +25,4 @@ def test_a_broker_that_never_answers_is_given_up_after_one_try_and_then_left_alo
     after_one = time.monotonic()
     assert not celery.nudge("orders.book", 1)
     assert after_one - began_at < 2.0  # one wait of a second; a second try would come two seconds later
-    assert time.monotonic() - after_one < 0.1
+    assert time.monotonic() - after_one < 0.5

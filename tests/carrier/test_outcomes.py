@@ -107,22 +107,22 @@ class TestOutcomeUnknown:
         self.unknown(client(), "broke before a reply")
 
     def test_silence_until_the_deadline(self, client, far_side):
-        far_side.answers(lambda connection: time.sleep(5))
+        far_side.answers(lambda connection: time.sleep(8))
         started = time.monotonic()
         self.unknown(client(deadline=0.3), "in time")
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 4
 
     def test_a_body_dripped_beyond_the_deadline(self, client, far_side):
         far_side.answers(drip(reply(201, order()), whole=100))
         started = time.monotonic()
         self.unknown(client(deadline=0.4), "too late")
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 4
 
     def test_headers_dripped_beyond_the_deadline(self, client, far_side):
         far_side.answers(drip(reply(201, order()), whole=10))
         started = time.monotonic()
         self.unknown(client(deadline=0.4))
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 4
 
     def test_a_whole_order_whose_last_byte_came_too_late(self, client, far_side):
         """The body has no length, so the shut socket looks like its proper end."""

@@ -122,11 +122,11 @@ def test_trouble_that_leaves_a_booking_unknown(carrier, sandbox, verb):
 @pytest.mark.parametrize("verb", ["commit-hang", "sleep-commit", "drip-head", "drip-body"])
 def test_slow_trouble_ends_at_the_deadline(sandbox, carrier, verb):
     carrier._deadline = 0.5
-    sandbox.trouble("book", verb, arg=2)
+    sandbox.trouble("book", verb, arg=6)
     started = time.monotonic()
     with pytest.raises(OutcomeUnknown):
         book(carrier)
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 4
 
 
 def test_another_orders_reply_is_a_conflict(carrier, sandbox):

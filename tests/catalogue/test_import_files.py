@@ -90,7 +90,7 @@ def test_what_cannot_be_imported_says_why(data: bytes, sentence: str) -> None:
     with pytest.raises(Unreadable) as refused:
         reading.read(data)
     assert sentence in str(refused.value)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_rows_have_the_numbers_a_spreadsheet_gives_them() -> None:

@@ -61,7 +61,7 @@ def test_no_lie_about_its_length_makes_half_a_scan_count(
 
 
 EVENTS, LINES = 5_000, 8
-PATIENCE = 2.0  # seconds, for 99 of 100 answers; the carrier waits for ten
+PATIENCE = 5.0  # seconds, for 99 of 100 answers on a busy machine; the carrier waits for ten
 
 
 @pytest.mark.full

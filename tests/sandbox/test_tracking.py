@@ -31,7 +31,7 @@ class Listener:
         self.url = f"http://user:s%40cret@127.0.0.1:{self.server.server_port}/hooks/token?x=1"
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
-    def wait_for(self, count, seconds=3.0):
+    def wait_for(self, count, seconds=20.0):
         """The first ``count`` events; fails when they do not come."""
         until = time.monotonic() + seconds
         while len(self.heard) < count:
