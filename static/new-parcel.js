@@ -149,12 +149,18 @@
         .map((one) => ({ ...one, text: `${one.name}, ${one.place}` })),
       choose: (one) => { smart.value = ""; told(""); fill(one.values); },
     });
+    const isAddress = (text) => /[\n,]|\d.*\s\S+\s/.test(text.trim()); // a name alone is looked up
+    const take = (text) => {
+      smart.value = "";
+      unpaste(text).catch(() => { smart.value = text; });
+    };
     smart.addEventListener("paste", (event) => {
       const text = event.clipboardData.getData("text/plain");
-      if (!/[\n,]|\d.*\s\S+\s/.test(text.trim())) return; // a name alone is looked up
+      if (!isAddress(text)) return;
       event.preventDefault();
-      unpaste(text).catch(() => { smart.value = text; });
+      take(text);
     });
+    if (isAddress(smart.value)) take(smart.value); // pasted before this script was there
     if (window.location.hash === "#smart") smart.focus();
   }
 

@@ -72,6 +72,7 @@ def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) ->
     taps = count_clicks(page)
     page.get_by_role("link", name=re.compile("^New (parcel|package)$")).first.tap()
     page.locator("#smart").tap()
+    page.wait_for_load_state("domcontentloaded")
     paste(page, PASTED.replace("Rosa", "Tilda"))
     button = page.locator("#prices form button")
     expect(button).to_contain_text("Book ")

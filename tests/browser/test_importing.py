@@ -128,7 +128,6 @@ def test_what_is_typed_stays_while_other_rows_are_checked(log_in: Open, stack: S
     all_checked(page, 4)
     expect(page.get_by_role("button", name=re.compile("^Book 3 parcels"))).to_be_visible(timeout=TIMEOUT)
     expect(weight).to_have_value("7.5")
-    stack.carrier.clear()
 
 
 def test_an_import_is_fixed_and_booked_without_its_script(log_in: Open, stack: Stack, file: Path) -> None:

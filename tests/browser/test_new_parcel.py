@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.browser.walking import BOOKED, counted, fill_parcel, start_counting
+from tests.processes.portal import until
 
 PASTED = "Rosa Lindqvist\n9 Sample Street\nHobart TAS 7000\nrosa.lindqvist@example.net"
 KNOWN = """
@@ -62,6 +63,18 @@ def test_j1_from_the_clipboard_to_the_label_in_three_keys_and_no_click(log_in: O
     expect(page.locator("[name=receiver_line1]")).to_have_value("9 Sample Street")
     book_by_keys(page)
     assert counted(page) == {"keys": 3, "clicks": 0}
+
+
+def test_what_is_pasted_before_the_script_is_there_is_filled_in_too(log_in: Open) -> None:
+    page, held = log_in("sender"), []
+    page.route("**/new-parcel*.js", lambda route: held.append(route))
+    page.goto("/parcels/new/", wait_until="commit")
+    page.locator("#smart").fill("Ida Early, 9 Sample Street, Hobart TAS 7000, ida@example.net")
+    until(lambda: held or page.wait_for_timeout(50), seconds=20, what="the script is asked for")
+    held[0].continue_()
+    expect(page.locator("[name=receiver_line1]")).to_have_value("9 Sample Street")
+    expect(page.locator("[name=receiver_name]")).to_have_value("Ida Early")
+    expect(page.locator("#smart")).to_have_value("")
 
 
 def test_j1_a_paste_without_an_email_leads_to_that_one_field(log_in: Open) -> None:
