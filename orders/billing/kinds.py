@@ -8,7 +8,7 @@ from django.db.models import F
 
 from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
 from orders.models.billing import CANCEL_REFUNDS, REFUNDS, week_of
-from orders.models.statuses import STILL_AT_SENDER
+from orders.models.statuses import STILL_AT_SENDER, Status
 
 # The words known of this carrier's family (folded). A word that is not here waits for an operator.
 KNOWN = {
@@ -90,7 +90,7 @@ class History:
         return _upto(week, self._costs(order)) <= _upto(week, self.given_back[order.pk]) > 0
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
-        if order is None or order.cancelled_at is None:
+        if order is None or not may_be_cancelled(order):
             return Kind.OTHER_REFUND
         return Kind.CANCEL_REFUND if week in self._costs(order) else Kind.CANCEL_REFUND_LATER
 
@@ -103,9 +103,15 @@ def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
     return sum(times for at, times in counted.items() if at <= week)
 
 
+def may_be_cancelled(order: Order) -> bool:
+    """It is; or the carrier's lost answer may have been a yes. Once its label is used, nobody says so any more."""
+    unclear = Status.CANCEL_UNCONFIRMED
+    return order.cancelled_at is not None or any(change.new == unclear for change in order.changes.all())
+
+
 def was_used(order: Order, week: dt.date) -> bool:
     """Its label was used after it was cancelled, in this week or before. What moves was not cancelled after it moved,
     so a scan from just before we heard of the cancellation tells it too."""
-    moves = order.cancelled_at is not None and order.progress not in STILL_AT_SENDER
+    moves = order.progress not in STILL_AT_SENDER and may_be_cancelled(order)
     used = order.used_after_cancel_at or (order.progress_at if moves else None)
     return used is not None and week >= week_of(used.date())

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Prefetch
 
 from orders.billing import kinds, reconciling
-from orders.models import Charge, Kind, Order
+from orders.models import Charge, Kind, Order, OrderChange
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
 
@@ -21,6 +21,7 @@ class AlreadyAssigned(Exception):
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
     """The orders of one carrier account with these references."""
     found = Order.objects.filter(account=account, carrier_reference__in=references).only(*NEEDED)
+    found = found.prefetch_related(Prefetch("changes", OrderChange.objects.only("order_id", "new")))
     return {order.carrier_reference: order for order in found if order.carrier_reference}
 
 

@@ -169,6 +169,23 @@ def test_a_scan_from_before_we_heard_of_the_cancellation_tells_that_its_label_wa
     assert not take(summed(line("SUSED01")), name="b.csv", week=now.date()).lines.get().is_repeat
 
 
+def test_a_label_used_while_nobody_knew_whether_its_order_was_cancelled_is_billed_again(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    """The carrier's yes was lost; asked again it said that the parcel is under way, so here it was never cancelled."""
+    now = timezone.now()
+    order = factories.order(
+        quill, alice, status="booked", carrier_reference="SUSED01", progress="delivered", progress_at=now
+    )
+    posting.post(take(summed(line("SUSED01"))), by=None, now=now)
+    order.changes.create(old="cancelling", new="cancel_unconfirmed", reason="the connection broke", at=now)
+    second = take(
+        summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=now.date() + timedelta(days=7)
+    )
+    assert kinds(second) == [("cancel-refund-later", "-12.08"), ("un-cancellation", "12.08")]
+    assert not second.lines.filter(is_repeat=True).exists()
+
+
 def test_a_line_of_an_order_given_back_is_no_second_bill_while_its_label_was_not_used(
     take: Take, quill: Sender, alice: User
 ) -> None:
