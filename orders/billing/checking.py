@@ -143,9 +143,8 @@ class Reader:
         week = self.report.week
         if order is None or kind != Kind.UN_CANCELLATION or not kinds.was_used(order, week):
             return row.key
-        is_anew = self.posted.get(row.used_key, dt.date.max) <= week or self.history.is_given_back(
-            order, week
-        )
+        posted = self.posted.get(row.used_key)
+        is_anew = (posted and posted <= week) or self.history.is_given_back(order, week)
         return row.used_key if is_anew else row.key
 
     def _line(
