@@ -20,10 +20,10 @@ class SessionStore(InDatabase):
         row.whose = int(data[SESSION_KEY]) if SESSION_KEY in data else None
         return row
 
-    def save(self, must_create: bool = False) -> None:
+    def save(self, *arguments: Any, **named: Any) -> None:
         """Django takes a database that went away for a log-out elsewhere, and answers 400: to reload helps, so 503."""
         try:
-            super().save(must_create)
+            super().save(*arguments, **named)
         except UpdateError as error:
             if isinstance(error.__context__, OperationalError | InterfaceError):
                 raise error.__context__ from None
