@@ -68,7 +68,7 @@ class SocketCarrier:
     def _answer(self, connection: socket.socket) -> None:
         with connection:
             try:
-                self.asked.append(_request(connection))
+                self.asked.append(read_request(connection))
                 behaviour = self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]
                 if isinstance(behaviour, bytes):
                     connection.sendall(behaviour)
@@ -78,20 +78,25 @@ class SocketCarrier:
                 return
 
 
-def _request(connection: socket.socket) -> Asked:
+def read_request(connection: socket.socket) -> Asked:
+    """All of it: a reply is lost when a connection is closed with something unread."""
     data = b""
     while b"\r\n\r\n" not in data:
-        piece = connection.recv(65536)
-        if not piece:
-            raise OSError("the client went away")
-        data += piece
+        data += _some(connection)
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     while len(body) < int(headers.get("content-length", 0)):
-        body += connection.recv(65536)
+        body += _some(connection)
     method, target, _ = first.split(" ")
     return Asked(method, target, headers, body)
+
+
+def _some(connection: socket.socket) -> bytes:
+    piece = connection.recv(65536)
+    if not piece:
+        raise OSError("the client went away")
+    return piece
 
 
 def reply(status: int, body: object = b"", **headers: str) -> bytes:

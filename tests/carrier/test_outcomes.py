@@ -12,7 +12,7 @@ import pytest
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
 from tests import certificates
 
-from .conftest import ORDER_KEY, order, reply, reset, shipment
+from .conftest import ORDER_KEY, order, read_request, reply, reset, shipment
 
 
 def book(carrier, **settings):
@@ -254,7 +254,7 @@ class TestOneAttempt:
                 client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(own_certificate.bundle))
             )
         assert booked.reference == "SQ7K2M"
-        assert b"POST /api/orders" in seen[0]
+        assert seen[0].target == "/api/orders"
 
 
 def drip(data, *, whole):
@@ -275,7 +275,7 @@ def own_certificate(tmp_path_factory):
 
 
 class tls_server:  # noqa: N801 - reads as a verb in a with statement
-    """Serve one order over TLS and note what was received in the clear."""
+    """Serve one order over TLS and note the request, or None where none came."""
 
     def __init__(self, certificate, seen):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -294,10 +294,7 @@ class tls_server:  # noqa: N801 - reads as a verb in a with statement
         try:
             raw, _ = self.listener.accept()
             with self.context.wrap_socket(raw, server_side=True) as connection:
-                head = b""
-                while b"\r\n\r\n" not in head:
-                    head += connection.recv(65536)
-                self.seen.append(head)
+                self.seen.append(read_request(connection))
                 connection.sendall(reply(201, order()))
         except OSError:
-            self.seen.append(b"")
+            self.seen.append(None)
