@@ -160,7 +160,7 @@
       event.preventDefault();
       take(text);
     });
-    if (isAddress(smart.value)) take(smart.value); // pasted before this script was there
+    if (isAddress(smart.value) && !field("receiver_line1").value) take(smart.value); // pasted before this script was there
     if (window.location.hash === "#smart") smart.focus();
   }
 

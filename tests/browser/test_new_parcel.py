@@ -69,12 +69,30 @@ def test_what_is_pasted_before_the_script_is_there_is_filled_in_too(log_in: Open
     page, held = log_in("sender"), []
     page.route("**/new-parcel*.js", lambda route: held.append(route))
     page.goto("/parcels/new/", wait_until="commit")
-    page.locator("#smart").fill("Ida Early, 9 Sample Street, Hobart TAS 7000, ida@example.net")
+    long = (
+        "Ida Early, Early and Daughters Candle Works, Unit 12, 9 Sample Street, Hobart TAS 7000, "
+        + "ida" * 12
+    )
+    page.locator("#smart").fill(f"{long}@example.net")
     until(lambda: held or page.wait_for_timeout(50), seconds=20, what="the script is asked for")
     held[0].continue_()
-    expect(page.locator("[name=receiver_line1]")).to_have_value("9 Sample Street")
+    expect(page.locator("[name=receiver_postcode]")).to_have_value("7000")
     expect(page.locator("[name=receiver_name]")).to_have_value("Ida Early")
+    expect(page.locator("[name=receiver_email]")).to_have_value("ida" * 12 + "@example.net")
     expect(page.locator("#smart")).to_have_value("")
+
+
+def test_a_pasted_text_that_a_browser_brings_back_changes_no_address_that_is_typed(log_in: Open) -> None:
+    page, held = log_in("sender"), []
+    page.route("**/new-parcel*.js", lambda route: held.append(route))
+    page.goto("/parcels/new/", wait_until="commit")
+    page.locator("[name=receiver_line1]").fill("7 Typed Street")
+    page.locator("#smart").fill("Ida Early, 9 Sample Street, Hobart TAS 7000")
+    until(lambda: held or page.wait_for_timeout(50), seconds=20, what="the script is asked for")
+    with page.expect_event("domcontentloaded"):
+        held[0].continue_()
+    page.wait_for_timeout(500)
+    expect(page.locator("[name=receiver_line1]")).to_have_value("7 Typed Street")
 
 
 def test_j1_a_paste_without_an_email_leads_to_that_one_field(log_in: Open) -> None:
