@@ -1,6 +1,7 @@
 """./dev itself: what its locks hold, and that nothing it starts outlives it."""
 
 import importlib.util
+import json
 import os
 import re
 import signal
@@ -201,6 +202,47 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
     assert demo["CARRIER_KEY"] == "canary-of-another-carrier"
     assert demo["DATABASE_URL"].startswith("sqlite:")  # a stray DATABASE_URL never becomes the demo's
     assert "canary" not in (tmp_path / "demo.env").read_text()
+
+
+@pytest.mark.parametrize(
+    ("applied", "is_kept"),
+    [
+        ({"orders/migrations/0001_initial.py": "as it is"}, True),
+        ({"orders/migrations/0001_initial.py": "as it was"}, False),
+        ({"orders/migrations/0002_gone.py": "as it was"}, False),
+        (None, False),
+    ],
+    ids=["a migration is new", "one was changed", "one has gone", "no stamp yet"],
+)
+def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
+    dev: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    applied: dict[str, str] | None,
+    is_kept: bool,
+) -> None:
+    now = {"orders/migrations/0001_initial.py": "as it is", "orders/migrations/0002_new.py": "new"}
+    monkeypatch.setattr(dev, "STATE", tmp_path)
+    monkeypatch.setattr(dev, "migrations", lambda: now)
+    (tmp_path / "sandbox").mkdir()
+    (tmp_path / "portal.sqlite3").write_bytes(b"old")
+    if applied:
+        (tmp_path / "migrations.json").write_text(json.dumps(applied))
+    dev.set_old_demo_aside()
+    left = {"portal.sqlite3", "sandbox"} & {path.name for path in tmp_path.iterdir()}
+    kept = tmp_path if is_kept else tmp_path / "replaced"
+    assert len(left) == (2 if is_kept else 0)
+    assert (kept / "portal.sqlite3").read_bytes() == b"old"
+    assert (kept / "sandbox").is_dir()
+
+
+def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
+    folders = {Path(name).parent for name in dev.migrations()}
+    assert folders == {
+        Path("orders/migrations"),
+        Path("tracking/migrations"),
+        Path("shipping_portal/accounts/migrations"),
+    }
 
 
 @pytest.mark.parametrize(

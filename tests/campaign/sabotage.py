@@ -52,10 +52,10 @@ SABOTAGES = (
         "drop the partial unique index",
         (
             (
-                "orders/migrations/0008_label_ends.py",
-                "constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['in_flight', "
+                "orders/migrations/0001_initial.py",
+                "models.UniqueConstraint(condition=models.Q(('state__in', ['in_flight', "
                 "'unknown', 'accepted'])), fields=('order',), name='one_live_attempt_per_order')",
-                "constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['in_flight', "
+                "models.UniqueConstraint(condition=models.Q(('state__in', ['in_flight', "
                 "'unknown', 'accepted'])), fields=('order', 'generation'), name='one_live_attempt_per_order')",
             ),
         ),
