@@ -1,5 +1,6 @@
 """Booking end to end against the sandbox, and the row each outcome leaves."""
 
+import contextlib
 import dataclasses
 import datetime as dt
 import hashlib
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from orders import booking, gateway, labels, requoting, resolving, settling
 from orders.models import BookingAttempt, CarrierAccount, Order
@@ -177,6 +179,22 @@ def test_a_carrier_that_is_not_there_is_tried_again_later(
     assert work(order).status == "booked"
 
 
+@pytest.mark.parametrize(("verb", "state"), [("429", "not_sent"), ("500", "unknown")])
+def test_five_unsent_or_unclear_bookings_in_a_row_hold_the_next_one_back(
+    submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None], verb: str, state: str
+) -> None:
+    contract("requests_per_second = 1000.0")
+    carrier.trouble("book", verb, count=5)
+    orders = [submitted() for _ in range(6)]
+    resting = []
+    for order in orders:
+        work(order)
+        resting.append(CarrierAccount.objects.get().resting_until is not None)
+    assert resting == [False] * 4 + [True] * 2
+    assert list(BookingAttempt.objects.values_list("state", flat=True)) == [state] * 5
+    assert not orders[5].attempts.exists()
+
+
 def test_429_waits_as_long_as_the_carrier_says(submitted: Submit, carrier: SandboxCarrier) -> None:
     carrier.trouble("book", "429", arg="120")
     order = work(submitted())
@@ -200,6 +218,17 @@ def test_a_booking_that_could_not_be_sent_in_time_is_refused_in_our_words(
     assert order.status == "rejected"
     assert why in order.problem["text"]
     assert order.problem["text"].endswith("Nothing was booked and you weren't charged.")
+
+
+@pytest.mark.parametrize(("day", "calls"), [("2026-11-23", 0), ("2026-11-24", 1)], ids=["yesterday", "today"])
+def test_a_pickup_day_has_passed_when_it_is_over_where_the_sender_is(
+    submitted: Submit, carrier: SandboxCarrier, time_machine: TimeMachineFixture, day: str, calls: int
+) -> None:
+    time_machine.move_to("2026-11-23T20:00Z")  # 07:00 on the 24th in Melbourne
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(pickup_date=day)
+    work(order)
+    assert order.attempts.count() == calls
 
 
 def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
@@ -286,6 +315,17 @@ def test_a_price_that_fell_books_at_the_lower_price(submitted: Submit, carrier: 
     assert order.charged_price < old
 
 
+def test_a_price_in_another_currency_asks_the_sender_however_low_its_number(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    long_ago = timezone.now() - dt.timedelta(minutes=4)
+    Order.objects.filter(pk=order.pk).update(quoted_at=long_ago, currency="USD", price=order.price * 2)
+    work(order)
+    assert (order.status, order.problem.get("kind")) == ("draft", "price_rose")
+    assert carrier.ledger("booked") == []
+
+
 def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
     first = booking.submit(
@@ -307,6 +347,25 @@ def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User)
         booking.submit(
             quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
         )
+
+
+@pytest.mark.parametrize(
+    ("booked_at", "now", "is_full"),
+    [
+        ("2026-11-23T12:30Z", "2026-11-23T21:00Z", False),
+        ("2026-11-23T13:30Z", "2026-11-23T21:00Z", True),
+        ("2026-11-23T13:30Z", "2026-11-24T01:00Z", True),
+    ],
+    ids=["before the sender's midnight", "after it", "after it, before midnight in UTC"],
+)
+def test_the_daily_limit_counts_from_the_senders_midnight(
+    quill: Sender, alice: User, booked_at: str, now: str, *, is_full: bool
+) -> None:
+    Sender.objects.filter(pk=quill.pk).update(bookings_a_day=1)
+    quill.refresh_from_db()
+    factories.order(quill, alice, status="booked", created_at=dt.datetime.fromisoformat(booked_at))
+    with pytest.raises(booking.TooManyToday) if is_full else contextlib.nullcontext():
+        booking.refuse_unless_booking_is_on(quill, dt.datetime.fromisoformat(now))
 
 
 def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
@@ -446,6 +505,18 @@ def test_a_label_of_another_carrier_account_is_never_fetched_by_its_id(
     labels.work(label.pk)
     label.refresh_from_db()
     assert (label.state, label.due_at) == ("failed", None)
+    assert len(carrier.requests()) == before
+
+
+def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = work(submitted())
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
+    before = len(carrier.requests())
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert list(order.labels.values_list("state", "due_at")) == [("pending", None)] * 2
     assert len(carrier.requests()) == before
 
 
