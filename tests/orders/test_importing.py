@@ -157,6 +157,15 @@ def test_somebody_elses_order_numbers_are_nobodys_business(
     assert states(checked(quill, alice, GOOD)) == ["ready"]
 
 
+def test_an_order_number_somebody_else_waits_to_book_is_nobodys_business(
+    shop: SandboxCarrier, quill: Sender, alice: User, bob: User
+) -> None:
+    factories.import_row(bob.membership.sender, bob, state="owed", reference="1001")
+    file = checked(quill, alice, GOOD)
+    assert owing.begin(file, press(alice)) == 1
+    assert (file.rows.get().state, file.rows.get().problems) == ("owed", {})
+
+
 def test_one_correction_is_applied_to_all_rows_like_it(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
@@ -375,6 +384,14 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(
     assert not checking.again(as_read, {"weight_kg": "9"}, timezone.now())
     work_off(file)
     assert Order.objects.get().entered["weight"] == "2.4"
+
+
+@pytest.mark.parametrize("state", ["owed", "booked"])
+def test_a_row_that_is_owed_or_booked_takes_no_correction(quill: Sender, alice: User, state: str) -> None:
+    row = factories.import_row(quill, alice, state=state)
+    assert not checking.again(row, {"weight_kg": "9"}, timezone.now())
+    row.refresh_from_db()
+    assert (row.state, row.corrected) == (state, {})
 
 
 def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender, alice: User) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import gateway
+from orders import gateway, quoting
 from orders.models import CarrierAccount, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -208,6 +208,16 @@ def test_another_accounts_token_books_nothing_of_theirs(
     assert book(visit(bob), theirs, form_token=str(quote.uuid)).status_code == 302
     assert Order.objects.filter(sender=bob.membership.sender).count() == 1
     assert Order.objects.get(form_token=quote.uuid, sender=quote.sender).quote == quote
+
+
+def test_prices_of_the_same_parcel_are_each_senders_own(
+    carrier: SandboxCarrier, quill: Sender, alice: User, bob: User
+) -> None:
+    parcel, now = factories.entry(quill), timezone.now()
+    alices = quoting.ask(quill, parcel, by=alice, now=now)
+    bobs = quoting.ask(bob.membership.sender, parcel, by=bob, now=now)
+    assert (alices.sender, bobs.sender) == (quill, bob.membership.sender)
+    assert quoting.ask(quill, parcel, by=alice, now=now) == alices
 
 
 def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sender, sam: User) -> None:
