@@ -35,9 +35,12 @@ def test_nothing_counts_before_it_is_posted(take: Take, order: Order, alice: Use
     assert Charge.objects.for_user(alice).net() == {"AUD": Decimal("12.08")}
 
 
-def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(take: Take, order: Order) -> None:
-    report = take(written(line("SQ7K2M"), total("13.08")))
-    assert posting.obstacles(report) == ["Its AUD lines come to 12.08, and it says 13.08: -1.00 apart."]
+@pytest.mark.parametrize(("stated", "apart"), [("13.08", "-1.00"), ("12.09", "-0.01"), ("12.07", "0.01")])
+def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
+    take: Take, order: Order, stated: str, apart: str
+) -> None:
+    report = take(written(line("SQ7K2M"), total(stated)))
+    assert posting.obstacles(report) == [f"Its AUD lines come to 12.08, and it says {stated}: {apart} apart."]
     with pytest.raises(posting.NotReady):
         post(report)
     assert not Charge.objects.posted().exists()
@@ -81,6 +84,14 @@ def test_of_two_checked_reports_with_one_line_the_second_leaves_it_out(take: Tak
     post(first)
     post(second)
     assert Charge.objects.posted().net() == {"AUD": Decimal("13.08")}
+
+
+def test_another_carrier_accounts_line_is_no_repeat(take: Take, order: Order, settings: Any) -> None:
+    first = post(take(summed(line("SQ7K2M"))))
+    settings.CARRIER_ACCOUNT = "another-account"
+    second = post(take(summed(line("SQ7K2M"))))
+    assert first.lines.get().key == second.lines.get().key
+    assert Charge.objects.posted().net() == {"AUD": Decimal("24.16")}
 
 
 def test_repeats_count_when_the_carrier_says_they_are_new(take: Take, order: Order) -> None:
