@@ -101,7 +101,8 @@ def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: 
 def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(
     quill: Sender, alice: User
 ) -> None:
-    order = factories.order(quill, alice, status="cancelled")
+    before = timezone.now() - DAY  # else the scan would be from before the booking as well
+    order = factories.order(quill, alice, status="cancelled", created_at=before, booked_at=before)
     parcel = factories.parcel(order)
     factories.event(parcel, scan_time=order.cancelled_at - dt.timedelta(hours=1))
     scans.project(parcel.pk)

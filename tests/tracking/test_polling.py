@@ -155,6 +155,13 @@ def test_calls_take_turns_at_the_carriers_rate(db: None) -> None:
     assert account.take_turn("call", now=now, per_second=5) == 0
 
 
+def test_a_poll_does_not_hold_up_the_bookings(parcel: Parcel, carrier: SandboxCarrier) -> None:
+    poll(parcel)
+    account = gateway.account()
+    assert account.next_poll_at is not None
+    assert account.next_call_at is None
+
+
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
     parcel: Parcel, carrier: SandboxCarrier
 ) -> None:
