@@ -168,6 +168,17 @@ def test_who_is_no_owner_any_more_brings_nobody_in(
     assert Client().get(kept).status_code == 200
 
 
+@pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
+def test_a_link_of_somebody_no_longer_an_owner_stays_over_when_they_are_one_again(
+    page: Client, quill: Sender, ana: User, visit: Callable[[User], Client], change: dict[str, str]
+) -> None:
+    page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
+    link = invite(visit(ana), "backdoor@elsewhere.example")
+    page.post(f"{URL}members/{ana.membership.pk}/", change)
+    Membership.objects.update_or_create(user=ana, defaults={"sender": quill, "role": "owner"})
+    assert Client().get(link).status_code == 410
+
+
 def test_a_link_of_an_owner_whose_log_in_is_turned_off_is_over(
     page: Client, alice: User, ana: User, sam: User, visit: Callable[[User], Client]
 ) -> None:

@@ -97,6 +97,13 @@ def test_a_group_reaches_the_pages_it_may_use_and_gets_403_at_the_others(
     assert (answer.status_code == 403) == (group not in groups.ACTS[needs])
 
 
+@pytest.mark.parametrize(("group", "status"), [*((group, 200) for group in groups.GROUPS), ("", 403)])
+def test_who_may_not_read_the_audit_takes_no_copy_of_it_away(
+    operator: Operator, group: str, status: int
+) -> None:
+    assert operator(group).get(reverse("admin:accounts_audit_export")).status_code == status
+
+
 @pytest.mark.parametrize("group", groups.GROUPS)
 def test_a_page_has_buttons_for_what_the_group_may_do_and_for_nothing_else(
     operator: Operator, row: Row, group: str

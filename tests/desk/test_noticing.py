@@ -226,7 +226,8 @@ def test_more_parcels_than_are_read_at_once_are_all_told(
 
 
 @pytest.mark.parametrize(
-    ("hour", "printed", "count"), [(6, False, 0), (7, False, 1), (7, True, 0), (12, False, 0)]
+    ("hour", "printed", "count"),
+    [(6, False, 0), (7, False, 1), (7, True, 0), (8, False, 1), (9, False, 0), (12, False, 0)],
 )
 def test_a_label_to_print_is_news_in_the_morning_of_its_pickup(
     quill: Sender, alice: User, hour: int, printed: bool, count: int

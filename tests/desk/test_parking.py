@@ -191,6 +191,15 @@ def test_failures_far_apart_are_not_in_a_row(waiting: Waiting) -> None:
     assert note().failures == 1
 
 
+def test_a_parked_row_stays_parked_however_long_ago_it_failed(waiting: Waiting) -> None:
+    pk, long_ago = waiting(), timezone.now() - 2 * parking.FORGET_AFTER
+    StuckWork.objects.create(
+        journey="book", row=pk, failures=5, first_at=long_ago, last_at=long_ago, parked_at=long_ago
+    )
+    assert swept(failing) == {}
+    assert note().parked_at == long_ago
+
+
 def test_work_that_the_workers_take_leaves_no_note(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "nudge", lambda task, pk: True)
     waiting()

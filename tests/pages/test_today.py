@@ -128,6 +128,16 @@ def test_a_bookkeeper_sees_initials_and_no_way_to_book(
         assert hidden not in words
 
 
+@pytest.mark.parametrize(("who", "prints"), [("ana", True), ("bea", False), ("vic", False)])
+def test_only_who_may_book_sees_a_way_to_print(
+    order: Callable[..., Order], request: pytest.FixtureRequest, visit: Visit, who: str, prints: bool
+) -> None:
+    factories.stored_label(order())
+    answer = visit(request.getfixturevalue(who)).get("/today/")
+    assert "Labels to print" in text(answer)
+    assert ("Print the label of STEST00000" in text(answer)) == prints
+
+
 def test_nobody_elses_parcels_count(
     order: Callable[..., Order], quill: Sender, bob: User, visit: Visit
 ) -> None:
