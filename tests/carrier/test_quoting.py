@@ -157,6 +157,22 @@ def test_days_without_dates_are_counted_in_weekdays(client, far_side):
     assert (read.eta_from, read.eta_to) == (date(2026, 3, 5), date(2026, 3, 10))
 
 
+@pytest.mark.parametrize(
+    ("eta", "arrives"),
+    [
+        ({"date_range": ["2026-03-05", "2026-03-05"]}, date(2026, 3, 5)),
+        ({"date_range": ["2026-03-05"]}, date(2026, 3, 5)),
+        ({"date_range": ["2026-03-05", "2026-03-05"], "for_send_date": "2026-03-05"}, date(2026, 3, 5)),
+        ({"days_range": [2, 2], "for_send_date": "2026-03-03"}, date(2026, 3, 5)),
+        ({"date_range": ["2026-03-02", "2026-03-02"]}, date(2026, 3, 2)),
+        ({"date_range": ["2026-03-01", "2026-03-01"]}, date(2026, 3, 1)),  # the same day west of Greenwich
+    ],
+)
+def test_a_product_whose_first_expected_day_is_its_last_is_kept(client, far_side, eta, arrives):
+    (read,) = ask(client, far_side, product(eta=eta))
+    assert (read.eta_from, read.eta_to) == (arrives, arrives)
+
+
 def test_no_expected_day_is_no_reason_to_drop_a_product(client, far_side):
     (read,) = ask(client, far_side, product(eta=None))
     assert (read.eta_from, read.eta_to) == (None, None)
