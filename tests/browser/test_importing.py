@@ -52,6 +52,8 @@ def checked(page: Page, file: Path, rows: Sequence[str]) -> None:
     upload(page, file, rows)
     match(page)
     all_checked(page, len(rows))
+    # The script reloads the page after the last row, and its heading is of that page only: see import.js.
+    expect(page.get_by_role("heading", level=1)).to_have_text("Checked orders.csv", timeout=TIMEOUT)
 
 
 def all_checked(page: Page, rows: int) -> None:
@@ -103,6 +105,33 @@ def test_the_grid_is_fixed_by_keys_and_the_sum_follows(log_in: Open, file: Path)
     page.keyboard.type("1.7")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name=re.compile("^Book 4 parcels"))).to_be_visible()
+
+
+def test_the_chosen_pickup_day_stays_when_a_row_is_corrected(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, [*numbered("DAY", 1), *numbered("DAYFIX", 1, weight="0")])
+    day = page.get_by_label("Pickup day")
+    [chosen] = day.select_option(index=2)
+    weight = page.get_by_label("Weight, kg")
+    weight.fill("1.5")
+    weight.blur()
+    expect(page.get_by_role("button", name=re.compile("^Book 2 parcels"))).to_be_visible()
+    expect(day).to_have_value(chosen)
+
+
+def test_a_row_that_could_not_be_saved_is_sent_again_when_it_is_left_again(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, numbered("AGAIN", 1, weight="0"))
+    # Any refusal is alike to the script; a 503 would be a complaint in the console, which fails every test.
+    page.route("**/rows/*/", lambda route: route.fulfill(status=409), times=1)
+    weight = page.get_by_label("Weight, kg")
+    with page.expect_response("**/rows/*/"):
+        weight.fill("1.5")
+        weight.blur()
+    expect(page.locator("form.fix[data-changed]")).to_be_visible()  # the answer has been read
+    weight.focus()
+    weight.blur()
+    expect(page.get_by_role("button", name=re.compile("^Book 1 parcel"))).to_be_visible()
 
 
 def test_one_place_is_applied_to_rows_like_it(log_in: Open, file: Path) -> None:
