@@ -10,13 +10,33 @@ FOR_PEOPLE = ("/t/", "/tracking-page")  # the carrier's own pages, which a perso
 def improper(requests: list[dict[str, Any]]) -> list[str]:
     """A sentence for each recorded request that breaks a rule of the interface."""
     ours = [request for request in requests if not request["path"].startswith(FOR_PEOPLE)]
-    return [
-        f"{request['method']} {request['path']}: {fault}" for request in ours for fault in _faults(request)
-    ]
+    return [f"{told(request)}: {fault}" for request in ours for fault in _faults(request)]
+
+
+def cut(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The requests whose body never came whole, and which the carrier left without an answer."""
+    return [request for request in requests if _is_cut(request)]
+
+
+def _is_cut(request: dict[str, Any]) -> bool:
+    """Whether the client went away too early: one killed in its call sends the head and part of the body."""
+    announced = _headers(request).get("content-length", "")
+    return announced.isdigit() and request["bytes_read"] < int(announced) and request["status"] is None
+
+
+def told(request: dict[str, Any]) -> str:
+    """The request in a few words: how much of it came, and what was answered."""
+    announced = _headers(request).get("content-length")
+    of = f" of {announced} bytes of body" if announced else " bytes of body and no Content-Length"
+    return f"{request['method']} {request['path']}, {request['bytes_read']}{of}, answered {request['status']}"
+
+
+def _headers(request: dict[str, Any]) -> dict[str, str]:
+    return {name.lower(): value for name, value in request["headers"].items()}
 
 
 def _faults(request: dict[str, Any]) -> list[str]:
-    headers = {name.lower(): value for name, value in request["headers"].items()}
+    headers = _headers(request)
     body = request["body"] or ""
     checks = {
         "no meaningful User-Agent": headers.get("user-agent", "").startswith("ShippingPortal/"),
@@ -25,20 +45,22 @@ def _faults(request: dict[str, Any]) -> list[str]:
         "not authenticated": request["authenticated"]
         or "/files/" in request["path"]
         or request["operation"] is None,
-        "partner_id is not where the interface puts it": _partner(request) == _wanted_partner(request),
+        "partner_id is not where the interface puts it": _has_partner(request),
     }
     return [fault for fault, holds in checks.items() if not holds]
 
 
-def _partner(request: dict[str, Any]) -> tuple[bool, bool]:
-    in_query = bool(request["query"].get("partner_id"))
+def _has_partner(request: dict[str, Any]) -> bool:
+    """In the query of a read, in the body of a booking, nowhere else. What a cut body lacks nobody knows."""
+    in_query = bool(request["query"].get("partner_id")) == (request["operation"] in READS_WITH_PARTNER)
+    in_body = _is_cut(request) or _names_partner(request["body"]) == (request["operation"] == "book")
+    return in_query and in_body
+
+
+def _names_partner(text: str) -> bool:
     try:
-        body = json.loads(request["body"] or "{}")
+        body = json.loads(text or "{}")
     except ValueError:
-        return in_query, False
+        return False
     metadata = body.get("metadata") if isinstance(body, dict) else None
-    return in_query, bool(isinstance(metadata, dict) and metadata.get("partner_id"))
-
-
-def _wanted_partner(request: dict[str, Any]) -> tuple[bool, bool]:
-    return request["operation"] in READS_WITH_PARTNER, request["operation"] == "book"
+    return bool(isinstance(metadata, dict) and metadata.get("partner_id"))

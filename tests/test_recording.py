@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.recording import improper
+from tests.recording import cut, improper
 
 
 def request(**changes: Any) -> dict[str, Any]:
@@ -16,6 +16,8 @@ def request(**changes: Any) -> dict[str, Any]:
         "headers": {"User-Agent": "ShippingPortal/0.1 (ops@portal.example)"},
         "authenticated": True,
         "body": "",
+        "bytes_read": 0,
+        "status": 200,
     }
     return {**made, **changes}
 
@@ -39,3 +41,39 @@ def test_a_proper_request_passes() -> None:
 )
 def test_each_fault_is_found(changes: dict[str, Any]) -> None:
     assert len(improper([request(**changes)])) == 1
+
+
+def booking(**changes: Any) -> dict[str, Any]:
+    """A booking of which nothing came but its head."""
+    headers = {"User-Agent": "ShippingPortal/0.1 (ops@portal.example)", "content-length": "700"}
+    made = request(method="POST", path="/orders", operation="book", query={}, headers=headers, status=None)
+    return {**made, **changes}
+
+
+@pytest.mark.parametrize("came", ["", '{"sender": {"contact"'])
+def test_a_cut_body_is_not_asked_for_the_partner(came: str) -> None:
+    request = booking(body=came, bytes_read=len(came))
+    assert improper([request]) == []
+    assert cut([request]) == [request]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": 201},  # answered all the same
+        {"bytes_read": 700},
+        {"query": {"partner_id": "PRT-0001"}},
+        {"body": '{"plan_name": "Pro", '},
+        {"authenticated": False},
+    ],
+)
+def test_a_cut_request_is_held_to_every_other_rule(changes: dict[str, Any]) -> None:
+    assert len(improper([booking(**changes)])) == 1
+
+
+def test_a_fault_is_told_with_how_much_came_and_the_answer() -> None:
+    assert improper([booking(status=422)]) == [
+        "POST /orders, 0 of 700 bytes of body, answered 422: partner_id is not where the interface puts it"
+    ]
+    [fault] = improper([request(query={})])
+    assert fault.startswith("GET /products, 0 bytes of body and no Content-Length, answered 200: ")

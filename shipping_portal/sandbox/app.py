@@ -20,7 +20,7 @@ from shipping_portal.sandbox.timeline import Timeline
 from shipping_portal.sandbox.tracking_desk import TrackingDesk
 from shipping_portal.sandbox.trouble import CONTENT_VERBS, DESK_VERBS, Fault, Troubles
 from shipping_portal.sandbox.webhooks import Courier
-from shipping_portal.sandbox.wire import Refused, Reply, not_found, stock_refusal
+from shipping_portal.sandbox.wire import HangUp, Refused, Reply, not_found, stock_refusal
 
 UNWELCOME_AGENTS = ("python-requests/", "python-urllib", "curl/")
 
@@ -60,7 +60,9 @@ class Sandbox:
         self._note(request, name, entry)
         if self.troubles.pick(name, only=("refuse",)):
             raise mischief.hang_up(request)
-        entry["body"] = request.body.decode("utf-8", "replace")[:65536]
+        entry.update(body=request.body.decode("utf-8", "replace")[:65536], bytes_read=len(request.body))
+        if request.is_cut:
+            raise HangUp  # nobody waits for an answer, and what came may read like a whole order
         page = public.answer(request, self.depot)
         if page:
             return page
@@ -146,7 +148,7 @@ class Sandbox:
         entry.update(
             at=self.depot.now().timestamp(), method=request.method, path=request.path, operation=name,
             query=request.query, headers=without_credentials(request.headers, self.contract["auth"]),
-            authenticated=is_authenticated(request, self.config), body="", status=None,
+            authenticated=is_authenticated(request, self.config), body="", bytes_read=0, status=None,
         )  # fmt: skip
         self.depot.requests.append(entry)
 

@@ -47,16 +47,23 @@ class Request:
     def headers(self) -> dict[str, str]:
         """Header values by lower-case name."""
         sent = {k[5:].replace("_", "-").lower(): v for k, v in self.environ.items() if k.startswith("HTTP_")}
-        if self.environ.get("CONTENT_TYPE"):
-            sent["content-type"] = self.environ["CONTENT_TYPE"]
+        for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
+            if self.environ.get(name):
+                sent[name.replace("_", "-").lower()] = self.environ[name]
         return sent
 
     @cached_property
     def body(self) -> bytes:
+        """The body, or what came of it before the client went away. Raises Refused."""
         length = self.environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > LARGEST_BODY:
             raise Refused(413, "payload_too_large", "The request is too large.")
         return bytes(self.environ["wsgi.input"].read(int(length)))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether less of the body came than was announced."""
+        return len(self.body) < int(self.environ.get("CONTENT_LENGTH") or 0)
 
     @property
     def base_url(self) -> str:

@@ -21,6 +21,7 @@ from tests.campaign.plan import Plan
 from tests.campaign.report import Report, phases
 from tests.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tests.campaign.sleeper import wake_late
+from tests.recording import cut, told
 from tracking.models import Parcel, WebhookDelivery
 
 BACKOFFS = (
@@ -62,6 +63,7 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     booked_keys = {line["order_key"] for line in servers.ledger() if line["effect"] == "booked"}
     for phase, count in sorted(phases(servers.kills, booked_keys).items()):
         report.note(phase, count)
+    _note_cut_requests(report, servers)
     _beside_the_naive(report, servers, plan)
     connection.close()
     return report
@@ -86,6 +88,14 @@ def _note_faults(report: Report, servers: Servers, nemesis: Nemesis) -> None:
     report.void += nemesis.problems
     if len(nemesis.done) != len(report.plan.strikes):
         report.void.append(f"{len(nemesis.done)} of {len(report.plan.strikes)} strikes were carried out")
+
+
+def _note_cut_requests(report: Report, servers: Servers) -> None:
+    """Tell which calls ended between their head and the end of their body; they cannot name the partner."""
+    found = cut(servers.ask_carrier("requests"))
+    report.note("requests cut on their way, none answered", len(found))
+    for what, count in sorted(Counter(map(told, found)).items()):
+        report.note(f"  {what}", count)
 
 
 def _under_way() -> QuerySet[Order]:
