@@ -1,12 +1,15 @@
 """The cast, the pretend carrier, a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
 
 import datetime as dt
+import gc
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.test import Client
 
 from shipping_portal.accounts.models import Role, Sender, User
@@ -14,11 +17,61 @@ from tests import factories
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
+from tests.template import begin_as_a_copy, template
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 LONG_AGO = dt.datetime(
     2020, 1, 1, tzinfo=dt.UTC
 )  # the cast was in its teams before anything of a test happens
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave real processes, but for the smoke tests, to `--full`; what needs no database runs beside SQLite only."""
+    for item in items:
+        heavy = any(map(item.get_closest_marker, ("browser", "processes", "campaign", "sabotage")))
+        if heavy and not item.get_closest_marker("smoke"):
+            item.add_marker(pytest.mark.full)
+    if "postgresql" in settings.DATABASES["default"]["ENGINE"]:
+        config.hook.pytest_deselected(items=[item for item in items if not _needs_a_database(item)])
+        items[:] = filter(_needs_a_database, items)
+
+
+def _needs_a_database(item: pytest.Item) -> bool:
+    marks = ("django_db", "processes", "campaign", "sabotage")
+    fixtures = {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
+    return bool(fixtures) or any(map(item.get_closest_marker, marks))
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    return bool(template())
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if template():
+        begin_as_a_copy(settings.DATABASES["default"], tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _static_files_are_found_when_asked_for() -> None:
+    """WhiteNoise reads every static file for each new client otherwise: a quarter of all the time of these tests."""
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _passwords_are_hashed_in_haste() -> None:
+    """Argon2 as it is in production takes a quarter of a second of a core on purpose."""
+    Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 8
+    Argon2PasswordHasher.parallelism = 1
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end, so the collector of garbage need not walk it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

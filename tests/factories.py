@@ -1,5 +1,6 @@
 """Plain functions that make what a test needs; every default is a real value."""
 
+import copy
 import datetime as dt
 import hashlib
 import uuid
@@ -278,11 +279,11 @@ def stored_label(of: Order, *, size: str = "full", content: bytes = b"%PDF-1.4 a
 
 def copy_of(made: Order, number: int) -> Order:
     """Another order like this one, not saved."""
-    copy = Order.objects.get(pk=made.pk)
-    copy.pk, copy.uuid, copy.form_token = None, uuid.uuid4(), uuid.uuid4()
-    copy.carrier_reference = f"SCOPY{number:06d}"
-    copy._state.adding = True
-    return copy
+    another = copy.copy(made)
+    another.pk, another.uuid, another.form_token = None, uuid.uuid4(), uuid.uuid4()
+    another.carrier_reference = f"SCOPY{number:06d}"
+    another._state.adding = True
+    return another
 
 
 def size(of: Sender, *, name: str = "Mug box", **fields: Any) -> ParcelSize:

@@ -2,10 +2,13 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
@@ -55,9 +58,40 @@ def test_every_address_declares_its_audience(route: str, entry: URLPattern) -> N
         assert entry.name in PUBLIC_NAMES or route.startswith("help/"), f"{route} is public"
 
 
-@pytest.fixture
-def things(alice: User, quill: Any) -> dict[str, Any]:
-    return things_of(quill, alice)
+@dataclass
+class World:
+    """One of everything of Alice's, and the cookies of somebody of each kind who has logged in."""
+
+    things: dict[str, Any]
+    cookies: dict[str, str]
+
+    def client(self, who: str) -> Client:
+        return Client(headers={"cookie": f"{settings.SESSION_COOKIE_NAME}={self.cookies[who]}"})
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """Made once: each test is a savepoint inside this transaction."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        quill, bolts = factories.sender(name="Quill & Co"), factories.sender(name="Bob's Bolts")
+        alice, bob = factories.user("alice@quill.example"), factories.user("bob@bolts.example")
+        for business, owner in ((quill, alice), (bolts, bob)):
+            factories.member(business, owner)
+            factories.pickup_address(business, email=owner.email)
+        sam = factories.user("sam@portal.example", is_staff=True, is_superuser=True)
+        factories.second_factor(sam)
+        people = {"stranger": bob, "operator": sam}
+        for role in ROLES:
+            people[role] = factories.user(f"{role}@roles.example")
+            factories.member(quill, people[role], role=role)
+        yield World(things_of(quill, alice), {who: _logged_in(person) for who, person in people.items()})
+        transaction.set_rollback(True)
+
+
+def _logged_in(person: User) -> str:
+    client = Client()
+    client.force_login(person, backend="allauth.account.auth_backends.AuthenticationBackend")
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 def things_of(sender: Any, person: User) -> dict[str, Any]:
@@ -107,8 +141,12 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
 
 
 def answers(client: Client, url: str) -> set[int]:
-    """What GET and POST answer; 405 says that a method is not for this page and leaks nothing."""
-    return {client.get(url).status_code, client.post(url, {}).status_code} - {405}
+    """What GET and POST answer: 401 for the way to the log-in; 405, which leaks nothing, is left out."""
+    both = (client.get(url), client.post(url, {}))
+    asked_in = [answer.get("Location", "").startswith("/accounts/login/") for answer in both]
+    return {401 if asked else answer.status_code for asked, answer in zip(asked_in, both, strict=True)} - {
+        405
+    }
 
 
 MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]
@@ -120,9 +158,8 @@ WITH_OBJECT = [
 
 
 @pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, things: dict[str, Any]) -> None:
-    url = address(route, things)
-    answer = Client().get(url)
+def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, world: World) -> None:
+    answer = Client().get(address(route, world.things))
     assert answer.status_code == 302
     assert answer["Location"].startswith("/accounts/login/")
 
@@ -130,32 +167,21 @@ def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, things: dict
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
 def test_a_role_that_a_page_is_not_for_gets_404(
-    route: str,
-    entry: URLPattern,
-    role: str,
-    things: dict[str, Any],
-    quill: Any,
-    visit: Callable[[User], Client],
+    route: str, entry: URLPattern, role: str, world: World
 ) -> None:
-    person = factories.user(f"{role}@roles.example")
-    factories.member(quill, person, role=role)
-    found = answers(visit(person), address(route, things))
+    found = answers(world.client(role), address(route, world.things))
     if role not in audience(entry):
         assert found <= {404}
     else:
-        assert not found & {500, 503}
+        assert not found & {401, 500, 503}
 
 
 @pytest.mark.parametrize(("route", "entry"), WITH_OBJECT, ids=[route for route, _ in WITH_OBJECT])
-def test_a_stranger_gets_404_for_what_is_alices(
-    route: str, entry: URLPattern, things: dict[str, Any], bob: User, visit: Callable[[User], Client]
-) -> None:
-    assert answers(visit(bob), address(route, things)) <= {404}
+def test_a_stranger_gets_404_for_what_is_alices(route: str, entry: URLPattern, world: World) -> None:
+    assert answers(world.client("stranger"), address(route, world.things)) <= {404}
     assert Order.objects.get().status == "booked"
 
 
 @pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_an_operator_has_no_sender_pages(
-    route: str, entry: URLPattern, things: dict[str, Any], sam: User, visit: Callable[[User], Client]
-) -> None:
-    assert answers(visit(sam), address(route, things)) <= {404, 302}
+def test_an_operator_has_no_sender_pages(route: str, entry: URLPattern, world: World) -> None:
+    assert answers(world.client("operator"), address(route, world.things)) <= {404, 302}

@@ -2,9 +2,9 @@
 
 import ast
 import dataclasses
+import functools
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,11 +24,12 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def trees() -> Iterator[tuple[str, ast.AST]]:
-    for path in CODE:
-        yield named(path), ast.parse(path.read_text())
+@functools.cache
+def trees() -> list[tuple[str, ast.AST]]:
+    return [(named(path), ast.parse(path.read_text())) for path in CODE]
 
 
+@functools.cache
 def imported(tree: ast.AST) -> set[str]:
     names = set()
     for node in ast.walk(tree):

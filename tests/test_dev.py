@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from _pytest.mark.expression import Expression
 from packaging.requirements import Requirement
 
 from tests.sandbox_carrier import SandboxCarrier
@@ -258,6 +259,48 @@ def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(
     dev: ModuleType, code: int, chosen: bool, said: str
 ) -> None:
     assert dev.outcome(code, chosen=chosen) == said
+
+
+@pytest.mark.parametrize(
+    ("marks", "smallest"),
+    [
+        ("", ""),
+        ("postgres", ""),
+        ("browser smoke", ""),
+        ("browser full", "--full"),
+        ("processes full", "--full"),
+        ("campaign full", "--full"),
+        ("nightly", "--nightly"),
+        ("browser nightly", "--nightly"),
+        ("processes nightly", "--nightly"),
+        ("campaign nightly", "--nightly"),
+        ("sabotage nightly", "--nightly"),
+    ],
+)
+def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everything(
+    dev: ModuleType, marks: str, smallest: str
+) -> None:
+    sizes = [*dev.SIZES]
+    for number, size in enumerate(sizes):
+        chosen = [f"({by_size[number]}){dev.SIZES[size]}" for *_, by_size, _ in dev.LEGS if by_size[number]]
+        runs = any(Expression.compile(leg).evaluate(marks.split().__contains__) for leg in chosen)
+        assert runs == (number >= sizes.index(smallest)), size
+
+
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        ([], ""),
+        (["--full"], "--full"),
+        (["--nightly", "-k", "book"], "--nightly"),
+        (["tests/test_dev.py::test_one"], "--full"),
+        (["--nightly", "tests/test_dev.py"], "--nightly"),
+    ],
+)
+def test_who_names_a_file_gets_its_tests_for_landing_too(
+    dev: ModuleType, words: list[str], size: str
+) -> None:
+    assert dev.size_of(words) == (size, [word for word in words if word not in dev.SIZES])
 
 
 # -- ./dev bill ----------------------------------------------------------------------------------

@@ -28,6 +28,6 @@ def test_twenty_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:
     tell(20, 30)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_hundred_and_twenty_long_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:
     tell(120, 50)

@@ -57,6 +57,6 @@ def growth(tmp_path: Path, lines: int) -> float:
     return float(megabytes)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_twenty_thousand_lines_are_imported_in_fifty_megabytes(tmp_path: Path) -> None:
     assert growth(tmp_path, 20_000) <= MOST_MB

@@ -125,7 +125,7 @@ def test_a_month_is_the_ledgers_to_the_cent(
     assert kinds == set(Kind) - {Kind.CREDIT, Kind.UNKNOWN}, "every kind of line is in it"
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.django_db(
     transaction=True
 )  # in one transaction PostgreSQL checks a month of rows at its end, too late

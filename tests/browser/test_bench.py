@@ -30,6 +30,7 @@ def three_labels(page: Page, sent: list[str]) -> str:
     return "/parcels/print/?" + "&".join(f"order={one.split()[1]}" for one in sent)
 
 
+@pytest.mark.smoke
 def now_shown(page: Page) -> str:
     return page.locator("#bench-title .ref").inner_text()
 

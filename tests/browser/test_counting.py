@@ -84,6 +84,7 @@ def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) ->
     assert len(taps) <= 5, taps
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_r6_book_pressed_in_every_way_books_one_parcel(stack: Stack, log_in: Open, javascript: bool) -> None:
     page = log_in(javascript=javascript)

@@ -24,13 +24,17 @@ SHOTS = os.environ.get("SCREENSHOTS", "")
 # Django admin's own markup of inlines; nothing of ours adds to it.
 DJANGO_ADMINS = frozenset({"empty-table-header"})
 LOOKS = [(width, theme) for width in (320, 360, 768, 1280) for theme in ("light", "dark")]
+# Each page once in one look at every landing, each in a look that shows it at its narrowest or fullest.
+LANDING = {
+    "typical": (360, "light"),
+    "empty": (320, "dark"),
+    "many": (1280, "dark"),
+    "public": (320, "light"),
+    "operator": (1280, "light"),
+}
 ROOMS = [
-    pytest.param("typical", [(360, "light"), (1280, "dark")], id="typical"),
-    pytest.param("public", [(360, "dark")], id="public"),
-    *(
-        pytest.param(room, LOOKS, id=f"{room} in every look", marks=pytest.mark.full)
-        for room in ("typical", "empty", "many", "public", "operator")
-    ),
+    *(pytest.param(room, [look], id=room) for room, look in LANDING.items()),
+    *(pytest.param(room, LOOKS, id=f"{room} in every look", marks=pytest.mark.nightly) for room in LANDING),
 ]
 FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
 

@@ -57,7 +57,7 @@ def complaints(page: Page) -> list[str]:
     [
         pytest.param("typical", ["new_parcel", "pickup_address", "watched", "add_size"], id="every day"),
         pytest.param("public", None, id="before logging in"),
-        pytest.param("typical", None, id="every form", marks=pytest.mark.full),
+        pytest.param("typical", None, id="every form", marks=pytest.mark.nightly),
     ],
 )
 def test_b13_an_empty_form_says_what_is_missing_first_and_at_each_field(

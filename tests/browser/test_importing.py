@@ -68,7 +68,8 @@ def booked(stack: Stack, prefix: str) -> list[str]:
     return [number for body in found for number in re.findall(rf"{prefix}-\d+", body)]
 
 
-@pytest.mark.parametrize("rows", [6, pytest.param(50, marks=pytest.mark.full)])
+@pytest.mark.smoke
+@pytest.mark.parametrize("rows", [6, pytest.param(50, marks=pytest.mark.nightly)])
 def test_j3_a_file_with_a_known_header_is_booked_in_three_clicks(
     log_in: Open, stack: Stack, file: Path, rows: int
 ) -> None:

@@ -94,8 +94,8 @@ def faults(page: Page) -> Iterator[str]:
     [
         pytest.param("typical", DAILY, id="pages of every day"),
         pytest.param("public", ["login"], id="before logging in"),
-        pytest.param("typical", None, id="every page", marks=pytest.mark.full),
-        pytest.param("public", None, id="every open page", marks=pytest.mark.full),
+        pytest.param("typical", None, id="every page", marks=pytest.mark.nightly),
+        pytest.param("public", None, id="every open page", marks=pytest.mark.nightly),
     ],
 )
 def test_b6_b7_b8_b9_the_tab_key_visits_every_page_in_order_and_is_always_seen(

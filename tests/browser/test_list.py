@@ -29,6 +29,7 @@ def reference(stack: Stack) -> str:
     return "SQUORRA1"
 
 
+@pytest.mark.smoke
 def copied(page: Page) -> Any:
     return page.evaluate("navigator.clipboard.readText()")
 

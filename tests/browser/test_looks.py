@@ -47,7 +47,7 @@ PLAIN = """() => {
 PAGES = [
     pytest.param("typical", DAILY, id="pages of every day"),
     pytest.param("public", None, id="before logging in"),
-    pytest.param("typical", None, id="every page", marks=pytest.mark.full),
+    pytest.param("typical", None, id="every page", marks=pytest.mark.nightly),
 ]
 
 

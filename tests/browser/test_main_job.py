@@ -28,6 +28,9 @@ def test_a_sender_books_prints_and_watches_a_parcel(
     stack.carrier.settings(speed=0.0)
 
 
+pytestmark = pytest.mark.smoke
+
+
 def label_is_the_carriers_own(stack: Stack, page: Page, reference: str) -> None:
     """The PDF the portal serves has the sha256 of the file the carrier keeps."""
     link = page.get_by_role("link", name=re.compile("^Print")).first

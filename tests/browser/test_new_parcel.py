@@ -47,6 +47,7 @@ def save_default_size(page: Page) -> None:
     page.get_by_role("button", name=re.compile("^Make default.*Mug box")).click()
 
 
+@pytest.mark.smoke
 def book_by_keys(page: Page) -> None:
     """Ctrl+Enter, and nothing else until the label can be printed."""
     expect(page.locator("#prices form button")).to_contain_text("Book ")

@@ -71,6 +71,7 @@ def settled(stack: Stack) -> Iterator[None]:
     stack.manage("shell", "--no-imports", "-c", code)
 
 
+@pytest.mark.smoke
 @pytest.mark.usefixtures("settled")
 def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
     desk: Page, clicks: list[str], stack: Stack, log_in: Open
@@ -115,7 +116,7 @@ def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
 
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize(
-    ("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.full)]
+    ("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.nightly)]
 )
 def test_the_page_is_clean_and_fits_with_all_it_can_show(
     log_in: Open, stack: Stack, theme: str, width: int

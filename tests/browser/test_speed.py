@@ -77,7 +77,7 @@ def test_a_first_parcel_from_form_to_label_is_light(stack: Stack, log_in: Open) 
     assert 5_000 < line.bytes <= MOST_BYTES
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.full)])
+@pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.nightly)])
 def test_nothing_moves_while_a_parcel_is_made(stack: Stack, log_in: Open, width: int) -> None:
     page = log_in("sender", width=width)
     page.add_init_script(WATCH_SHIFTS)

@@ -1,4 +1,4 @@
-"""The campaign as every test run has it: small each day, large in --full, and proven by sabotage."""
+"""The campaign as the tests have it: small at every landing, long each night, and proven by sabotage."""
 
 import subprocess
 import sys
@@ -39,28 +39,33 @@ def test_every_sabotage_still_fits_the_code(sabotage: Sabotage) -> None:
         assert old != new
 
 
+SMALL = ["--orders=60"]
+LONG = [["--seed=1", "--orders=400"], ["--seed=90210", "--orders=1000"]]
+
+
 @pytest.mark.campaign
 def test_no_fault_of_a_small_campaign_costs_a_parcel() -> None:
-    holds(campaign("--seed=1", "--orders=60"))
+    holds(campaign("--seed=1", *SMALL))
 
 
-@pytest.mark.full
 @pytest.mark.campaign
-def test_no_fault_of_a_large_campaign_costs_a_parcel(capfd: pytest.CaptureFixture[str]) -> None:
-    """Of 400 orders; `./dev campaign --seed N` plays the standard one, of 1,000."""
-    done = campaign("--seed=1", "--orders=400")
+def test_where_the_carrier_keeps_no_keys_nothing_unclear_is_sent_again() -> None:
+    holds(campaign("--seed=2", *SMALL, "--replays=off"))
+
+
+@pytest.mark.nightly
+@pytest.mark.campaign
+@pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"]], ids=" ".join)
+def test_no_fault_of_a_long_campaign_costs_a_parcel(
+    capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    done = campaign(*options)
     with capfd.disabled():
         print(done.stdout)
     holds(done)
 
 
-@pytest.mark.full
-@pytest.mark.campaign
-def test_where_the_carrier_keeps_no_keys_nothing_unclear_is_sent_again() -> None:
-    holds(campaign("--seed=2", "--orders=100", "--replays=off"))
-
-
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.sabotage
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
 def test_the_campaign_notices_every_sabotage(sabotage: Sabotage) -> None:

@@ -64,7 +64,7 @@ EVENTS, LINES = 5_000, 8
 PATIENCE = 5.0  # seconds, for 99 of 100 answers on a busy machine; the carrier waits for ten
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @rows("", ("W29", "5,000 events at once"))
 def test_a_burst_is_stored_whole_while_people_are_served(server: Listener) -> None:
     before = len(server.stored())

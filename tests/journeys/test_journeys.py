@@ -37,6 +37,6 @@ def test_forty_stories_keep_every_promise(tell: Tell) -> None:
     tell(40, 30)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_two_hundred_long_stories_keep_every_promise(tell: Tell) -> None:
     tell(200, 50)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import psycopg
-from psycopg import sql
+from tests.template import new_database, template
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
@@ -29,6 +29,7 @@ class Portal:
         contract_file = folder / "contract.toml"
         contract_file.write_text(contract)
         self.folder = folder
+        self.is_a_copy = bool(template()) and not database
         self.env = os.environ | {
             "DATABASE_URL": database or _database(folder),
             "REDIS_URL": _broker(),
@@ -40,7 +41,8 @@ class Portal:
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
-        self.run("manage.py", "migrate", "-v0")
+        if not self.is_a_copy:
+            self.run("manage.py", "migrate", "-v0")
         command = [sys.executable, "-m", "tests.processes.actor"]
         self.actor: Any = subprocess.Popen(
             command, cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -177,14 +179,13 @@ class Portal:
 
 
 def _database(folder: Path) -> str:
-    """A database of its own, on the server that the tests were given, or a file."""
+    """A database of its own, on the server that the tests were given, or a file; a copy of the template, if any."""
     given = os.environ["DATABASE_URL"]
-    if not given.startswith("postgres"):
-        return f"sqlite:///{folder / 'portal.sqlite3'}"
-    name = f"portal_{uuid.uuid4().hex}"
-    with psycopg.connect(given, autocommit=True) as server:
-        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    return given.rpartition("/")[0] + f"/{name}"
+    if given.startswith("postgres"):
+        return new_database(given, f"portal_{uuid.uuid4().hex}", like=template())
+    if template():
+        shutil.copy(template(), folder / "portal.sqlite3")
+    return f"sqlite:///{folder / 'portal.sqlite3'}"
 
 
 def _broker() -> str:

@@ -34,7 +34,7 @@ def test_a_hung_broker_delays_nobody_and_loses_nothing(shop: Shop) -> None:
     with_a_hung_broker(shop, 24)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_two_hundred_forms_with_a_hung_broker(shop: Shop) -> None:
     with_a_hung_broker(shop, 200)
 

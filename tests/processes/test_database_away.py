@@ -14,7 +14,7 @@ from tests.processes.servers import Servers, dev
 from tests.processes.visitor import Answer, Visitor
 from tests.sandbox_carrier import SandboxCarrier
 
-pytestmark = [pytest.mark.processes, pytest.mark.full]
+pytestmark = [pytest.mark.processes]
 
 HANDS, AWAY_SECONDS = 6, 3.0
 

@@ -78,7 +78,7 @@ def test_a_dozen_rows_survive_a_killed_worker(shop: Shop) -> None:
     killed_midway(shop.portal, shop.carrier, rows=12, bad=2, seconds=60, kills=1)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.skipif(
     "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's"
 )

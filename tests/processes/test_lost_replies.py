@@ -56,7 +56,7 @@ def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -
     assert max(ledger.values()) == 1
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.skipif(
     "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's"
 )

@@ -37,7 +37,7 @@ def test_a_worker_told_to_stop_finishes_its_call(shop: Shop) -> None:
     nothing_was_ever_unclear(shop, restarted_in_mid_call(shop, 2))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_five_restarts_under_load_leave_nothing_unknown(shop: Shop) -> None:
     orders = [order for _ in range(5) for order in restarted_in_mid_call(shop, 8)]
     nothing_was_ever_unclear(shop, orders)
