@@ -30,11 +30,11 @@ def three_labels(page: Page, sent: list[str]) -> str:
     return "/parcels/print/?" + "&".join(f"order={one.split()[1]}" for one in sent)
 
 
-@pytest.mark.smoke
 def now_shown(page: Page) -> str:
     return page.locator("#bench-title .ref").inner_text()
 
 
+@pytest.mark.smoke
 def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list[str]) -> None:
     page = log_in("sender")
     address = three_labels(page, sent)

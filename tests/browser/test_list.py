@@ -29,11 +29,11 @@ def reference(stack: Stack) -> str:
     return "SQUORRA1"
 
 
-@pytest.mark.smoke
 def copied(page: Page) -> Any:
     return page.evaluate("navigator.clipboard.readText()")
 
 
+@pytest.mark.smoke
 def test_j5_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Open, reference: str) -> None:
     page = log_in("sender")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

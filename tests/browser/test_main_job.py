@@ -9,6 +9,7 @@ from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.browser.walking import book, fill_parcel, label_files, see_prices, sha256
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_a_sender_books_prints_and_watches_a_parcel(
     stack: Stack,
@@ -26,9 +27,6 @@ def test_a_sender_books_prints_and_watches_a_parcel(
     expect_scans(page, reference, javascript=javascript)
     open_tools(page)
     stack.carrier.settings(speed=0.0)
-
-
-pytestmark = pytest.mark.smoke
 
 
 def label_is_the_carriers_own(stack: Stack, page: Page, reference: str) -> None:
@@ -56,6 +54,7 @@ def expect_scans(page: Page, reference: str, *, javascript: bool) -> None:
     assert page.locator(".timeline li").count() >= 4
 
 
+@pytest.mark.smoke
 def open_tools(page: Page) -> None:
     page.get_by_role("link", name=re.compile("parcel tools", re.IGNORECASE)).first.click()
     link = page.locator("main a[rel~=noreferrer]")

@@ -47,7 +47,6 @@ def save_default_size(page: Page) -> None:
     page.get_by_role("button", name=re.compile("^Make default.*Mug box")).click()
 
 
-@pytest.mark.smoke
 def book_by_keys(page: Page) -> None:
     """Ctrl+Enter, and nothing else until the label can be printed."""
     expect(page.locator("#prices form button")).to_contain_text("Book ")
@@ -56,6 +55,7 @@ def book_by_keys(page: Page) -> None:
     expect(page.get_by_role("link", name=re.compile("^Print")).first).to_be_visible(timeout=30_000)
 
 
+@pytest.mark.smoke
 def test_j1_from_the_clipboard_to_the_label_in_three_keys_and_no_click(log_in: Open) -> None:
     page = log_in("sender")
     save_default_size(page)
