@@ -24,6 +24,11 @@ def tell(alice: User, bob: User, sam: User, monkeypatch: pytest.MonkeyPatch) -> 
     return partial(stories.tell, Story)
 
 
+def test_half_a_dozen_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:
+    tell(6, 30)
+
+
+@pytest.mark.full
 def test_twenty_stories_keep_net_the_sum_of_its_lines(tell: Tell) -> None:
     tell(20, 30)
 

@@ -33,6 +33,11 @@ def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pyte
     return partial(stories.tell, Journeys)
 
 
+def test_a_dozen_stories_keep_every_promise(tell: Tell) -> None:
+    tell(12, 30)
+
+
+@pytest.mark.full
 def test_forty_stories_keep_every_promise(tell: Tell) -> None:
     tell(40, 30)
 
