@@ -228,9 +228,10 @@ def parcel(of: Order | None = None, *, reference: str = "", **fields: Any) -> Pa
     return Parcel.objects.create(reference=name, order=of, created_at=timezone.now(), **fields)
 
 
-def event(
+def scan(
     at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | None = None, **fields: Any
 ) -> TrackingEvent:
+    """A scan of this parcel, not saved."""
     when = scan_time or timezone.now()
     values = {
         "event_id": uuid.uuid4(),
@@ -244,9 +245,13 @@ def event(
         "source": "push",
         "received_at": when,
     }
-    return TrackingEvent.objects.create(
-        parcel=at, event_type=event_type, scan_time=when, **{**values, **fields}
-    )
+    return TrackingEvent(parcel=at, event_type=event_type, scan_time=when, **{**values, **fields})
+
+
+def event(at: Parcel, **fields: Any) -> TrackingEvent:
+    made = scan(at, **fields)
+    made.save(force_insert=True)
+    return made
 
 
 def account() -> Any:
