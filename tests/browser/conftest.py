@@ -82,6 +82,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             "EMAIL_URL": f"filemail:///{folder / 'mail'}",
             "TIME_SCALE": "0.25",
             "POLL_SECONDS": "3600",
+            "SWEEP_SECONDS": "1",  # the broker is there; more often takes a quarter of a core from the browser
             "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
         }
         with portal:

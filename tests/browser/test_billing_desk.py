@@ -83,6 +83,7 @@ def room(stack: Stack) -> Any:
     return json.loads(done.stdout.splitlines()[-1])["operator"]
 
 
+@pytest.mark.nightly  # each is in the operator's room of test_every_page.py, once at every landing
 def test_every_page_about_money_is_accessible_and_fits(room: Any, open_browser: Open, stack: Stack) -> None:
     page = open_browser()
     page.context.add_cookies([{"name": "session", "value": room["cookie"], "url": stack.url}])

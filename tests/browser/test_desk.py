@@ -29,6 +29,7 @@ print(order.pk)
     return int(stack.manage("shell", "--no-imports", "-c", code).split()[-1])
 
 
+@pytest.mark.nightly  # each kind is in the operator's room of test_every_page.py, once at every landing
 def test_every_kind_of_page_is_clean(desk: Page, stack: Stack) -> None:
     case = unclear_order(stack)
     found = {}

@@ -24,14 +24,21 @@ FILLS = """() => [...document.querySelector(".keys").querySelectorAll("rect")].m
 
 @pytest.mark.parametrize("room", ["typical", "empty"])
 @pytest.mark.parametrize("name", ["reports", "refunds"])
+@pytest.mark.parametrize(
+    "looks",
+    [
+        pytest.param([(320, "light"), (1280, "dark")], id="two looks"),
+        pytest.param(LOOKS, id="every look", marks=pytest.mark.nightly),
+    ],
+)
 def test_reports_are_accessible_and_fit_in_both_themes(
-    walk_in: Open, rooms: Any, room: str, name: str
+    walk_in: Open, rooms: Any, room: str, name: str, looks: list[tuple[int, str]]
 ) -> None:
     page, faults = walk_in(room), []
     page.goto(rooms[room]["pages"][name])
     for summary in page.locator("main summary").all():
         summary.click()
-    for width, theme in LOOKS:
+    for width, theme in looks:
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=theme)
         faults += [f"{width} {theme}: {fault}" for fault in violations(page)]
