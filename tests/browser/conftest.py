@@ -28,12 +28,12 @@ AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practi
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is one group, so that the portal is started once, but for what names a group of its own."""
+    """Each file is a group, but for what names one: two workers share them, each with one portal for all of its own."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
             if not item.get_closest_marker("xdist_group"):
-                item.add_marker(pytest.mark.xdist_group("browser"))
+                item.add_marker(pytest.mark.xdist_group(item.path.stem))
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))
 
