@@ -57,19 +57,19 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(autouse=True, scope="session")
 def _static_files_are_found_when_asked_for() -> None:
-    """WhiteNoise reads every static file for each new client otherwise: a quarter of all the time of these tests."""
+    """Otherwise WhiteNoise reads every static file for each new test client, a quarter of the time of page tests."""
     settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _passwords_are_hashed_in_haste() -> None:
-    """Argon2 as it is in production takes a quarter of a second of a core on purpose."""
+def _passwords_are_hashed_cheaply() -> None:
+    """At its production cost, Argon2 takes a quarter of a second of CPU for each password, on purpose."""
     Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 8
     Argon2PasswordHasher.parallelism = 1
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end, so the collector of garbage need not walk it again and again."""
+    """Spare the garbage collector the collected tests: they stay until the end."""
     gc.collect()
     gc.freeze()
 

@@ -28,7 +28,7 @@ AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practi
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each file is a group, but for what names one: two workers share them, each with one portal for all of its own."""
+    """Make each file a group unless it names one; two workers share the groups, each with a portal of its own."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
