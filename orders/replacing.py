@@ -10,7 +10,7 @@ import uuid
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import booking, cancelling
+from orders import booking, cancelling, notifications
 from orders.models import Order, Quote, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -93,6 +93,9 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
         Replacement.objects.filter(pk=replacement.pk).update(ended_at=now, booked=made, problem="")
 
 
+@transaction.atomic
 def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
+    replacement.ended_at, replacement.problem = now, problem.strip()[:500]
     open_one = Replacement.objects.filter(pk=replacement.pk, ended_at=None)
-    open_one.update(ended_at=now, problem=problem.strip()[:500])
+    if open_one.update(ended_at=now, problem=replacement.problem):
+        notifications.ended(replacement, now)

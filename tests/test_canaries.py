@@ -19,7 +19,6 @@ from orders import booking, labels
 from orders.models import Export, Order
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
-from shipping_portal.desk.noticing import Finder
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -139,9 +138,7 @@ def test_the_link_is_in_no_mail_and_no_export(
 ) -> None:
     client = visit(alice)
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
-    Order.objects.filter(pk=order.pk).update(progress="pickup_futile", progress_at=timezone.now())
-    factories.event(order.parcel)
-    Finder().look(timezone.now())
+    order.advance("pickup_futile", at=timezone.now())
     Notice.objects.update(due_at=timezone.now())
     mailing.work(Notice.objects.get(user=alice).pk)
     [message] = mail.outbox

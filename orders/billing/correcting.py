@@ -7,6 +7,7 @@ from decimal import Decimal
 from django.db import IntegrityError, transaction
 
 from orders import gateway
+from orders.billing import notifications
 from orders.models import Charge, Kind, Order
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
@@ -42,6 +43,7 @@ def reverse(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charg
         raise NotReversible
     try:
         with transaction.atomic():
+            notifications.taken_back(charge)
             return Charge.objects.create(
                 **_ours(charge.sender, by, now, reason), account=charge.account, order=charge.order,
                 kind=charge.kind, stated=-charge.amount, amount=-charge.amount, currency=charge.currency,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from orders.billing import correcting
+from orders.billing import correcting, notifications
 from orders.models import Charge, Dispute
 from shipping_portal.accounts.models import User
 
@@ -71,6 +71,7 @@ def answer(
         mine = Dispute.objects.filter(pk=dispute.pk)
         mine.update(credit=given)
     dispute.refresh_from_db()
+    notifications.answered(dispute, now)
 
 
 def _text(number: Decimal | None) -> str:

@@ -11,7 +11,7 @@ from django.db import models, transaction
 from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce
 
-from orders import pickups
+from orders import notifications, pickups
 from orders.contract import contract
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
@@ -195,7 +195,7 @@ class Order(models.Model):
 
     @transaction.atomic
     def move_to(self, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-        """The one door for status: compare-and-swap, with a change row in the same transaction.
+        """The one door for status: compare-and-swap, with its change row and its notice in the same transaction.
 
         `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
         in MOVES or another worker moved the order since it was read.
@@ -205,23 +205,28 @@ class Order(models.Model):
             raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
-        OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
-        notices.take_back(f"change:{self.pk}:")  # "book it now" of a parcel just booked would be paid twice
+        change = OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
+        notices.take_back(f"change:{self.pk}")  # "book it now" of a parcel just booked would be paid twice
         for name, value in {"status": new, **changes}.items():
             setattr(self, name, value)
+        notifications.moved(change)
 
+    @transaction.atomic(savepoint=False)
     def advance(self, progress: str, *, at: dt.datetime | None) -> None:
         """Where the parcel is now, told by tracking; notices a label used after its cancellation (interface §2.5).
 
         `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
         """
         changes: dict[str, Any] = {"progress": progress, "progress_at": at}
+        is_new = (self.progress, self.progress_at) != (progress, at)
         moved = progress not in STILL_AT_SENDER
         if moved and self.cancelled_at and at and at > self.cancelled_at and not self.used_after_cancel_at:
             changes["used_after_cancel_at"] = at
         Order.objects.filter(pk=self.pk).update(**changes)
         for name, value in changes.items():
             setattr(self, name, value)
+        if is_new:
+            notifications.advanced(self)
 
     def note_pickup_date(self, day: dt.date) -> None:
         """The carrier moved the pickup; a derived missed pickup disappears with it."""

@@ -2,12 +2,13 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Role, Sender, User
 
@@ -155,12 +156,22 @@ def tell(*facts: Fact, now: dt.datetime) -> None:
             if fact.only in (None, user)
         ),
         ignore_conflicts=True,  # told before
+        batch_size=1000,
     )
 
 
 def take_back(about: str) -> None:
-    """What is owed and hasn't left, and is no longer so. Its facts are those whose name begins with `about`."""
-    Notice.objects.filter(due_at__isnull=False, once__startswith=about).delete()
+    """Delete what is owed and hasn't left, and is no longer so: the fact of this name, and those named under it."""
+    # The colon, as "charge:1" is not the beginning of "charge:12".
+    named = Q(once=about) | Q(once__startswith=f"{about}:")
+    Notice.objects.filter(named, due_at__isnull=False).delete()
+
+
+def known(names: Collection[str], senders: Collection[int]) -> set[str]:
+    """Return those names of facts that a member of these senders has a notice of."""
+    # By the members first: the index is (user, once).
+    theirs = Notice.objects.filter(user__membership__sender__in=senders, once__in=names)
+    return set(theirs.values_list("once", flat=True))
 
 
 def kinds_for(role: str) -> dict[str, Kind]:
@@ -222,7 +233,7 @@ def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
 
 
 def _wanted(fact: Fact, members: list[Membership]) -> dict[int, str]:
-    # After a restart all news of the last days is found again; who came into the team since knows nothing of it.
+    # A charge may find its sender days after it was posted; who came into the team since knows nothing of it.
     roles = KINDS[fact.kind].roles
     there = [member for member in members if member.created_at <= fact.happened_at and member.role in roles]
     wanted = {member.user_id: _when(member.user, fact) for member in there}

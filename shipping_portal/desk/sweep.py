@@ -19,7 +19,7 @@ from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from orders import awaiting_prices, booking, cancelling, labels, replacing, resolving
+from orders import awaiting_prices, booking, cancelling, labels, reminders, replacing, resolving
 from orders.billing import checking as billing
 from orders.billing import matching
 from orders.importing import booking as importing
@@ -29,7 +29,7 @@ from orders.models.statuses import Status
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice
 from shipping_portal.celery import nudge
-from shipping_portal.desk import finished, gaps, noticing, parking, pausing, retention
+from shipping_portal.desk import finished, gaps, parking, pausing, retention
 from shipping_portal.desk.outage import database_answers
 from tracking import intake, polling, scans
 from tracking.exporting import packing
@@ -42,6 +42,7 @@ PATIENCE = 60  # of what takes minutes, and would hold up the sweep, so long as 
 OWN_WORK_SECONDS = 10.0  # after this long no further row of a journey is begun here, so none starves the rest
 UNREAD_AFTER = dt.timedelta(seconds=10)
 RETENTION_EVERY = dt.timedelta(hours=1)
+REMINDERS_EVERY = dt.timedelta(seconds=60 * settings.TIME_SCALE)
 
 Due = Callable[[dt.datetime], QuerySet[Any]]
 
@@ -157,7 +158,7 @@ class Sweep:
     stop: Event = field(default_factory=Event)
     seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
     retention_due_at: dt.datetime | None = None
-    news: noticing.Finder = field(default_factory=noticing.Finder)
+    reminders_due_at: dt.datetime | None = None
 
     def run(self) -> None:
         """Sweep until `stop` is set; a database that is away is waited for."""
@@ -242,8 +243,10 @@ class Sweep:
             finished.look(now)
         with going_on("charges"):
             matching.match_late()
-        with going_on("news"):
-            self.news.look(now)
+        if self.reminders_due_at is None or self.reminders_due_at <= now:
+            self.reminders_due_at = now + REMINDERS_EVERY
+            with going_on("reminders"):
+                reminders.look(now)
         if self.retention_due_at is None or self.retention_due_at <= now:
             self.retention_due_at = now + RETENTION_EVERY
             with going_on("retention"):

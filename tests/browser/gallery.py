@@ -24,6 +24,7 @@ from django.utils import timezone  # noqa: E402
 
 from orders.billing import disputing, weeks  # noqa: E402
 from orders.billing.fields import profile_of  # noqa: E402
+from orders.billing.notifications import size_charges  # noqa: E402
 from orders.models import (  # noqa: E402
     BillingReport,
     CancelAttempt,
@@ -37,7 +38,6 @@ from orders.models import (  # noqa: E402
 from orders.models.billing import SIZE_CHARGES, week_of  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
-from shipping_portal.desk.billed import size_charges  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.desk.cases import unclear  # noqa: E402
 from tests.test_access import OURS, address, audience, things_of  # noqa: E402

@@ -9,11 +9,9 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.utils import timezone
 
-from orders.models import OrderChange
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.notices import KINDS
-from shipping_portal.desk.noticing import Finder
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -21,8 +19,7 @@ pytestmark = pytest.mark.django_db
 PROGRESS = ("pickup_missed", "pickup_futile", "damaged", "held", "delivered")
 
 
-def sent(now: dt.datetime) -> list[EmailMessage]:
-    Finder().look(now)
+def sent() -> list[EmailMessage]:
     Notice.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     for pk in Notice.objects.values_list("pk", flat=True):
         mailing.work(pk)
@@ -31,11 +28,10 @@ def sent(now: dt.datetime) -> list[EmailMessage]:
 
 def scanned(of: Sender, by: User, progress: str) -> None:
     order = factories.order(
-        of, by, status="booked", progress=progress, progress_at=timezone.now(),
-        public_tracking_url="https://carrier.example/t/S1?token=secret",
-    )  # fmt: skip
+        of, by, status="booked", public_tracking_url="https://carrier.example/t/S1?token=secret"
+    )
     factories.stored_label(order)
-    factories.event(factories.parcel(order))
+    order.advance(progress, at=timezone.now())
 
 
 def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alice: User) -> None:
@@ -43,9 +39,9 @@ def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alic
         NoticeChoice.objects.create(user=alice, kind=kind, when="now")
     for progress in PROGRESS:
         scanned(quill, alice, progress)
-    failed = factories.order(quill, alice, status="rejected")
-    OrderChange.objects.create(order=failed, old="booking", new="rejected", at=timezone.now(), reason="-")
-    found = sent(timezone.now())
+    failed = factories.order(quill, alice, status="booking")
+    failed.move_to("rejected", reason="-", at=timezone.now())
+    found = sent()
     assert {message.subject for message in found} == {
         KINDS[kind].subject for kind in ("booking", "pickup", "delivery", "delivered")
     }
@@ -64,5 +60,5 @@ def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alic
 def test_r17_one_missed_driver_is_one_mail_however_many_parcels_waited(quill: Sender, alice: User) -> None:
     for _ in range(3):
         scanned(quill, alice, "pickup_missed")
-    [message] = sent(timezone.now())
+    [message] = sent()
     assert str(message.body).count("The driver didn't come") == 3

@@ -1,0 +1,142 @@
+"""What people hear about money: size charges, each explained, a week's statement, and the answer to a question.
+
+Each is written in the transaction that causes it.
+"""
+
+import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.billing import weeks
+from orders.billing.explaining import page_of, reason
+from orders.billing.statements import SIZE
+from orders.models import BillingReport, Charge, Dispute
+from orders.models.billing import SIZE_CHARGES
+from shipping_portal.accounts import notices
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts.templatetags.words import money, say
+
+POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than this is news no more
+LATE_REPORT = dt.timedelta(days=120)
+ADDED = "{amount} added to {reference}. {reason}"
+ANSWERED = "Your question about {what} is answered{money}. The answer stands at the charge."
+READY = "The statement for {week} is there: net {net}, {parcels}."
+
+
+def posted(report: BillingReport, now: dt.datetime) -> None:
+    """Notify of all that a report, posted in this transaction, means to its senders."""
+    notices.tell(*size_charges(report), *statements(report), now=now)
+
+
+def found_its_sender(charge: Charge) -> None:
+    """Notify of a size charge that was nobody's when its report was posted."""
+    now = timezone.now()
+    lately = Q(
+        report__state=BillingReport.State.POSTED,
+        report__ended_at__gte=now - POSTED_FOR,
+        report__week__gte=(now - LATE_REPORT).date(),
+    )
+    if not charge.is_size_charge:
+        return
+    for line in _explainable(Charge.objects.filter(lately, pk=charge.pk)).select_related("report"):
+        if line.report:
+            its_like = _explainable(line.report.lines.filter(sender=line.sender))
+            notices.tell(_added(line, line.report, is_alone=its_like.count() == 1), now=now)
+
+
+def answered(dispute: Dispute, now: dt.datetime) -> None:
+    """Notify who asked about a charge of the answer, whose words stand on the page alone."""
+    credit = dispute.credit
+    event = Fact(
+        sender=dispute.sender,
+        kind="answer",
+        once=f"answer:{dispute.pk}",
+        line=ANSWERED.format(
+            what=dispute.charge.reference or "a charge",
+            money=f": {money(-credit.amount, credit.currency)} credited" if credit else "",
+        ),
+        path=page_of(dispute.charge),
+        happened_at=now,
+        bundle=f"answer:{dispute.pk}",
+        only=dispute.made_by_id,
+    )
+    notices.tell(event, now=now)
+
+
+def taken_back(charge: Charge) -> None:
+    """Keep back the e-mail about a charge that is reversed before it left."""
+    notices.take_back(f"charge:{charge.pk}")
+
+
+def size_charges(report: BillingReport) -> Iterator[Fact]:
+    """Make the events of a report's size charges; those of one sender share an e-mail."""
+    found = list(_explainable(report.lines.all()).order_by("pk"))
+    charges_of = Counter(line.sender_id for line in found)
+    for line in found:
+        yield _added(line, report, is_alone=charges_of[line.sender_id] == 1)
+
+
+def statements(report: BillingReport) -> Iterator[Fact]:
+    """Make the event of each sender's statement, once a week; the figures are the page's own."""
+    name, theirs = weeks.name_of(report.week), _balances(report)
+    for sender in Sender.objects.filter(pk__in=theirs):
+        nets = [money(row["net"], row["currency"]) for row in theirs[sender.pk]]
+        count = sum(row["parcels"] for row in theirs[sender.pk])
+        yield Fact(
+            sender=sender,
+            kind="statement",
+            once=f"statement:{sender.pk}:{name}",
+            line=READY.format(
+                week=weeks.words_of(report.week, sender),
+                net=" and ".join(nets),
+                parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
+            ),
+            path=reverse("statement", args=[name]),
+            happened_at=report.ended_at or report.uploaded_at,
+        )
+
+
+def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
+    """The posted size charges among them that are somebody's and were not reversed."""
+    counted = lines.filter(
+        kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False, reversed_by=None
+    )
+    return counted.select_related("order", "sender", "reverses")
+
+
+def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
+    """Make the event of one size charge, which leads to its parcel, or to the statement where it is one of several."""
+    if line.sender is None:
+        raise ValueError(f"{line} is nobody's")
+    statement = f"{reverse('statement', args=[weeks.name_of(line.week)])}?kind={SIZE}"
+    explained = reason(line, line.sender)
+    return Fact(
+        sender=line.sender,
+        kind="charge",
+        once=f"charge:{line.pk}",
+        line=ADDED.format(
+            amount=money(line.amount, line.currency), reference=line.reference, reason=explained
+        ),
+        path=page_of(line) if is_alone and line.order else statement,
+        happened_at=line.posted_at or report.ended_at or report.uploaded_at,
+        bundle=f"charges:{report.pk}",
+    )
+
+
+def _balances(report: BillingReport) -> dict[int, list[dict[str, Any]]]:
+    """What each sender of the report owes for its week, by currency."""
+    senders = report.lines.posted().filter(sender__isnull=False).order_by().values("sender").distinct()
+    week = Charge.objects.posted().filter(
+        week=report.week, sender__in=list(senders.values_list("sender", flat=True))
+    )
+    sums = week.order_by("currency").values("sender", "currency")
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in sums.annotate(net=Sum("amount"), parcels=Count("order", distinct=True)):
+        found[row["sender"]].append(dict(row))
+    return found

@@ -1,0 +1,124 @@
+"""The words senders get about their parcels, written in the transaction that causes them.
+
+`Order.move_to` and `Order.advance` call in here, so no model may be imported at run time.
+"""
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models.statuses import Progress, Status
+from orders.receivers import masked
+from shipping_portal.accounts import notices
+from shipping_portal.accounts.notices import Fact
+
+if TYPE_CHECKING:
+    from orders.models import Order, OrderChange, Replacement
+
+NEWS_FOR = dt.timedelta(days=2)
+
+BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
+NOT_BOOKED = "The parcel to {name} wasn't booked and you weren't charged. Book it now."
+REFUSED = "The parcel to {name} wasn't booked and you weren't charged. Fix it and book again."
+NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't charged."
+STAYS_BOOKED = "{order} to {name} wasn't cancelled. It stays booked; its page says why."
+CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
+MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
+SETTLED: dict[tuple[str, str], str] = {
+    (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
+    (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
+    (Status.UNCONFIRMED, Status.NOT_BOOKED): NOT_BOOKED,
+    (Status.CONFLICT, Status.NOT_BOOKED): NOT_BOOKED,
+    (Status.UNCONFIRMED, Status.REJECTED): REFUSED,
+    (Status.BOOKING, Status.REJECTED): REFUSED,
+    (Status.BOOKING, Status.DRAFT): NEEDS_YES,
+    (Status.CANCELLING, Status.BOOKED): STAYS_BOOKED,
+    (Status.CANCEL_UNCONFIRMED, Status.BOOKED): STAYS_BOOKED,
+    (Status.CANCEL_UNCONFIRMED, Status.CANCELLED): CANCELLED,
+    # These orders were reported as not booked before, with the advice to book them now.
+    (Status.NOT_BOOKED, Status.CONFLICT): MAYBE_BOOKED,
+    (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
+    (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
+}
+MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
+FUTILE = (
+    "The driver couldn't collect {order}. Have it ready, then choose a new day in parcel tools. Don't cancel."
+)
+PICKUPS: dict[str, str] = {Progress.PICKUP_MISSED: MISSED, Progress.PICKUP_FUTILE: FUTILE}
+TROUBLES: dict[str, str] = {
+    Progress.DELIVERY_ATTEMPTED: "{order} to {name} couldn't be delivered yet. Its page says what helps.",
+    Progress.HELD: "{order} to {name} waits at a collection point. Tell the receiver.",
+    Progress.CANNOT_DELIVER: "{order} to {name} can't be delivered. Check the address with the receiver.",
+    Progress.DAMAGED: "The carrier reports damage to {order} to {name}. Keep photos and packaging.",
+    Progress.LOST: "The carrier reports {order} to {name} lost. A refund may apply.",
+    Progress.RETURNING: "{order} to {name} is coming back to you.",
+}
+DELIVERED = "{order} to {name} was delivered."
+ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
+NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked."
+
+
+def moved(change: "OrderChange") -> None:
+    """Notify of a move that settled something; any other move costs no query."""
+    words = SETTLED.get((change.old, change.new))
+    if words:
+        notices.tell(event(change.order, "booking", change.news, words, change.at), now=change.at)
+
+
+def advanced(order: "Order") -> None:
+    """Notify of a booked order's new progress; one that nobody needs to hear of costs no query."""
+    at, now = order.progress_at, timezone.now()
+    if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
+        return
+    if found := _of_progress(order, at):
+        notices.tell(found, now=now)
+
+
+def ended(replacement: "Replacement", now: dt.datetime) -> None:
+    """Notify of a replacement that ended without a new parcel."""
+    order, once = replacement.order, f"replacement:{replacement.pk}"
+    words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
+    path = reverse("replacing", args=[order.uuid])
+    notices.tell(event(order, "booking", once, words, now, path=path), now=now)
+
+
+def pickup_key(order: "Order", progress: str, at: dt.datetime) -> str:
+    return f"{progress}:{order.pk}:{_pickup_day(order, at)}"
+
+
+def pickup_event(order: "Order", progress: str, at: dt.datetime) -> Fact:
+    """Make the event of a driver's visit in vain; all parcels of one visit share an e-mail."""
+    bundle = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
+    return event(order, "pickup", pickup_key(order, progress, at), PICKUPS[progress], at, bundle=bundle)
+
+
+def event(
+    order: "Order", kind: str, once: str, words: str, at: dt.datetime, *, path: str = "", bundle: str = ""
+) -> Fact:
+    """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
+    return Fact(
+        sender=order.sender,
+        kind=kind,
+        once=once,
+        line=words.format(order=order.carrier_reference or "It", name=masked(order.receiver_name)),
+        path=path or reverse("parcel", args=[order.uuid]),
+        happened_at=at,
+        bundle=bundle,
+    )
+
+
+def _of_progress(order: "Order", at: dt.datetime) -> Fact | None:
+    progress = str(order.progress)
+    if progress in PICKUPS:
+        return pickup_event(order, progress, at)
+    if progress in TROUBLES:
+        return event(order, "delivery", f"{progress}:{order.pk}:{at:%Y-%m-%d}", TROUBLES[progress], at)
+    if progress == Progress.DELIVERED:
+        return event(order, "delivered", f"delivered:{order.pk}", DELIVERED, at)
+    return None
+
+
+def _pickup_day(order: "Order", at: dt.datetime) -> dt.date:
+    return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()

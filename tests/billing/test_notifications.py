@@ -1,0 +1,309 @@
+"""A posted report is news to those who see money: each size charge explained, and on Monday the statement."""
+
+import datetime as dt
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.billing import correcting, disputing, explaining, matching, notifications, posting, weeks
+from orders.models import BillingReport, Charge, Order
+from shipping_portal.accounts import mailing, notices
+from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
+from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.desk.sweep import Sweep
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+MEASURED = {"declared_kg": "1.0000", "measured_kg": "1.6000"}
+
+
+@pytest.fixture
+def report(db: None) -> BillingReport:
+    """Read, and ready to be posted."""
+    return factories.billing_report(state="checked")
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked")
+
+
+def lines(kind: str = "charge") -> list[str]:
+    return list(Notice.objects.filter(kind=kind).order_by("pk").values_list("line", flat=True))
+
+
+def size_charge(order: Order | None, report: BillingReport, **fields: Any) -> Charge:
+    return factories.charge(order, "under-declared", "4.13", report=report, **{**MEASURED, **fields})
+
+
+def post(report: BillingReport) -> BillingReport:
+    posting.state_total(report, {unit: lines for unit, (lines, _) in posting.balance(report).items()})
+    posting.post(report, by=None, now=timezone.now())
+    return report
+
+
+def sent(kind: str) -> list[Any]:
+    """What was owed of a kind leaves; the mails."""
+    owed = Notice.objects.filter(kind=kind, sent_at=None)
+    owed.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    for pk in owed.values_list("pk", flat=True):
+        mailing.work(pk)
+    return list(mail.outbox)
+
+
+def test_posting_explains_a_size_charge_with_what_was_declared_and_measured(
+    order: Order, report: BillingReport
+) -> None:
+    size_charge(order, report)
+    post(report)
+    assert lines() == [f"$4.13 added to {order}. You declared 1 kg; the carrier measured 1.6 kg."]
+
+
+def test_a_report_and_its_news_are_there_together_or_not_at_all(order: Order, report: BillingReport) -> None:
+    size_charge(order, report)
+    with transaction.atomic():
+        post(report)
+        transaction.set_rollback(True)
+    assert not Notice.objects.exists()
+
+
+def test_owners_and_bookkeepers_hear_of_money_and_nobody_else(
+    order: Order, report: BillingReport, alice: User, ana: User, bea: User, vic: User, bob: User
+) -> None:
+    size_charge(order, report)
+    post(report)
+    for kind in ("charge", "statement"):
+        people = set(Notice.objects.filter(kind=kind).values_list("user__email", flat=True))
+        assert people == {alice.email, bea.email}, kind
+
+
+def test_prices_refunds_and_what_is_nobodys_or_not_posted_are_no_size_charges(
+    order: Order, report: BillingReport
+) -> None:
+    for kind, amount in (("order", "12.08"), ("delay-refund", "-3.00"), ("credit", "-1.00")):
+        factories.charge(order, kind, amount, report=report)
+    size_charge(order, factories.billing_report(state="checked"))
+    factories.charge(None, "oversize", "9.00", report=report)
+    post(report)
+    assert lines() == []
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_j9_the_mail_leads_to_the_one_charge_or_to_the_statements_size_charges(
+    order: Order, report: BillingReport, bea: User, count: int
+) -> None:
+    for _ in range(count):
+        size_charge(order, report)
+    post(report)
+    page = (
+        f"/parcels/{order.uuid}/#charges"
+        if count == 1
+        else f"/billing/{weeks.name_of(report.week)}/?kind=size"
+    )
+    for message in sent("charge"):
+        assert f"{settings.SITE_URL}{page}\n" in str(message.body)
+        assert str(message.body).count("$4.13 added to") == count
+        assert message.subject == "A size charge was added"
+    assert len(mail.outbox) == 2
+
+
+def test_r17_no_mail_about_money_has_an_address_a_name_or_a_signed_link(
+    quill: Sender, alice: User, report: BillingReport
+) -> None:
+    order = factories.order(
+        quill, alice, status="booked", public_tracking_url="https://carrier.example/?token=x"
+    )
+    factories.stored_label(order)
+    size_charge(order, report)
+    post(report)
+    for message in (*sent("charge"), *sent("statement")):
+        inside = [
+            link for link in re.findall(r"https?://\S+", str(message.body)) if "/unsubscribe/" not in link
+        ]
+        assert len(inside) == 1
+        assert inside[0].startswith(settings.SITE_URL + "/")
+        assert message.content_subtype == "plain"
+        assert message.attachments == []
+        for private in ("token=", "carrier.example", ".pdf", "Sample Street", "noor.tamsin", "Tamsin"):
+            assert private not in str(message.body) + message.subject
+
+
+@pytest.mark.parametrize(
+    ("kind", "posted", "older", "is_news"),  # days
+    [
+        ("oversize", 13, 0, True),
+        ("order", 0, 0, False),
+        ("oversize", 15, 0, False),
+        ("oversize", 0, 128, False),
+        ("oversize", None, 0, False),  # it is news when its report is posted
+    ],
+)
+def test_a_size_charge_that_finds_its_sender_later_is_news_then(
+    order: Order, report: BillingReport, alice: User, kind: str, posted: int | None, older: int, is_news: bool
+) -> None:
+    line = factories.charge(None, kind, "9.00", report=report, reference=str(order))
+    if posted is not None:
+        at = timezone.now() - dt.timedelta(days=posted)
+        post(report)
+        BillingReport.objects.update(ended_at=at, week=report.week - dt.timedelta(days=older))
+        Charge.objects.update(posted_at=at)
+    assert lines() == []
+    matching.match_late()
+    assert Charge.objects.get(pk=line.pk).sender == order.sender
+    assert lines() == [f"$9.00 added to {order}. It was over the service's limit."] * is_news
+
+
+def test_the_operators_word_on_whose_a_line_is_is_news_but_not_to_who_came_into_the_team_since(
+    order: Order, report: BillingReport, quill: Sender
+) -> None:
+    line = factories.charge(None, "oversize", "9.00", report=report)
+    post(report)
+    factories.member(quill, factories.user("carol@quill.example"))
+    matching.assign(line, sender=quill)
+    assert Notice.objects.filter(kind="charge").get().path.endswith("?kind=size")
+
+
+@pytest.mark.parametrize("has_left", [False, True])
+def test_a_charge_that_is_reversed_is_no_news_unless_it_left_already(
+    order: Order, report: BillingReport, sam: User, has_left: bool
+) -> None:
+    line = size_charge(order, report, pk=1)
+    size_charge(order, report, pk=12, reference="SOTHER")
+    post(report)
+    if has_left:
+        sent("charge")
+    correcting.reverse(Charge.objects.get(pk=line.pk), by=sam, now=timezone.now(), reason="-")
+    assert [text.split()[3] for text in lines()] == [*([f"{order}."] * has_left), "SOTHER."]
+
+
+def test_a_charge_reversed_before_its_report_is_posted_again_stays_no_news(
+    order: Order, report: BillingReport, sam: User
+) -> None:
+    line = size_charge(order, report)
+    post(report)
+    correcting.reverse(Charge.objects.get(pk=line.pk), by=sam, now=timezone.now(), reason="-")
+    notifications.posted(report, timezone.now())
+    assert lines() == []
+
+
+def test_c43_a_round_of_the_sweep_builds_no_news_of_charges(
+    order: Order, report: BillingReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size_charge(order, report)
+    post(report)
+    explained: list[Charge] = []
+    monkeypatch.setattr(explaining, "measured", lambda charge, _: explained.append(charge) or "")
+    Sweep().once_or_log()
+    assert explained == []
+    assert lines()
+
+
+def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
+    order: Order, report: BillingReport, quill: Sender
+) -> None:
+    factories.charge(order, "order", "12.08", report=report)
+    factories.charge(order, "delay-refund", "-2.00", report=report)
+    post(report)
+    words = weeks.words_of(report.week, quill)
+    assert lines("statement") == [f"The statement for {words} is there: net $10.08, 1 parcel."]
+    row = Notice.objects.get(kind="statement")
+    due = row.due_at
+    assert due
+    local = due.astimezone(quill.tzinfo)
+    assert (local.weekday(), local.hour, local.minute) == (0, 7, 0)
+    assert dt.timedelta(0) < due - timezone.now() <= dt.timedelta(days=7)
+    assert row.path == f"/billing/{weeks.name_of(report.week)}/"
+    assert local_date(report.week, quill) in words
+
+
+@pytest.mark.parametrize(
+    ("told_at", "due_at"),
+    [
+        # Monday is 23 November 2026 in Melbourne; seven in the morning there is eight in the evening of Sunday.
+        (dt.datetime(2026, 11, 22, 19, 59, tzinfo=dt.UTC), dt.datetime(2026, 11, 22, 20, tzinfo=dt.UTC)),
+        (dt.datetime(2026, 11, 22, 20, 1, tzinfo=dt.UTC), dt.datetime(2026, 11, 29, 20, tzinfo=dt.UTC)),
+        (dt.datetime(2026, 11, 25, 1, 0, tzinfo=dt.UTC), dt.datetime(2026, 11, 29, 20, tzinfo=dt.UTC)),
+    ],
+)
+def test_what_is_weekly_leaves_on_the_next_monday(
+    quill: Sender, alice: User, told_at: dt.datetime, due_at: dt.datetime
+) -> None:
+    fact = notices.Fact(quill, "statement", "a", "News.", "/billing/", told_at)
+    notices.tell(fact, now=told_at)
+    assert Notice.objects.get().due_at == due_at
+
+
+def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
+    order: Order, report: BillingReport, alice: User
+) -> None:
+    NoticeChoice.objects.create(user=alice, kind="charge", when="weekly")
+    for _ in range(2):
+        size_charge(order, report)
+    post(report)
+    assert Notice.objects.filter(kind="charge", due_at__lte=timezone.now() + notices.GATHER).count() == 0
+    Notice.objects.update(due_at=timezone.now())
+    for pk in Notice.objects.values_list("pk", flat=True):
+        mailing.work(pk)
+    links = sorted(re.findall(r"(/billing/\S+)", "".join(str(message.body) for message in mail.outbox)))
+    name = weeks.name_of(report.week)
+    assert links == [f"/billing/{name}/", f"/billing/{name}/?kind=size"]
+
+
+def test_who_sees_money_no_more_gets_nothing_that_was_owed(
+    order: Order, report: BillingReport, bea: User, alice: User
+) -> None:
+    size_charge(order, report)
+    post(report)
+    Membership.objects.filter(user=bea).update(role="shipper")
+    assert [message.to for message in sent("charge")] == [[alice.email]]
+
+
+def test_a_bookkeeper_chooses_among_the_kinds_about_money_only(bea: User, visit: Any) -> None:
+    answer = visit(bea).get("/settings/notifications/")
+    assert [name for name, _, _ in answer.context["rows"]] == ["charge", "answer", "statement"]
+    visit(bea).post("/settings/notifications/", {"charge": "off", "pickup": "off"})
+    assert list(NoticeChoice.objects.values_list("kind", "when")) == [("charge", "off")]
+
+
+def test_news_of_many_charges_costs_as_few_queries_as_of_one(order: Order) -> None:
+    def queries(charges: int) -> int:
+        made = factories.billing_report(state="checked")
+        for _ in range(charges):
+            size_charge(order, made)
+        with CaptureQueriesContext(connection) as captured:
+            post(made)
+        return len(captured)
+
+    queries(1)
+    assert queries(1) == queries(30)
+
+
+def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
+    order: Order, alice: User, bea: User, sam: User
+) -> None:
+    line, now = factories.charge(order, "under-declared", "4.13", reference=str(order)), timezone.now()
+    asked = disputing.open_for(line, by=bea, text="We weighed it twice.", now=now)
+    assert lines("answer") == []
+    disputing.answer(asked, accepted=True, text="You are right.", by=sam, now=now, credit=Decimal("4.13"))
+    said = f"Your question about {order} is answered: $4.13 credited. The answer stands at the charge."
+    assert lines("answer") == [said]
+    notice = Notice.objects.get(kind="answer")
+    assert (notice.user, notice.path) == (bea, f"/parcels/{order.uuid}/#charges")
+
+
+def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, alice: User, sam: User) -> None:
+    line = factories.charge(None, "oversize", "9.00", sender=order.sender, reference="")
+    asked = disputing.open_for(line, by=alice, text="We weighed it twice.", now=timezone.now())
+    disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
+    with pytest.raises(disputing.AlreadyAnswered):
+        disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
+    assert lines("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
+    assert Notice.objects.get(kind="answer").path == f"/billing/{weeks.name_of(line.week)}/"

@@ -1,0 +1,218 @@
+"""What became of a parcel is written as notices in the transaction that causes it, to each person once."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import replacing
+from orders.models import Order, OrderChange, Replacement
+from shipping_portal.accounts import mailing, notices
+from shipping_portal.accounts.models import Notice, Sender, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+REASON = "the carrier's own words"
+ONCE = "Good news: STEST00000 to N. Tamsin was booked once, as you asked."
+BOOK_NOW = "The parcel to N. Tamsin wasn't booked and you weren't charged. Book it now."
+FIX_IT = "The parcel to N. Tamsin wasn't booked and you weren't charged. Fix it and book again."
+STAYS = "STEST00000 to N. Tamsin wasn't cancelled. It stays booked; its page says why."
+DESTROY = "STEST00000 to N. Tamsin is cancelled; we had to check with the carrier. Destroy its label."
+WAIT = "The parcel to N. Tamsin may be booked after all. Don't book it again before we have told you."
+YES = "The parcel to N. Tamsin needs your yes. It isn't booked; you weren't charged."
+
+
+def lines() -> list[str]:
+    return list(Notice.objects.order_by("pk").values_list("line", flat=True))
+
+
+def move(order: Order, *statuses: str) -> Order:
+    for status in statuses:
+        now = timezone.now()
+        booked = {"carrier_reference": "STEST00000", "booked_at": now} if status == "booked" else {}
+        gone = {"cancelled_at": now} if status == "cancelled" else {}
+        order.move_to(status, reason=REASON, at=now, **booked, **gone)
+    return order
+
+
+def moved(of: Sender, by: User, old: str, new: str) -> Order:
+    return move(factories.order(of, by, status=old), new)
+
+
+def scanned(of: Sender, by: User, progress: str, *, ago: dt.timedelta = dt.timedelta(0)) -> Order:
+    order = factories.order(of, by, status="booked")
+    order.advance(progress, at=timezone.now() - ago)
+    return order
+
+
+def queries(act: Callable[[], object]) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        act()
+    return len(captured)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("unconfirmed", "booked", [ONCE]),
+        ("conflict", "booked", [ONCE]),
+        ("unconfirmed", "not_booked", [BOOK_NOW]),
+        ("booking", "rejected", [FIX_IT]),
+        ("booking", "draft", [YES]),
+        ("cancelling", "booked", [STAYS]),
+        ("cancel_unconfirmed", "cancelled", [DESTROY]),
+        ("not_booked", "conflict", [WAIT]),
+        ("booking", "booked", []),
+        ("cancelling", "cancelled", []),
+        ("booking", "unconfirmed", []),
+    ],
+)
+def test_a_move_that_settles_something_is_news_and_an_ordinary_one_is_not(
+    quill: Sender, alice: User, old: str, new: str, words: list[str]
+) -> None:
+    order = moved(quill, alice, old, new)
+    assert lines() == words
+    for secret in (order.receiver_name, order.receiver_line1, order.receiver_email, REASON):
+        assert secret not in "".join(lines())
+
+
+@pytest.mark.parametrize("others", [0, 3000])
+def test_c5_a_refused_booking_is_news_at_once_however_much_else_happens(
+    quill: Sender, alice: User, others: int
+) -> None:
+    order = factories.order(quill, alice, status="booking")
+    busy = factories.order(quill, alice, status="booked")
+    order.move_to("rejected", reason="refused", at=timezone.now())
+    OrderChange.objects.bulk_create(
+        OrderChange(order=busy, old="booking", new="booked", at=timezone.now(), reason="-")
+        for _ in range(others)
+    )
+    assert Notice.objects.get().kind == "booking"
+
+
+def test_a_move_and_its_notice_are_there_together_or_not_at_all(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise DatabaseError
+
+    order = factories.order(quill, alice, status="booking")
+    with transaction.atomic():
+        move(order, "rejected")
+        transaction.set_rollback(True)
+    assert lines() == []
+    monkeypatch.setattr(notices, "tell", away)
+    with pytest.raises(DatabaseError):
+        move(Order.objects.get(), "rejected")
+    assert Order.objects.get().status == "booking"
+
+
+def test_what_is_no_news_costs_no_query_more(quill: Sender, alice: User) -> None:
+    booking = factories.order(quill, alice, status="booking")
+    # A savepoint and its release, the move, its change, and what was owed before taken back.
+    assert queries(lambda: move(booking, "booked")) == 5
+    assert queries(lambda: booking.advance("in_transit", at=timezone.now())) == 1
+    booking.advance("held", at=timezone.now())
+    assert queries(lambda: booking.advance("held", at=booking.progress_at)) == 1
+
+
+def test_news_costs_as_few_queries_in_a_big_team_as_in_a_small_one(quill: Sender, alice: User) -> None:
+    first, second = (factories.order(quill, alice, status="booking") for _ in range(2))
+    few = queries(lambda: move(first, "rejected"))
+    for number in range(20):
+        factories.member(quill, factories.user(f"{number}@quill.example"), role="shipper")
+    assert queries(lambda: move(second, "rejected")) == few
+    assert Notice.objects.count() == 1 + 21
+
+
+def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
+    quill: Sender, alice: User, mailoutbox: list[Any]
+) -> None:
+    order, _other = (moved(quill, alice, "unconfirmed", "not_booked") for _ in range(2))
+    assert lines() == [BOOK_NOW, BOOK_NOW]
+    Notice.objects.update(due_at=timezone.now())
+    owed = Notice.objects.get(path__contains=order.uuid)
+    move(order, "draft", "booking", "booked")
+    mailing.work(owed.pk)
+    assert mailoutbox == []
+    assert lines() == [BOOK_NOW]  # of the other one
+
+
+def test_what_left_already_is_not_taken_back(quill: Sender, alice: User) -> None:
+    order = moved(quill, alice, "unconfirmed", "not_booked")
+    Notice.objects.update(sent_at=timezone.now(), due_at=None)
+    move(order, "draft", "booking", "booked")
+    assert lines() == [BOOK_NOW]
+
+
+@pytest.mark.parametrize(
+    ("progress", "kind"),
+    [("pickup_missed", "pickup"), ("pickup_futile", "pickup"), ("damaged", "delivery"), ("held", "delivery")],
+)
+def test_a_scan_that_needs_the_sender_is_news_once(
+    quill: Sender, alice: User, progress: str, kind: str
+) -> None:
+    order = scanned(quill, alice, progress)
+    for _ in range(2):
+        Order.objects.get().advance(progress, at=order.progress_at)
+        order.advance(progress, at=order.progress_at)
+    assert Notice.objects.get().kind == kind
+
+
+@pytest.mark.parametrize(
+    ("status", "ago"), [("booked", dt.timedelta(days=3)), ("cancelling", dt.timedelta(0))]
+)
+def test_an_old_scan_and_one_of_a_parcel_that_is_not_booked_are_no_news(
+    quill: Sender, alice: User, status: str, ago: dt.timedelta
+) -> None:
+    factories.order(quill, alice, status=status).advance("held", at=timezone.now() - ago)
+    assert lines() == []
+
+
+def test_missed_parcels_of_one_pickup_share_a_mail(quill: Sender, alice: User) -> None:
+    for _ in range(3):
+        scanned(quill, alice, "pickup_missed")
+    assert Notice.objects.count() == 3
+    assert Notice.objects.values("bundle").distinct().count() == 1
+
+
+def test_a_kind_turned_on_reports_what_happens_from_then_on(quill: Sender, alice: User) -> None:
+    scanned(quill, alice, "delivered")
+    notices.choose(alice, "delivered", "now", now=timezone.now())
+    scanned(quill, alice, "delivered", ago=dt.timedelta(hours=1))
+    assert lines() == []
+    scanned(quill, alice, "delivered")
+    notices.choose(alice, "delivered", "daily", now=timezone.now())  # on all the while
+    assert len(lines()) == 1
+
+
+def test_who_came_into_the_team_later_hears_nothing_of_before(quill: Sender, alice: User) -> None:
+    ben = factories.user("ben@quill.example")
+    factories.member(quill, ben, role="shipper")
+    scanned(quill, alice, "held", ago=dt.timedelta(hours=1))
+    assert not Notice.objects.filter(user=ben).exists()
+    scanned(quill, alice, "held")
+    assert Notice.objects.filter(user=ben).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("cancelled", "is cancelled, but"), ("booked", "stays booked")]
+)
+def test_a_replacement_that_ended_badly_is_news_once(
+    quill: Sender, alice: User, status: str, words: str
+) -> None:
+    order = factories.order(quill, alice, status=status)
+    found = Replacement.objects.create(
+        order=order, product_code="-", form_token=uuid.uuid4(), asked_by=alice, asked_at=timezone.now()
+    )
+    for _ in range(2):
+        replacing.work(found.pk)
+    [line] = lines()
+    assert words in line
+    assert Notice.objects.get().path == f"/parcels/{order.uuid}/replacing/"

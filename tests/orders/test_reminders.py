@@ -1,0 +1,97 @@
+"""Reminders come from the clock alone: a driver who didn't come, and a label to print this morning; each once."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import notifications, reminders
+from orders.models import Order
+from shipping_portal.accounts.models import Notice, Sender, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+DAY = dt.timedelta(days=1)
+TUESDAY = dt.datetime(2026, 11, 24, 2, tzinfo=dt.UTC)
+
+
+def lines(now: dt.datetime) -> list[str]:
+    reminders.look(now)
+    return list(Notice.objects.order_by("pk").values_list("line", flat=True))
+
+
+def waiting(of: Sender, by: User, now: dt.datetime, **fields: Any) -> Order:
+    """A parcel booked the day before."""
+    return factories.order(of, by, status="booked", booked_at=now - DAY, **fields)
+
+
+@pytest.mark.parametrize("field", ["carrier_pickup_date", "pickup_date", None])
+def test_a_pickup_that_nobody_scanned_is_missed_the_day_after(
+    quill: Sender, alice: User, field: str | None
+) -> None:
+    waiting(quill, alice, TUESDAY, **({field: TUESDAY.date()} if field else {}))
+    assert lines(TUESDAY) == []
+    [line] = lines(TUESDAY + DAY)
+    assert line.startswith("The driver didn't come for STEST00000.")
+
+
+@pytest.mark.parametrize(
+    ("hour", "field", "printed", "count"),
+    [
+        (6, "carrier_pickup_date", False, 0),
+        (7, "carrier_pickup_date", False, 1),
+        (7, "pickup_date", False, 1),
+        (7, "carrier_pickup_date", True, 0),
+        (8, "carrier_pickup_date", False, 1),
+        (9, "carrier_pickup_date", False, 0),
+        (12, "carrier_pickup_date", False, 0),
+    ],
+)
+def test_a_label_to_print_is_news_in_the_morning_of_its_pickup(
+    quill: Sender, alice: User, hour: int, field: str, printed: bool, count: int
+) -> None:
+    now = dt.datetime(2026, 11, 24, hour, 30, tzinfo=quill.tzinfo)
+    waiting(quill, alice, now, printed_at=now if printed else None, **{field: now.date()})
+    assert len(lines(now)) == count
+
+
+def test_more_parcels_than_are_read_at_once_are_all_reminded_of(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reminders, "BATCH", 2)
+    now = timezone.now()
+    for _ in range(3):
+        factories.order(
+            quill,
+            alice,
+            status="booked",
+            booked_at=now - 9 * DAY,
+            carrier_pickup_date=now.date() - 4 * DAY,
+        )
+    assert len(lines(now)) == 3
+
+
+def test_what_somebody_was_reminded_of_is_not_built_again(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    morning = dt.datetime(2026, 11, 24, 7, 30, tzinfo=quill.tzinfo)
+    waiting(quill, alice, morning, carrier_pickup_date=morning.date())
+    waiting(quill, alice, morning - 2 * DAY, carrier_pickup_date=morning.date() - DAY)
+    assert len(lines(morning)) == 2
+    monkeypatch.setattr(notifications, "masked", None)  # what every event is built with
+    assert len(lines(morning)) == 2
+    waiting(quill, alice, morning, carrier_pickup_date=morning.date())
+    with pytest.raises(TypeError):
+        lines(morning)
+
+
+def test_a_driver_whom_a_scan_reported_missing_is_not_reported_again_by_the_clock(
+    quill: Sender, alice: User
+) -> None:
+    now = timezone.now()
+    order = waiting(quill, alice, now - 2 * DAY, carrier_pickup_date=(now - DAY).date())
+    order.advance("pickup_missed", at=now)
+    Order.objects.update(progress="", progress_at=None)  # as if the scan were read after the look
+    assert len(lines(now)) == 1
