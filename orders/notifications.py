@@ -6,6 +6,7 @@
 import datetime as dt
 from typing import TYPE_CHECKING
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -42,6 +43,8 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
     (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
 }
+# An import sums up how these moves ended; a cancellation is news of its own.
+BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
 MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
 FUTILE = (
     "The driver couldn't collect {order}. Have it ready, then choose a new day in parcel tools. Don't cancel."
@@ -63,8 +66,9 @@ NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new w
 def moved(change: "OrderChange") -> None:
     """Notify of a move that settled something; any other move costs no query."""
     words = SETTLED.get((change.old, change.new))
-    if words:
-        notices.tell(event(change.order, "booking", change.news, words, change.at), now=change.at)
+    if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
+        return
+    notices.tell(event(change.order, "booking", change.news, words, change.at), now=change.at)
 
 
 def advanced(order: "Order") -> None:
@@ -122,3 +126,12 @@ def _of_progress(order: "Order", at: dt.datetime) -> Fact | None:
 
 def _pickup_day(order: "Order", at: dt.datetime) -> dt.date:
     return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()
+
+
+def _is_summed_up(order: "Order") -> bool:
+    """Return whether an import under way will report this booking when it finishes."""
+    # By the token too: a worker may settle the order before its row knows it.
+    row = Q(rows__order=order) | Q(rows__token=order.form_token)
+    # The lock makes importing/finishing.py count this move, or this move see the import's end.
+    imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
+    return imports.filter(row, state="booking", finished_at=None).first() is not None

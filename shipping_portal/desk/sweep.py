@@ -23,13 +23,13 @@ from orders import awaiting_prices, booking, cancelling, labels, reminders, repl
 from orders.billing import checking as billing
 from orders.billing import matching
 from orders.importing import booking as importing
-from orders.importing import checking
+from orders.importing import checking, finishing
 from orders.models import BillingReport, Export, ImportRow, Label, Order, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notice
 from shipping_portal.celery import nudge
-from shipping_portal.desk import finished, gaps, parking, pausing, retention
+from shipping_portal.desk import gaps, parking, pausing, retention
 from shipping_portal.desk.outage import database_answers
 from tracking import intake, polling, scans
 from tracking.exporting import packing
@@ -240,7 +240,7 @@ class Sweep:
         with going_on("gaps"):
             gaps.report(now)
         with going_on("imports"):
-            finished.look(now)
+            finishing.look(now)
         with going_on("charges"):
             matching.match_late()
         if self.reminders_due_at is None or self.reminders_due_at <= now:

@@ -1,7 +1,7 @@
-"""Imports whose booking came to an end: written down once, and told to whoever pressed Book and has left the page."""
+"""Imports whose booking came to an end: one notice sums each up, written with the end itself."""
 
 import datetime as dt
-from collections.abc import Iterator
+from dataclasses import replace
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -18,28 +18,40 @@ NEWS_FOR = dt.timedelta(days=2)
 
 
 def look(now: dt.datetime) -> None:
-    """The end and the news of it are one step, so that neither is there without the other."""
+    """Finish every import of which nothing is owed or being sent any more."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
     owed = Exists(rows.filter(state=ImportRow.State.OWED))
     sending = Exists(rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING))
     under_way = Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
     for file in under_way.filter(~owed, ~sending).select_related("sender"):
-        with transaction.atomic():
-            mine = Import.objects.filter(pk=file.pk, finished_at=None, begun_at=file.begun_at)
-            if mine.update(finished_at=now):
-                for fact in _news(file, now):
-                    notices.tell(fact, now=now)
+        _finish(file, now)
 
 
-def _news(file: Import, now: dt.datetime) -> Iterator[Fact]:
-    begun, looked = file.begun_at, file.looked_at
-    if begun is None or now - begun > NEWS_FOR or (looked and now - looked < LEFT_AFTER):
+@transaction.atomic
+def _finish(file: Import, now: dt.datetime) -> None:
+    mine = Import.objects.filter(pk=file.pk, finished_at=None, begun_at=file.begun_at)
+    if not file.begun_at or not mine.update(finished_at=now):
         return
-    yield Fact(
+    # Counted after the update: a booking that fails meanwhile waits for it, or is in the counts.
+    counts = standing.counts(file)
+    event = _event(file, file.begun_at, counts, now)
+    if counts.failed or counts.asked:
+        # Its bookings wrote no notices of their own, so this is their news: everybody's, and vital.
+        notices.tell(replace(event, kind="booking", only=None), now=now)
+    elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
+        notices.tell(event, now=now)
+
+
+def _is_left(file: Import, now: dt.datetime) -> bool:
+    return file.looked_at is None or now - file.looked_at >= LEFT_AFTER
+
+
+def _event(file: Import, begun: dt.datetime, counts: standing.Counts, now: dt.datetime) -> Fact:
+    return Fact(
         sender=file.sender,
         kind="import",
         once=f"import:{file.pk}:{begun:%Y%m%dT%H%M%S.%f}",
-        line=f"{file.file_name}: {_summary(standing.counts(file))}.",
+        line=f"{file.file_name}: {_summary(counts)}.",
         path=reverse("import", args=[file.uuid]),
         happened_at=now,
         bundle=f"import:{file.pk}",

@@ -1,0 +1,149 @@
+"""An import that finished is one e-mail with its counts; its bookings send none of their own meanwhile."""
+
+import datetime as dt
+
+import pytest
+from django.core import mail
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.importing import finishing
+from orders.models import Import, ImportRow, Order
+from shipping_portal.accounts import mailing, notices
+from shipping_portal.accounts.models import Notice, Sender, User
+from tests import factories
+from tests.orders.test_importing import GOOD, book, checked
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+LEFT, WATCHED = dt.timedelta(minutes=5), dt.timedelta(seconds=5)
+
+
+def booking_import(of: Sender, by: User, *statuses: str, looked: dt.timedelta = LEFT) -> Import:
+    """An import of one row for each of its orders, begun an hour ago, and looked at so long ago."""
+    now = timezone.now()
+    begun = now - dt.timedelta(hours=1)
+    file = factories.import_file(of, by, state="booking", begun_at=begun, begun_by=by, looked_at=now - looked)
+    for status in statuses:
+        order = factories.order(of, by, status=status)
+        factories.import_row(of, by, file=file, state="booked", order=order, booked_by=by, problems={})
+    return file
+
+
+def lines() -> list[str]:
+    finishing.look(timezone.now())
+    return list(Notice.objects.values_list("line", flat=True))
+
+
+def mails() -> list[str]:
+    """Everything owed leaves; the bodies."""
+    Notice.objects.update(due_at=timezone.now())
+    for pk in Notice.objects.values_list("pk", flat=True):
+        mailing.work(pk)
+    return [str(message.body) for message in mail.outbox]
+
+
+def test_u13_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
+    carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *(GOOD.replace("1001", number) for number in ("1001", "1002", "1003")))
+    carrier.trouble("book", "422", count=2)
+    book(file)
+    Import.objects.update(looked_at=timezone.now())
+    assert sorted(Order.objects.values_list("status", flat=True)) == ["booked", "rejected", "rejected"]
+    finishing.look(timezone.now())
+    [body] = mails()
+    assert "- orders.csv: 1 booked, 2 not booked.\n" in body
+    assert reverse("import", args=[file.uuid]) in body
+    assert mail.outbox[0].subject == "News of your bookings"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "line"),
+    [
+        (["booked", "rejected"], "orders.csv: 1 booked, 1 not booked."),
+        (["booked", "draft"], "orders.csv: 1 booked, 1 waiting for your yes."),
+    ],
+)
+def test_rows_that_failed_or_wait_for_a_yes_are_vital_news_to_every_booker(
+    quill: Sender, alice: User, ana: User, bea: User, statuses: list[str], line: str
+) -> None:
+    notices.choose(alice, "import", "off", now=timezone.now())
+    notices.choose(alice, "booking", "off", now=timezone.now())
+    booking_import(quill, ana, *statuses, looked=WATCHED)
+    assert lines() == [line]
+    assert Notice.objects.get().user == ana
+    notices.choose(ana, "booking", "off", now=timezone.now())
+    booking_import(quill, ana, *statuses, looked=WATCHED)
+    lines()
+    assert Notice.objects.last().user == alice  # the owner, when everybody has turned it off
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_own_news"),
+    [
+        ("booking", "rejected", False),
+        ("unconfirmed", "not_booked", False),
+        ("cancelling", "booked", True),
+        ("rejected", "conflict", True),
+    ],
+)
+def test_a_booking_of_an_import_under_way_is_no_news_of_its_own_and_anything_else_is(
+    quill: Sender, alice: User, old: str, new: str, is_own_news: bool
+) -> None:
+    booking_import(quill, alice, old)
+    Order.objects.get().move_to(new, reason="-", at=timezone.now())
+    assert Notice.objects.exists() is is_own_news
+
+
+def test_a_booking_that_fails_before_its_row_knows_its_order_is_no_news_of_its_own(
+    quill: Sender, alice: User
+) -> None:
+    file, order = booking_import(quill, alice), factories.order(quill, alice, status="booking")
+    factories.import_row(quill, alice, file=file, state="owed", token=order.form_token)
+    order.move_to("rejected", reason="-", at=timezone.now())
+    assert not Notice.objects.exists()
+
+
+def test_after_the_end_news_of_an_order_is_ordinary(quill: Sender, alice: User) -> None:
+    booking_import(quill, alice, "unconfirmed")
+    assert lines() == ["orders.csv: 0 booked, 1 being checked."]
+    Order.objects.get().move_to("not_booked", reason="-", at=timezone.now())
+    assert "Book it now." in lines()[-1]
+
+
+def test_an_import_that_finished_unwatched_is_one_mail_with_one_link(quill: Sender, alice: User) -> None:
+    file = booking_import(quill, alice, "booked")
+    for _ in range(2):
+        assert lines() == ["orders.csv: 1 booked."]
+    [body] = mails()
+    assert mail.outbox[0].subject == "Your import is finished"
+    assert reverse("import", args=[file.uuid]) in body
+
+
+def test_whoever_watched_it_go_well_gets_no_mail_ever(quill: Sender, alice: User) -> None:
+    booking_import(quill, alice, "booked", looked=WATCHED)
+    finishing.look(timezone.now())
+    finishing.look(timezone.now() + dt.timedelta(hours=1))
+    assert not Notice.objects.exists()
+
+
+def test_only_whoever_pressed_book_hears_that_all_went_well(quill: Sender, alice: User, ana: User) -> None:
+    booking_import(quill, ana, "booked")
+    assert lines() == ["orders.csv: 1 booked."]
+    assert Notice.objects.get().user == ana
+
+
+def test_who_turned_it_off_hears_nothing(quill: Sender, alice: User) -> None:
+    notices.choose(alice, "import", "off", now=timezone.now())
+    booking_import(quill, alice, "booked")
+    assert lines() == []
+
+
+def test_an_import_with_a_booking_or_a_row_to_go_is_not_finished(quill: Sender, alice: User) -> None:
+    booking_import(quill, alice, "booking")
+    file = booking_import(quill, alice, "booked")
+    factories.import_row(quill, alice, file=file, state=ImportRow.State.OWED, due_at=timezone.now())
+    assert lines() == []
+    assert not Import.objects.exclude(finished_at=None).exists()
