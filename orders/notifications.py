@@ -1,6 +1,6 @@
-"""The words senders get about their parcels, written in the transaction that causes them.
+"""What senders hear about their parcels: the words, and notices written in the transaction that causes them.
 
-`Order.move_to` and `Order.advance` call in here, so no model may be imported at run time.
+`Order.move_to` and `Order.advance` call this module, so it imports no model at run time.
 """
 
 import datetime as dt
@@ -72,7 +72,7 @@ def moved(change: "OrderChange") -> None:
 
 
 def advanced(order: "Order") -> None:
-    """Notify of a booked order's new progress; one that nobody needs to hear of costs no query."""
+    """Notify of a booked order's new progress, if it is worth an e-mail; else this costs no query."""
     at, now = order.progress_at, timezone.now()
     if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
         return
@@ -130,8 +130,8 @@ def _pickup_day(order: "Order", at: dt.datetime) -> dt.date:
 
 def _is_summed_up(order: "Order") -> bool:
     """Return whether an import under way will report this booking when it finishes."""
-    # By the token too: a worker may settle the order before its row knows it.
+    # By the token as well, because an order may be settled before its row is linked to it.
     row = Q(rows__order=order) | Q(rows__token=order.form_token)
-    # The lock makes importing/finishing.py count this move, or this move see the import's end.
+    # Locked, so that either the import's end counts this move, or this move sees that it has ended.
     imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
     return imports.filter(row, state="booking", finished_at=None).first() is not None

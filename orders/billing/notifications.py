@@ -30,7 +30,7 @@ READY = "The statement for {week} is there: net {net}, {parcels}."
 
 
 def posted(report: BillingReport, now: dt.datetime) -> None:
-    """Notify of all that a report, posted in this transaction, means to its senders."""
+    """Notify the senders of a report's size charges and of their statements."""
     notices.tell(*size_charges(report), *statements(report), now=now)
 
 
@@ -51,7 +51,7 @@ def found_its_sender(charge: Charge) -> None:
 
 
 def answered(dispute: Dispute, now: dt.datetime) -> None:
-    """Notify who asked about a charge of the answer, whose words stand on the page alone."""
+    """Notify whoever asked about a charge; the words of the answer stand on its page alone."""
     credit = dispute.credit
     event = Fact(
         sender=dispute.sender,
@@ -70,7 +70,7 @@ def answered(dispute: Dispute, now: dt.datetime) -> None:
 
 
 def taken_back(charge: Charge) -> None:
-    """Keep back the e-mail about a charge that is reversed before it left."""
+    """Take back the notice of a charge that is being reversed, unless its e-mail has left."""
     notices.take_back(f"charge:{charge.pk}")
 
 
@@ -103,7 +103,7 @@ def statements(report: BillingReport) -> Iterator[Fact]:
 
 
 def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
-    """The posted size charges among them that are somebody's and were not reversed."""
+    """Select the posted size charges that belong to a sender and were not reversed."""
     counted = lines.filter(
         kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False, reversed_by=None
     )
@@ -111,7 +111,7 @@ def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
 
 
 def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
-    """Make the event of one size charge, which leads to its parcel, or to the statement where it is one of several."""
+    """Make the event of one size charge; where it is one of several, it leads to the statement."""
     if line.sender is None:
         raise ValueError(f"{line} is nobody's")
     statement = f"{reverse('statement', args=[weeks.name_of(line.week)])}?kind={SIZE}"
@@ -130,7 +130,7 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
 
 
 def _balances(report: BillingReport) -> dict[int, list[dict[str, Any]]]:
-    """What each sender of the report owes for its week, by currency."""
+    """Sum up what each sender of the report owes for its week, by currency."""
     senders = report.lines.posted().filter(sender__isnull=False).order_by().values("sender").distinct()
     week = Charge.objects.posted().filter(
         week=report.week, sender__in=list(senders.values_list("sender", flat=True))

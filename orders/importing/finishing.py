@@ -1,4 +1,4 @@
-"""Imports whose booking came to an end: one notice sums each up, written with the end itself."""
+"""Imports whose booking came to an end: one notice sums each up, written in the same transaction as the end."""
 
 import datetime as dt
 from dataclasses import replace
@@ -32,11 +32,11 @@ def _finish(file: Import, now: dt.datetime) -> None:
     mine = Import.objects.filter(pk=file.pk, finished_at=None, begun_at=file.begun_at)
     if not file.begun_at or not mine.update(finished_at=now):
         return
-    # Counted after the update: a booking that fails meanwhile waits for it, or is in the counts.
+    # Counted after the update, whose lock a booking that fails meanwhile waits for (see notifications.py).
     counts = standing.counts(file)
     event = _event(file, file.begun_at, counts, now)
     if counts.failed or counts.asked:
-        # Its bookings wrote no notices of their own, so this is their news: everybody's, and vital.
+        # Its bookings wrote no notices of their own, so this one is as vital as theirs, and for everybody.
         notices.tell(replace(event, kind="booking", only=None), now=now)
     elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
         notices.tell(event, now=now)

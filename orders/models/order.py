@@ -195,7 +195,7 @@ class Order(models.Model):
 
     @transaction.atomic
     def move_to(self, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-        """The one door for status: compare-and-swap, with its change row and its notice in the same transaction.
+        """Move to another status, the one way to do so: compare-and-swap, its change row and its notice as one.
 
         `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
         in MOVES or another worker moved the order since it was read.
@@ -213,7 +213,7 @@ class Order(models.Model):
 
     @transaction.atomic(savepoint=False)
     def advance(self, progress: str, *, at: dt.datetime | None) -> None:
-        """Where the parcel is now, told by tracking; notices a label used after its cancellation (interface §2.5).
+        """Write where tracking says the parcel is, and the notice of it; note a cancelled label's use (interface §2.5).
 
         `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
         """

@@ -161,15 +161,15 @@ def tell(*facts: Fact, now: dt.datetime) -> None:
 
 
 def take_back(about: str) -> None:
-    """Delete what is owed and hasn't left, and is no longer so: the fact of this name, and those named under it."""
-    # The colon, as "charge:1" is not the beginning of "charge:12".
+    """Delete the notices that haven't left and are no longer true: of the fact of this name, and of those under it."""
+    # With a colon, because "charge:1" must not take back "charge:12".
     named = Q(once=about) | Q(once__startswith=f"{about}:")
     Notice.objects.filter(named, due_at__isnull=False).delete()
 
 
 def known(names: Collection[str], senders: Collection[int]) -> set[str]:
-    """Return those names of facts that a member of these senders has a notice of."""
-    # By the members first: the index is (user, once).
+    """Return which of these facts some member of these senders has a notice of."""
+    # Through the members, because the index is (user, once).
     theirs = Notice.objects.filter(user__membership__sender__in=senders, once__in=names)
     return set(theirs.values_list("once", flat=True))
 
