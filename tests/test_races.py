@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from django.db import connections
 from django.utils import timezone
 
 from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling
+from orders.importing import finishing
 from orders.models import Export, Order
 from orders.models.statuses import Progress
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Notice, Sender, User
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling
@@ -211,3 +213,15 @@ def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) ->
     assert export.tries == 1
     content = b"".join(bytes(part.content) for part in export.parts.all())
     assert hashlib.sha256(content).hexdigest() == export.sha256
+
+
+def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, alice: User) -> None:
+    """In the import's counts, or by itself."""
+    now = timezone.now()
+    for _ in range(10):
+        file = factories.import_file(quill, alice, state="booking", begun_at=now, begun_by=alice)
+        order = factories.order(quill, alice, status="unconfirmed")
+        factories.import_row(quill, alice, file=file, state="booked", order=order, problems={})
+        fail = partial(order.move_to, "not_booked", reason="-", at=now)
+        assert at_once(partial(finishing.look, now), fail) == [None, None]
+    assert Notice.objects.filter(kind="booking").count() == 10
