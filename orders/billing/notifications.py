@@ -103,11 +103,9 @@ def statements(report: BillingReport) -> Iterator[Fact]:
 
 
 def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
-    """Select the posted size charges that belong to a sender and were not reversed."""
-    counted = lines.filter(
-        kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False, reversed_by=None
-    )
-    return counted.select_related("order", "sender", "reverses")
+    """Select the posted size charges that belong to a sender."""
+    found = lines.filter(kind__in=SIZE_CHARGES, posted_at__isnull=False, sender__isnull=False)
+    return found.select_related("order", "sender")
 
 
 def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:

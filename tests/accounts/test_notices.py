@@ -151,20 +151,24 @@ def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill:
 
 
 @pytest.mark.parametrize(
-    ("told_at", "due_at"),
+    ("kind", "told_at", "due_at"),
     [
-        (dt.datetime(2026, 11, 19, 19, 59, tzinfo=dt.UTC), dt.datetime(2026, 11, 19, 20, tzinfo=dt.UTC)),
-        (dt.datetime(2026, 11, 19, 20, 1, tzinfo=dt.UTC), dt.datetime(2026, 11, 20, 20, tzinfo=dt.UTC)),
+        ("pickup", "2026-11-19T19:59Z", "2026-11-19T20:00Z"),
+        ("pickup", "2026-11-19T20:01Z", "2026-11-20T20:00Z"),
         # The night in which Melbourne's clocks go back: seven o'clock is an hour later for the world.
-        (dt.datetime(2027, 4, 3, 12, 0, tzinfo=dt.UTC), dt.datetime(2027, 4, 3, 21, tzinfo=dt.UTC)),
+        ("pickup", "2027-04-03T12:00Z", "2027-04-03T21:00Z"),
+        # Monday is 23 November 2026 in Melbourne; seven in the morning there is eight in the evening of Sunday.
+        ("statement", "2026-11-22T19:59Z", "2026-11-22T20:00Z"),
+        ("statement", "2026-11-22T20:01Z", "2026-11-29T20:00Z"),
+        ("statement", "2026-11-25T01:00Z", "2026-11-29T20:00Z"),
     ],
 )
-def test_a_digest_leaves_at_seven_where_the_sender_is(
-    alice: User, quill: Sender, told_at: dt.datetime, due_at: dt.datetime
+def test_a_digest_leaves_at_seven_where_the_sender_is_and_a_weekly_one_on_monday(
+    alice: User, quill: Sender, kind: str, told_at: str, due_at: str
 ) -> None:
     notices.choose(alice, "pickup", "daily", now=NOON)
-    notices.tell(fact(quill), now=told_at)
-    assert Notice.objects.get().due_at == due_at
+    notices.tell(fact(quill, kind=kind), now=dt.datetime.fromisoformat(told_at))
+    assert Notice.objects.get().due_at == dt.datetime.fromisoformat(due_at)
 
 
 def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import correcting, disputing, explaining, matching, notifications, posting, weeks
+from orders.billing import correcting, disputing, explaining, matching, posting, weeks
 from orders.models import BillingReport, Charge, Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
@@ -184,16 +184,6 @@ def test_a_charge_that_is_reversed_is_no_news_unless_it_left_already(
     assert [text.split()[3] for text in lines()] == [*([f"{order}."] * has_left), "SOTHER."]
 
 
-def test_a_charge_reversed_before_its_report_is_posted_again_stays_no_news(
-    order: Order, report: BillingReport, sam: User
-) -> None:
-    line = size_charge(order, report)
-    post(report)
-    correcting.reverse(Charge.objects.get(pk=line.pk), by=sam, now=timezone.now(), reason="-")
-    notifications.posted(report, timezone.now())
-    assert lines() == []
-
-
 def test_c43_a_round_of_the_sweep_builds_no_news_of_charges(
     order: Order, report: BillingReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,23 +214,6 @@ def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
     assert local_date(report.week, quill) in words
 
 
-@pytest.mark.parametrize(
-    ("told_at", "due_at"),
-    [
-        # Monday is 23 November 2026 in Melbourne; seven in the morning there is eight in the evening of Sunday.
-        (dt.datetime(2026, 11, 22, 19, 59, tzinfo=dt.UTC), dt.datetime(2026, 11, 22, 20, tzinfo=dt.UTC)),
-        (dt.datetime(2026, 11, 22, 20, 1, tzinfo=dt.UTC), dt.datetime(2026, 11, 29, 20, tzinfo=dt.UTC)),
-        (dt.datetime(2026, 11, 25, 1, 0, tzinfo=dt.UTC), dt.datetime(2026, 11, 29, 20, tzinfo=dt.UTC)),
-    ],
-)
-def test_what_is_weekly_leaves_on_the_next_monday(
-    quill: Sender, alice: User, told_at: dt.datetime, due_at: dt.datetime
-) -> None:
-    fact = notices.Fact(quill, "statement", "a", "News.", "/billing/", told_at)
-    notices.tell(fact, now=told_at)
-    assert Notice.objects.get().due_at == due_at
-
-
 def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     order: Order, report: BillingReport, alice: User
 ) -> None:
@@ -248,10 +221,9 @@ def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     for _ in range(2):
         size_charge(order, report)
     post(report)
-    assert Notice.objects.filter(kind="charge", due_at__lte=timezone.now() + notices.GATHER).count() == 0
-    Notice.objects.update(due_at=timezone.now())
-    for pk in Notice.objects.values_list("pk", flat=True):
-        mailing.work(pk)
+    assert not Notice.objects.filter(kind="charge", due_at__lte=timezone.now() + notices.GATHER).exists()
+    sent("charge")
+    sent("statement")
     links = sorted(re.findall(r"(/billing/\S+)", "".join(str(message.body) for message in mail.outbox)))
     name = weeks.name_of(report.week)
     assert links == [f"/billing/{name}/", f"/billing/{name}/?kind=size"]

@@ -86,9 +86,8 @@ def test_a_move_that_settles_something_is_news_and_an_ordinary_one_is_not(
 def test_c5_a_refused_booking_is_news_at_once_however_much_else_happens(
     quill: Sender, alice: User, others: int
 ) -> None:
-    order = factories.order(quill, alice, status="booking")
     busy = factories.order(quill, alice, status="booked")
-    order.move_to("rejected", reason="refused", at=timezone.now())
+    moved(quill, alice, "booking", "rejected")
     OrderChange.objects.bulk_create(
         OrderChange(order=busy, old="booking", new="booked", at=timezone.now(), reason="-")
         for _ in range(others)

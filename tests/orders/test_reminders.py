@@ -64,13 +64,7 @@ def test_more_parcels_than_are_read_at_once_are_all_reminded_of(
     monkeypatch.setattr(reminders, "BATCH", 2)
     now = timezone.now()
     for _ in range(3):
-        factories.order(
-            quill,
-            alice,
-            status="booked",
-            booked_at=now - 9 * DAY,
-            carrier_pickup_date=now.date() - 4 * DAY,
-        )
+        waiting(quill, alice, now - 8 * DAY, carrier_pickup_date=now.date() - 4 * DAY)
     assert len(lines(now)) == 3
 
 
