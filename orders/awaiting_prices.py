@@ -4,7 +4,6 @@ import datetime as dt
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from orders.sizes import offered
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.jobs.registry import job
 
 KIND = "prices"
 WORTH_WAITING = (CarrierError, quoting.Paused, booking.Paused)
@@ -30,25 +30,20 @@ def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
     if notices.choices_of(by)[KIND] == notices.When.OFF:
         notices.choose(by, KIND, notices.When.NOW, now=now)
     PriceWait.objects.update_or_create(
-        draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST}
+        draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST, **PriceWait.AFRESH}
     )
 
 
-def due(now: dt.datetime) -> QuerySet[PriceWait]:
-    """Those for whom the carrier is to be asked again."""
-    return PriceWait.objects.filter(due_at__lte=now)
-
-
-def work(wait_id: int) -> None:
-    """Ask the carrier once more, if it is due; tell when it answers, or after three days without an answer."""
+@job(
+    "prices",
+    queue=PriceWait.objects.select_related("draft__sender", "user"),
+    lane="draft__sender",
+    order=110,
+)
+def work(wait: PriceWait) -> None:
+    """Ask the carrier once more; tell when it answers, or after three days without an answer."""
     now = timezone.now()
-    wait = due(now).filter(pk=wait_id).select_related("draft__sender", "user").first()
-    if wait is None:
-        return
     waited = now - wait.asked_at
-    mine = PriceWait.objects.filter(pk=wait.pk, due_at=wait.due_at)
-    if not mine.update(due_at=now + min(max(waited / 4, SHORTEST), LONGEST)):
-        return  # another worker asks
     form = _form(wait.draft)
     if form is None:
         wait.delete()  # half-typed by now: somebody is at it, and sees on the page whether there are prices
@@ -56,6 +51,8 @@ def work(wait_id: int) -> None:
         _tell(wait, BACK, now)
     elif waited > GIVES_UP:
         _tell(wait, NONE, now)
+    else:
+        wait.retry(now + min(max(waited / 4, SHORTEST), LONGEST))
 
 
 def _form(draft: Draft) -> ParcelForm | None:

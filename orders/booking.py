@@ -1,7 +1,7 @@
 """Booking: the journey on which money moves. Written down before it is sent; unclear is a state, not an error.
 
 submit  (web)     order `booking`, due now; nothing sent
-work    (worker)  claim → attempt written down and committed → one call → settle
+work    (worker)  attempt written down and committed → one call → settle
 settle  (worker)  accepted | rejected | not sent | account stopped | unknown
 """
 
@@ -23,7 +23,7 @@ from shipping_portal.accounts import places, receivers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Party
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue, job
 
 GIVE_UP_AFTER = dt.timedelta(hours=24)
 
@@ -71,9 +71,9 @@ def submit(
             order.save()
             order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
             receivers.remember(order.sender, order.entry().receiver, at=now)
+            enqueue("book", order.pk)
     except IntegrityError:  # another press of the same button was faster
         return _same_form(Order.objects.get(sender=quote.sender, form_token=form_token), form_hash)
-    nudge("orders.tasks.book", order.pk)
     return order
 
 
@@ -94,22 +94,23 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
             changes |= requoting.offer_fields(order.problem["offer"])
             changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
         order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
-    nudge("orders.tasks.book", order.pk)
+        enqueue("book", order.pk)
 
 
-def work(order_id: int) -> None:
-    """Send one owed booking, if it is due and ours to send. Safe to run twice, late, or never."""
-    now = timezone.now()
-    order = Order.objects.select_related("sender", "account").get(pk=order_id)
-    if order.status != Status.BOOKING or order.due_at is None or order.due_at > now:
-        return
+@job(
+    "book",
+    queue=Order.objects.filter(status=Status.BOOKING).select_related("sender", "account"),
+    lane="sender",
+    order=10,
+)
+def work(order: Order) -> None:
+    """Send one owed booking, if it may go."""
     in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).first()
     if in_flight:  # its worker is gone: sent or not, we do not know, so it is never sent again
-        settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=now)
+        settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=timezone.now())
         return
-    gateway.wait_for_turn(order.account, "call")  # before the claim, so that no lease runs meanwhile
-    now = timezone.now()
-    if order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)) and _may_go(order, now):
+    gateway.wait_for_turn(order.account, "call")
+    if _may_go(order, timezone.now()):
         attempt = _write_down(order, timezone.now())
         if attempt:
             _send(attempt)
@@ -134,7 +135,7 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         return False
     held = order.account.holds_until(now)
     if held or not order.account.take_probe(now):
-        settling.postpone(order, held or now + dt.timedelta(seconds=60))
+        order.postpone(held or now + dt.timedelta(seconds=60))
         return False
     return requoting.still_agreed(order, now) and not _is_stopped(order) and not _is_paused(order)
 
@@ -156,7 +157,7 @@ def _is_paused(order: Order) -> bool:
     order.account.refresh_from_db()
     pause = order.account.pause_of(BOOKINGS, now)
     if pause:
-        settling.postpone(order, pause.look_again_at(now))
+        order.postpone(pause.look_again_at(now))
     return pause is not None
 
 
@@ -184,7 +185,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
     lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
     try:
         with transaction.atomic(durable=True):
-            if order.status != Status.BOOKING or not order.claim(until=lease):
+            if order.status != Status.BOOKING or not order.renew(lease):
                 return None
             return BookingAttempt.objects.create(
                 order=order,

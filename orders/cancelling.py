@@ -22,15 +22,15 @@ from shipping_portal.carrier.errors import (
     Rejected,
 )
 from shipping_portal.carrier.messages import Cancelled
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.models import MOST_TRIES
+from shipping_portal.jobs.registry import enqueue, job
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
 NOT_THERE = 404
-MOST_TRIES = 30_000
 NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
 ELSEWHERE = "It was booked on another carrier account, so it can't be cancelled from here. Contact us; we'll ask there."
-UNDER_WAY = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
+ASKED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 
 
 def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
@@ -43,9 +43,9 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
         with transaction.atomic():
             CancelAttempt.objects.create(order=order, by=by, why=why[:300], asked_at=now)
             order.move_to(Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0)
+            enqueue("cancel", order.pk)
     except IntegrityError as error:  # one live cancel per order
         raise Order.WrongStatus("A cancellation is already under way.") from error
-    nudge("orders.tasks.cancel", order.pk)
 
 
 def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
@@ -67,22 +67,23 @@ def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.d
         Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
 
 
-def work(order_id: int) -> None:
-    """Send one owed cancellation, or look after an unclear one, if it is due."""
-    _work(order_id)
-    waiting = Replacement.objects.answered(timezone.now()).filter(order_id=order_id)
-    for replacement in waiting.values_list("pk", flat=True):
-        nudge("orders.tasks.replace", replacement)
-
-
-def _work(order_id: int) -> None:
-    now = timezone.now()
-    order = Order.objects.select_related("account", "sender").get(pk=order_id)
-    if order.status not in UNDER_WAY or order.due_at is None or order.due_at > now:
-        return
+@job(
+    "cancel",
+    queue=Order.objects.filter(status__in=ASKED).select_related("account", "sender"),
+    lane="sender",
+    order=30,
+)
+def work(order: Order) -> None:
+    """Send one owed cancellation, or look after an unclear one."""
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
-    if attempt is None or not order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
-        return
+    if attempt:
+        _try(order, attempt)
+    else:
+        order.finish()
+    enqueue("replace", *Replacement.objects.answered().filter(order=order).values_list("pk", flat=True))
+
+
+def _try(order: Order, attempt: CancelAttempt) -> None:
     if attempt.state == State.IN_FLIGHT:
         _unclear(order, attempt, "the worker stopped before the carrier's answer")
     elif not gateway.is_ours(order):  # its id may be somebody else's parcel there
@@ -104,7 +105,7 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
             return refused(order, attempt, Rejected(0, "", words))
         now = timezone.now()
         lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)  # a new one: the look may have taken long
-        if not order.claim(until=lease) or not _swap(
+        if not order.renew(lease) or not _swap(
             attempt, state=State.IN_FLIGHT, sent_at=now, tries=min(attempt.tries + 1, MOST_TRIES)
         ):
             return
@@ -126,7 +127,7 @@ def _elsewhere(order: Order, attempt: CancelAttempt) -> None:
     if attempt.state == State.WANTED:
         return _back_to_booked(order, attempt, Rejected(0, "", ELSEWHERE))
     if _swap(attempt, state=State.UNKNOWN, answer=ELSEWHERE):
-        Order.objects.filter(pk=order.pk, due_at=order.due_at).update(due_at=None)
+        order.finish()
 
 
 def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
@@ -174,7 +175,7 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     with transaction.atomic(durable=True):
         order = _locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
-        if order.status in UNDER_WAY:  # for this attempt, or one more since: either way it is cancelled
+        if order.status in ASKED:  # for this attempt, or one more since: either way it is cancelled
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
             attempt.update(state=State.DONE, done_at=now, **fields)
             # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
@@ -243,10 +244,11 @@ def _still_unclear(order: Order, attempt: CancelAttempt) -> None:
 
 def _again(order: Order) -> None:
     """Due again after a back-off; after eight tries an operator has it."""
-    tries = min(order.tries + 1, MOST_TRIES)
-    stop = order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER
-    due_at = None if stop else timezone.now() + gateway.backoff(tries, first=2)
-    Order.objects.filter(pk=order.pk, due_at=order.due_at).update(tries=tries, due_at=due_at)
+    tries = order.tries + 1
+    if order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER:
+        order.finish()
+    else:
+        order.retry(timezone.now() + gateway.backoff(tries, first=2))
 
 
 def _locked(order_id: int) -> Order:

@@ -12,7 +12,7 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.messages import Booked
 from shipping_portal.carrier.values import fold
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
 REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
@@ -83,7 +83,8 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
             raise NotConfirmed("This order has one already.")
         owed = order.labels.exclude(state=Label.State.STORED)
-        owed.update(state=Label.State.PENDING, due_at=now, tries=0, problem="")
+        owed.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
+        enqueue("label", *order.labels.values_list("pk", flat=True))
         Audit.write(
             "carrier's order id added",
             order,
@@ -92,5 +93,3 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
             reason=f"{order_id}: {reason}",
             at=now,
         )
-    for label_id in order.labels.values_list("pk", flat=True):
-        nudge("orders.tasks.fetch_label", label_id)

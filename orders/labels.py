@@ -11,31 +11,29 @@ from orders.models import Label, LabelBytes
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
+from shipping_portal.jobs.registry import job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
 LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT  # after three days only an operator asks again
-MOST_TRIES = 30_000  # the column is a small integer
 CARRIER_SIZES = {"full": ("a4", "letter"), "cropped": ("cropped",)}
 
 
-def work(label_id: int) -> None:
-    """Fetch one owed label file, if it is due. A label that is not ready is waited for, never a reason to cancel."""
-    now = timezone.now()
-    label = Label.objects.select_related("order").get(pk=label_id)
-    if label.state == Label.State.STORED or label.due_at is None or label.due_at > now:
-        return
-    if not _claim(label, now):
-        return
+@job(
+    "label",
+    queue=Label.objects.exclude(state=Label.State.STORED).select_related("order"),
+    lane="order__sender",
+    order=60,
+)
+def work(label: Label) -> None:
+    """Fetch one owed label file. A label that is not ready is waited for, never a reason to cancel."""
     if label.order.status == Status.CANCELLED:
-        _set(label, due_at=None)
+        label.finish()
     elif not label.order.carrier_order_id:
-        _set(label, state=Label.State.FAILED, due_at=None, problem="The carrier's order id is not known.")
+        label.finish(state=Label.State.FAILED, problem="The carrier's order id is not known.")
     elif not gateway.is_ours(label.order):  # its id may be somebody else's parcel there
-        _set(
-            label, state=Label.State.FAILED, due_at=None, problem="It was booked on another carrier account."
-        )
+        label.finish(state=Label.State.FAILED, problem="It was booked on another carrier account.")
     else:
         _fetch(label)
 
@@ -52,7 +50,7 @@ def _fetch(label: Label) -> None:
     except CarrierError as error:
         return _wait(label, str(error))
     if links and label.tries >= len(FIRST_WAITS):
-        _set(label, state=Label.State.ABSENT, due_at=None, problem="The carrier has no label of this size.")
+        label.finish(state=Label.State.ABSENT, problem="The carrier has no label of this size.")
     else:  # one size may be listed seconds before the other
         _wait(label, "The carrier is still making the label.")
 
@@ -71,18 +69,11 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
             sha256=file.sha256,
             length=len(file.content),
             stored_at=at,
-            due_at=None,
             problem="",
+            due_at=None,
+            **Label.AFRESH,
         ):
             LabelBytes.objects.create(label=label, content=file.content)
-
-
-def _claim(label: Label, now: dt.datetime) -> bool:
-    until = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
-    if not Label.objects.filter(pk=label.pk, due_at=label.due_at).update(due_at=until):
-        return False
-    label.due_at = until
-    return True
 
 
 def wait_after(tries: int) -> int:
@@ -93,17 +84,9 @@ def wait_after(tries: int) -> int:
 def _wait(label: Label, why: str, *, alarm: bool = False) -> None:
     """Try again later; after many tries, or at once with `alarm`, the operator is told, and in the end acts alone."""
     is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
-    wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
-    _set(
-        label,
-        state=Label.State.FAILED if is_a_case else Label.State.PENDING,
-        tries=min(label.tries + 1, MOST_TRIES),
-        due_at=timezone.now() + wait if label.tries < LAST_TRY else None,
-        problem=why[:300],
-    )
-
-
-def _set(label: Label, **changes: object) -> None:
-    """Change the label as we claimed it; not when our lease ran out and somebody else has it by now."""
-    ours = Label.objects.filter(pk=label.pk, due_at=label.due_at).exclude(state=Label.State.STORED)
-    ours.update(**changes)
+    state = Label.State.FAILED if is_a_case else Label.State.PENDING
+    if label.tries < LAST_TRY:
+        wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
+        label.retry(timezone.now() + wait, state=state, problem=why[:300])
+    else:
+        label.finish(state=state, problem=why[:300])

@@ -13,6 +13,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
+from shipping_portal.jobs.chores import chore
 
 BATCH = 1000
 MISSED_LATELY = 5  # days back: a missed pickup shows the day after, and holidays are looked past
@@ -29,6 +30,7 @@ class Reminder:
     event: Callable[[], Fact]
 
 
+@chore("reminders", every=60)
 def look(now: dt.datetime) -> None:
     """Notify of every reminder that is due and of which nobody has a notice."""
     due = chain(_missed(now), _to_print(now))

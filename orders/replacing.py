@@ -14,7 +14,7 @@ from orders import booking, cancelling, notifications
 from orders.models import Order, Quote, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import job
 
 WHY = "something is wrong on it"
 NO_BOOKING: dict[type[Exception], str] = {
@@ -54,21 +54,22 @@ def ask(
         with transaction.atomic():
             Replacement.objects.create(
                 order=order, quote=quote, product_code=code, pickup_date=pickup_date, form_token=token,
-                asked_by=by, asked_at=now,
+                asked_by=by, asked_at=now, due_at=now,
             )  # fmt: skip
             cancelling.ask(order, by=by, why=WHY, now=now)
     except IntegrityError as error:  # another press was faster
         raise Order.WrongStatus("It is being replaced already.") from error
-    nudge("orders.tasks.cancel", order.pk)  # once more: cancelling's own nudge went out before the commit
 
 
-def work(replacement_id: int) -> None:
-    """Book what replaces a parcel, or say why not. Safe to run twice, late, or never."""
+@job(
+    "replace",
+    queue=Replacement.objects.answered().select_related("order", "quote__sender", "asked_by"),
+    lane="order__sender",
+    order=40,
+)
+def work(replacement: Replacement) -> None:
+    """Book what replaces a parcel, or say why not."""
     now = timezone.now()
-    waiting = Replacement.objects.answered(now).select_related("order", "quote__sender", "asked_by")
-    replacement = waiting.filter(pk=replacement_id).first()
-    if replacement is None:
-        return
     if replacement.order.status != Status.CANCELLED:
         why = replacement.order.problem.get("text", "")
         return _end(replacement, f"The carrier didn't cancel {replacement.order}. {why}", now)
@@ -90,12 +91,14 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
         return _end(replacement, NO_BOOKING[type(error)], now)
     with transaction.atomic():
         Order.objects.filter(pk=made.pk).update(replaces=replacement.order)
-        Replacement.objects.filter(pk=replacement.pk).update(ended_at=now, booked=made, problem="")
+        Replacement.objects.filter(pk=replacement.pk).update(
+            ended_at=now, booked=made, problem="", due_at=None, **Replacement.AFRESH
+        )
 
 
 @transaction.atomic
 def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
     replacement.ended_at, replacement.problem = now, problem.strip()[:500]
     open_one = Replacement.objects.filter(pk=replacement.pk, ended_at=None)
-    if open_one.update(ended_at=now, problem=replacement.problem):
+    if open_one.update(ended_at=now, problem=replacement.problem, due_at=None, **Replacement.AFRESH):
         notifications.ended(replacement, now)

@@ -23,13 +23,13 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
     if not is_old(order, now):
         return True
     if pause := order.account.pause_of(QUOTES, now):
-        settling.postpone(order, pause.look_again_at(now))
+        order.postpone(pause.look_again_at(now))
         return False
     try:
         products = gateway.carrier(order).quote(order.entry().shipment())
     except AccountStopped as error:
         order.account.stop(str(error), now)
-        settling.postpone(order, now + dt.timedelta(seconds=60))
+        order.postpone(now + dt.timedelta(seconds=60))
     except Rejected as error:
         settling.back_to_draft(order, {"kind": "gone", **settling.words(error)}, at=now)
     except NotSent as error:
@@ -64,7 +64,7 @@ def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> boo
         }
         settling.back_to_draft(order, problem, at=now)
         return False
-    return order.change_claimed(quoted_at=now, **agreed)
+    return order.change(quoted_at=now, **agreed)
 
 
 def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:

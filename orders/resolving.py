@@ -14,6 +14,8 @@ from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Booked
+from shipping_portal.jobs.models import UNDER_WAY
+from shipping_portal.jobs.registry import job
 
 REPLAY_WAITS = (5, 15, 60, 300, 900, 3600, 14400)  # seconds between replays; the last one repeats
 SHORTEST_REASON = 10
@@ -24,19 +26,21 @@ class CannotResolve(Exception):
     """Why an operator's decision was not taken; the text is for the operator."""
 
 
-def work(order_id: int) -> None:
-    """Resend the same bytes under the same key, if it is due and this carrier is known to keep keys.
+@job(
+    "resolve",
+    queue=Order.objects.filter(status=Status.UNCONFIRMED).select_related("account"),
+    lane="sender",
+    order=20,
+)
+def work(order: Order) -> None:
+    """Resend the same bytes under the same key, if this carrier is known to keep keys.
 
     Never later than its lease allows, nor once somebody else settled the attempt.
     """
-    now = timezone.now()
-    order = Order.objects.select_related("account").get(pk=order_id)
-    if order.status != Status.UNCONFIRMED or order.due_at is None or order.due_at > now:
-        return
     attempt = order.attempts.filter(state=State.UNKNOWN).first()
-    if attempt is None or not _replayable(order, attempt, now):
-        Order.objects.filter(pk=order.pk, status=Status.UNCONFIRMED).update(due_at=None)
-    elif order.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
+    if attempt is None or not _replayable(order, attempt, timezone.now()):
+        order.finish()
+    else:
         _replay(order, attempt)
 
 
@@ -67,7 +71,7 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
 
 def _wait(order: Order, attempt: BookingAttempt) -> None:
     seconds = REPLAY_WAITS[min(attempt.replays + 1, len(REPLAY_WAITS) - 1)] * settings.TIME_SCALE
-    order.claim(until=timezone.now() + dt.timedelta(seconds=seconds))
+    order.retry(timezone.now() + dt.timedelta(seconds=seconds))
 
 
 def adopt(
@@ -102,7 +106,7 @@ def adopt(
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
     matching.match_late()  # what was charged for it before anybody knew whose it is
-    settling.nudge_after_booking(order.pk)
+    settling.enqueue_after_booking(order.pk)
 
 
 def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
@@ -148,10 +152,9 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
 
 
 def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
-    """A replay in the air may book it yet, and its answer may be lost. See `work` for the lease; it locks the order."""
-    lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
+    """A replay in the air may book it yet, and its answer may be lost. Locks the order."""
     asked = Order.objects.select_for_update().filter(
-        status=Status.UNCONFIRMED, due_at__gt=now, due_at__lte=lease
+        status=Status.UNCONFIRMED, due_at__gt=now, last_error=UNDER_WAY
     )
     if asked.filter(pk=order.pk).first():
         raise CannotResolve("The carrier is being asked again right now. Decide in half a minute.")

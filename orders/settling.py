@@ -22,7 +22,7 @@ from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
@@ -37,7 +37,7 @@ def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
     """Store an outcome; tried again for a minute if the database is away, after that the lease makes it unknown."""
     persist(lambda: _settle(attempt, outcome))
     if isinstance(outcome, Booked):
-        nudge_after_booking(attempt.order_id)
+        enqueue_after_booking(attempt.order_id)
 
 
 def _settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
@@ -159,7 +159,7 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
             "done_at": at,
         }
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
-            postpone(order, at + dt.timedelta(seconds=60))
+            order.postpone(at + dt.timedelta(seconds=60))
     order.account.stop(str(error), at)
 
 
@@ -206,12 +206,7 @@ def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
 
 def try_later(order: Order, now: dt.datetime, *, retry_after: float | None = None) -> None:
     wait = dt.timedelta(seconds=retry_after) if retry_after is not None else gateway.backoff(order.tries)
-    order.change_claimed(tries=min(order.tries + 1, 30_000), due_at=now + wait)
-
-
-def postpone(order: Order, until: dt.datetime) -> None:
-    """Due again then, unless somebody else has the order by now."""
-    order.claim(until=until)
+    order.retry(now + wait)
 
 
 def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
@@ -222,7 +217,7 @@ def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> 
 def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], *, at: dt.datetime) -> None:
     """End an owed booking of which nothing was sent; not if another worker has it by now."""
     with transaction.atomic():
-        if order.claim(until=at):
+        if order.renew(at):
             order.move_to(status, reason=reason, at=at, due_at=None, problem=problem)
 
 
@@ -236,10 +231,9 @@ def send_until(lease: dt.datetime) -> float:
     return time.monotonic() + (lease - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
 
 
-def nudge_after_booking(order_id: int) -> None:
-    nudge("tracking.tasks.open_parcel", order_id)
-    for label_id in Label.objects.filter(order_id=order_id).values_list("pk", flat=True):
-        nudge("orders.tasks.fetch_label", label_id)
+def enqueue_after_booking(order_id: int) -> None:
+    enqueue("open", order_id)
+    enqueue("label", *Label.objects.filter(order_id=order_id).values_list("pk", flat=True))
 
 
 def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:

@@ -1,10 +1,11 @@
-"""Celery: tasks are nudges. A lost, doubled or late message changes nothing, because the row is the truth."""
+"""Celery: a message only says where to look. Lost, doubled or late, it changes nothing: the row is the truth."""
 
 import logging
 import os
 import time
 
 from celery import Celery
+from django.conf import settings
 from kombu import Connection
 from kombu.pools import producers
 
@@ -12,26 +13,24 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 
 app = Celery("shipping_portal")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
 
 logger = logging.getLogger(__name__)
 BREAK_SECONDS = 10.0
-MESSAGE_SECONDS = 30
 _broken_until = 0.0
 
 
-def nudge(task: str, pk: int) -> bool:
-    """Ask a worker to look at a row now; False when the broker did not take it.
+def publish(task: str, *args: int | str) -> bool:
+    """Send a task to the workers; False when the broker did not take it.
 
     Never raises and never blocks for long: one try with one-second socket timeouts, then ten seconds without
-    trying at all. The sweep finds whatever was not nudged.
+    trying at all. The sweep finds whatever was not sent. A message lives as long as a lease.
     """
     global _broken_until
     if time.monotonic() < _broken_until:
         return False
     try:
         with producers[_publisher()].acquire(block=True, timeout=1) as producer:
-            app.send_task(task, args=[pk], producer=producer, retry=False, expires=MESSAGE_SECONDS)
+            app.send_task(task, args=args, producer=producer, retry=False, expires=settings.LEASE_SECONDS)
     except Exception as error:  # noqa: BLE001  (kombu, redis and socket errors have no common base)
         _broken_until = time.monotonic() + BREAK_SECONDS
         logger.warning("broker_unreachable", extra={"task": task, "error": type(error).__name__})

@@ -23,6 +23,7 @@ TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies in fr
 # -- Applications ------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "shipping_portal.apps.PortalConfig",
+    "shipping_portal.jobs",
     "shipping_portal.accounts",
     "orders",
     "tracking",
@@ -41,7 +42,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
 ]
 MIDDLEWARE = [
-    "shipping_portal.desk.outage.answer_503_when_the_database_is_away",
+    "shipping_portal.outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.gzipping.gzip_pages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -128,7 +129,7 @@ POLL_SECONDS = env.float("POLL_SECONDS", default=3600.0)  # a moving parcel; oth
 LABEL_RETENTION_DAYS = env.int("LABEL_RETENTION_DAYS", default=90)
 CALL_LOG_DAYS = env.int("CALL_LOG_DAYS", default=30)
 
-# -- Celery: a nudge, never the truth ----------------------------------------------------------
+# -- Celery: a message, never the truth --------------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_ACKS_LATE = True

@@ -41,7 +41,7 @@ from shipping_portal.accounts.models import (
     User,
 )
 from shipping_portal.carrier.messages import Item, Measures, Party
-from tracking.models import Parcel, TrackingEvent, Watch
+from tracking.models import Parcel, Poll, TrackingEvent, Watch
 
 PASSWORD = "a-long-enough-passphrase"
 PAIRS = [
@@ -223,9 +223,15 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
     return made
 
 
-def parcel(of: Order | None = None, *, reference: str = "", **fields: Any) -> Parcel:
+def parcel(
+    of: Order | None = None, *, reference: str = "", poll_due_at: dt.datetime | None = None, **fields: Any
+) -> Parcel:
+    """A parcel, and its poll if that is due at any time."""
     name = reference or (of.carrier_reference if of else None) or f"SLOOSE{Parcel.objects.count():03d}"
-    return Parcel.objects.create(reference=name, order=of, created_at=timezone.now(), **fields)
+    made = Parcel.objects.create(reference=name, order=of, created_at=timezone.now(), **fields)
+    if poll_due_at:
+        Poll.objects.create(parcel=made, due_at=poll_due_at)
+    return made
 
 
 def scan(

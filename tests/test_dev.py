@@ -243,6 +243,7 @@ def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
         Path("orders/migrations"),
         Path("tracking/migrations"),
         Path("shipping_portal/accounts/migrations"),
+        Path("shipping_portal/jobs/migrations"),
     }
 
 

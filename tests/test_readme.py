@@ -17,11 +17,11 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from orders import tasks
+from orders import booking, labels
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import tasks as tracking_tasks
+from tracking import polling
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -79,10 +79,10 @@ def test_one_booking_calls_the_stops_in_their_order(
         pressed = {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid), "pickup_date": ""}
         browser.post(reverse("book", args=[quote.uuid]), pressed)
         order = Order.objects.get()
-        tasks.book(order.pk)
-        tracking_tasks.open_parcel(order.pk)
+        booking.work(order.pk)
+        polling.open_parcel(order.pk)
         for label in order.labels.all():
-            tasks.fetch_label(label.pk)
+            labels.work(label.pk)
         order.refresh_from_db()
         assert order.carrier_reference
         deliver_a_scan(order.carrier_reference)

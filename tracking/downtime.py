@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from orders import gateway
-from tracking.models import LastTime, Parcel
+from tracking.models import LastTime, Poll
 
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 60.0
@@ -70,12 +70,12 @@ def catch_up(now: dt.datetime) -> int:
     Bounded by what the rate allows in one interval: the rest come up by themselves in that time.
     """
     rate = gateway.contract().tracking_per_second
-    waiting = Parcel.objects.filter(poll_due_at__gt=now).order_by("poll_due_at")
+    waiting = Poll.objects.filter(due_at__gt=now).order_by("due_at")
     active = list(waiting.values_list("pk", flat=True)[: max(1, int(rate * settings.POLL_SECONDS))])
     each = max(1, int(rate * SLOT_SECONDS))
     moved = 0
     for start in range(0, len(active), each):
         slot = now + dt.timedelta(seconds=start / rate)
-        chunk = Parcel.objects.filter(pk__in=active[start : start + each], poll_due_at__gt=slot)
-        moved += chunk.update(poll_due_at=slot)
+        chunk = Poll.objects.filter(pk__in=active[start : start + each], due_at__gt=slot)
+        moved += chunk.update(due_at=slot)
     return moved

@@ -12,17 +12,19 @@ from django.utils import timezone
 from orders import gateway
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scans import BadScan, read_event, read_scan
+from shipping_portal.jobs.registry import job
 from tracking import scans
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
 State = WebhookDelivery.State
 logger = logging.getLogger(__name__)
+UNREAD_AFTER = dt.timedelta(seconds=10)  # read at once where it is received; later only if that process died
 
 
 def receive(body: bytes, *, now: dt.datetime) -> WebhookDelivery:
     """Store a delivery and read it at once. Raises only while nothing is stored yet."""
     delivery = WebhookDelivery.objects.create(
-        received_at=now, body=body, sha256=hashlib.sha256(body).hexdigest()
+        received_at=now, body=body, sha256=hashlib.sha256(body).hexdigest(), due_at=now + UNREAD_AFTER
     )
     try:
         read(delivery.pk)
@@ -51,12 +53,18 @@ def read(delivery_id: int) -> None:
             is_its_own = is_new or (delivery.event_id == event.pk and delivery.state != State.DUPLICATE)
             state = State.STORED if is_its_own else State.DUPLICATE
             WebhookDelivery.objects.filter(pk=delivery.pk).update(
-                state=state, reason=scan.remark, event=event
+                state=state, reason=scan.remark, event=event, due_at=None
             )
-            Parcel.objects.filter(pk=parcel.pk).update(fold_due_at=timezone.now())
+            Parcel.objects.filter(pk=parcel.pk).update(due_at=timezone.now(), **Parcel.AFRESH)
     except scans.Differs as error:
         return _set_aside(delivery, State.DIFFERS, str(error))
     scans.project(parcel.pk)
+
+
+@job("read", queue=WebhookDelivery.objects.filter(state=State.NEW), order=70)
+def work(delivery: WebhookDelivery) -> None:
+    """Read a delivery that its receiver did not."""
+    read(delivery.pk)
 
 
 def _scan_in(delivery: WebhookDelivery) -> tuple[Scan, str, TrackingEvent.Source]:
@@ -78,4 +86,6 @@ def refuse(reason: str, *, now: dt.datetime) -> None:
 
 
 def _set_aside(delivery: WebhookDelivery, state: str, reason: str) -> None:
-    WebhookDelivery.objects.filter(pk=delivery.pk, event=None).update(state=state, reason=reason[:300])
+    WebhookDelivery.objects.filter(pk=delivery.pk, event=None).update(
+        state=state, reason=reason[:300], due_at=None
+    )

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from orders.models import Order
 from orders.models.statuses import Progress
+from shipping_portal.jobs.models import Job
 
 
 class ParcelQuerySet(models.QuerySet["Parcel"]):
@@ -17,12 +18,11 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
         mine = Q(order__sender__memberships__user=user) | Q(watches__sender__memberships__user=user)
         return self.filter(mine).distinct()
 
-    def due(self, now: dt.datetime) -> Self:
-        return self.filter(poll_due_at__lte=now)
 
-
-class Parcel(models.Model):
-    """One carrier reference: ours, watched, or not known yet. Its events hang on it; its progress is their fold."""
+class Parcel(Job):
+    """One carrier reference: ours, watched, or not known yet. Its events hang on it; its progress is their fold,
+    which is owed while `due_at` is set.
+    """
 
     class Subscription(models.TextChoices):
         NONE = "", "Not needed"
@@ -37,10 +37,6 @@ class Parcel(models.Model):
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
     last_scan_at = models.DateTimeField(null=True, blank=True)
-    fold_due_at = models.DateTimeField(null=True, blank=True)
-    poll_due_at = models.DateTimeField(null=True, blank=True)
-    polled_at = models.DateTimeField(null=True, blank=True)
-    poll_failures = models.PositiveSmallIntegerField(default=0)
     subscription = models.CharField(max_length=8, choices=Subscription.choices, default="", blank=True)
     subscription_text = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField()
@@ -49,12 +45,29 @@ class Parcel(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["poll_due_at"], name="polls_owed", condition=Q(poll_due_at__isnull=False)),
-            models.Index(fields=["fold_due_at"], name="folds_owed", condition=Q(fold_due_at__isnull=False)),
+            models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
         return self.reference
+
+
+class Poll(Job):
+    """When the carrier is next asked for a parcel's scans: one for each parcel that is ours or was ever watched."""
+
+    parcel = models.OneToOneField(Parcel, on_delete=models.CASCADE, primary_key=True, related_name="poll")
+    polled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="polls_owed", condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return f"poll of {self.parcel_id}"
+
+    @classmethod
+    def owe(cls, parcel: Parcel, at: dt.datetime) -> None:
+        """Ask for this parcel's scans at that time, whatever its polls came to before."""
+        cls.objects.update_or_create(parcel=parcel, defaults={"due_at": at, **cls.AFRESH})
 
 
 class Watch(models.Model):
@@ -75,8 +88,11 @@ class Watch(models.Model):
         return self.name or self.parcel.reference
 
 
-class WebhookDelivery(models.Model):
-    """One authenticated webhook body, stored raw before anything reads it; or a polled scan nobody could read."""
+class WebhookDelivery(Job):
+    """One authenticated webhook body, stored raw before anything reads it; or a polled scan nobody could read.
+
+    It is owed a reading while `due_at` is set.
+    """
 
     class State(models.TextChoices):
         NEW = "new", "Not read yet"
@@ -97,7 +113,10 @@ class WebhookDelivery(models.Model):
 
     class Meta:
         verbose_name_plural = "webhook deliveries"
-        indexes = [models.Index(fields=["state", "-id"])]
+        indexes = [
+            models.Index(fields=["state", "-id"]),
+            models.Index(fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"delivery {self.pk}"

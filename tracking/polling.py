@@ -15,8 +15,9 @@ from orders.progress import TERMINAL
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
+from shipping_portal.jobs.registry import job
 from tracking import gaps, scans
-from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)
@@ -26,44 +27,46 @@ TRACKED = (Status.BOOKED, Status.CANCELLED)  # being cancelled, the order's `due
 BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
 
 
-def open_parcel(order_id: int) -> None:
+@job("open", queue=Order.objects.filter(status__in=TRACKED), lane="sender", order=50)
+def open_parcel(owed: Order) -> None:
     """Give an order the carrier holds its parcel. Scans that came before the booking reply are matched here.
 
     A cancelled order's is opened too, or anew: its label may still be used, and is watched for 60 days.
     """
     now = timezone.now()
     with transaction.atomic():
-        order = Order.objects.select_for_update().get(pk=order_id)
+        order = Order.objects.select_for_update().get(pk=owed.pk)
         if not order.carrier_reference:
             return
         parcel = scans.parcel_for(order.carrier_reference, at=now)
-        if parcel.order_id is None or parcel.poll_due_at is None:  # else its polls have their own time
-            Parcel.objects.filter(pk=parcel.pk).update(order=order, poll_due_at=now + _first_poll())
-        Order.objects.filter(pk=order.pk, status__in=TRACKED, due_at=order.due_at).update(due_at=None)
+        if parcel.order_id is None or not _is_polled(parcel):  # else its polls have their own time
+            Parcel.objects.filter(pk=parcel.pk).update(order=order)
+            Poll.owe(parcel, now + _first_poll())
+        if order.status in TRACKED:
+            order.finish()
     scans.project(parcel.pk)
 
 
-def work(parcel_id: int) -> None:
-    """Poll (or subscribe to) one parcel, if it is due."""
-    now = timezone.now()
-    parcel = Parcel.objects.select_related("order").get(pk=parcel_id)
-    if parcel.poll_due_at is None or parcel.poll_due_at > now:
-        return
-    account = gateway.account()
+def _is_polled(parcel: Parcel) -> bool:
+    return Poll.objects.filter(parcel=parcel, due_at__isnull=False).exists()
+
+
+@job("poll", queue=Poll.objects.select_related("parcel__order"), lane="parcel__order__sender", order=140)
+def work(poll: Poll) -> None:
+    """Poll (or subscribe to) one parcel."""
+    now, parcel, account = timezone.now(), poll.parcel, gateway.account()
     turn = account.next_poll_at or now
-    has_turn = turn <= now + LONGEST_QUEUE  # else it is left to whoever looks again at that time
-    until = now + dt.timedelta(seconds=settings.LEASE_SECONDS) if has_turn else turn
-    claimed = Parcel.objects.filter(pk=parcel.pk, poll_due_at=parcel.poll_due_at).update(poll_due_at=until)
-    if not (claimed and has_turn):
+    if turn > now + LONGEST_QUEUE:
+        poll.postpone(turn)
         return
     gateway.wait_for_turn(account, "poll")
     try:
         tracked = _ask(parcel, gateway.carrier(parcel.order))
     except CarrierError:
-        return _failed(parcel)
+        return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())
     scans.project(parcel.pk)
-    _next(parcel.pk)
+    _again(poll, is_answered=True)
 
 
 def _ask(parcel: Parcel, client: Carrier) -> Tracked:
@@ -113,26 +116,22 @@ def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -
         )
 
 
-def _failed(parcel: Parcel) -> None:
-    """404 right after booking means "not yet"; everything else is asked again after a back-off.
+def _again(poll: Poll, *, is_answered: bool) -> None:
+    """Owe the next poll, unless the parcel's story is over, whatever this one came to.
 
-    What was answered is in the log of calls: `subscription_text` is the carrier's refusal, which the sender reads.
+    404 right after booking means "not yet"; like any other trouble it is asked again after a back-off. What was
+    answered is in the log of calls: `subscription_text` is the carrier's refusal, which the sender reads.
     """
-    tries = min(parcel.poll_failures + 1, 30_000)
-    wait = gateway.backoff(tries, first=30, cap=6 * 3600)
-    Parcel.objects.filter(pk=parcel.pk).update(poll_failures=tries, poll_due_at=timezone.now() + wait)
-
-
-def _next(parcel_id: int) -> None:
     now = timezone.now()
-    parcel = Parcel.objects.select_related("order").get(pk=parcel_id)
-    factor = interval(parcel, now=now)
-    if factor is not None and gaps.is_alarmed(now):  # webhooks get lost, so look twice as often
-        factor /= 2
-    wait = None if factor is None else dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
-    Parcel.objects.filter(pk=parcel.pk).update(
-        poll_failures=0, polled_at=now, poll_due_at=None if wait is None else now + wait
-    )
+    factor = interval(Parcel.objects.select_related("order").get(pk=poll.parcel_id), now=now)
+    if factor is None:
+        poll.finish(**{"polled_at": now} if is_answered else {})
+    elif is_answered:
+        factor /= 2 if gaps.is_alarmed(now) else 1  # webhooks get lost, so look twice as often
+        wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
+        poll.postpone(now + wait, tries=0, polled_at=now)
+    else:
+        poll.retry(now + gateway.backoff(poll.tries + 1, first=30, cap=6 * 3600))
 
 
 def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:

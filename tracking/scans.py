@@ -11,6 +11,7 @@ from django.utils import timezone
 from orders.models import Order
 from orders.progress import FUTURE_ALLOWED, Step, fold
 from shipping_portal.carrier.messages import Scan
+from shipping_portal.jobs.registry import job
 from tracking import vocabulary
 from tracking.models import Parcel, TrackingEvent
 
@@ -126,11 +127,18 @@ def project(parcel_id: int) -> None:
             progress=result.progress,
             progress_at=result.progress_at,
             last_scan_at=result.last_scan_at,
-            fold_due_at=None,
+            due_at=None,
+            **Parcel.AFRESH,
         )
         if order:
             # A scan that says nothing about where the parcel is still shows that somebody had it in hand.
             order.advance(result.progress, at=result.progress_at or result.last_scan_at)
+
+
+@job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)
+def work(parcel: Parcel) -> None:
+    """Fold a parcel's scans again, as their words mean something else by now, or a worker died before it did."""
+    project(parcel.pk)
 
 
 def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:

@@ -8,9 +8,9 @@ from django.db import transaction
 from orders import gateway
 from orders.references import SHAPE, called
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue
 from tracking import scans
-from tracking.models import Parcel, Watch
+from tracking.models import Parcel, Poll, Watch
 
 IN_AN_ADDRESS = re.compile(r"(?:[?&][a-z_]+=|/)(S[A-Z0-9]{5,31})(?=[/?&#]|$)", re.ASCII | re.IGNORECASE)
 MOST_WATCHES = 200
@@ -52,8 +52,8 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
         Parcel.objects.filter(pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE).update(
             subscription=wanted
         )
-        Parcel.objects.filter(pk=parcel.pk).update(poll_due_at=now, poll_failures=0)
-    nudge("tracking.tasks.poll", parcel.pk)
+        Poll.owe(parcel, now)
+        enqueue("poll", parcel.pk)
     return watched
 
 

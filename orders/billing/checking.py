@@ -1,17 +1,17 @@
 """Checking a report: every line read, matched and given its kind. Nothing of it counts before it is posted.
 
-work   (worker)  claim → 500 lines at a time, each batch with how far it came → checked, or damaged
+work   (worker)  500 lines at a time, each batch with how far it came → checked, or damaged
 again  (desk)    the same from the first line on, after a word or the profile was decided
 """
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import Self
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -19,7 +19,7 @@ from orders.billing import kinds, matching
 from orders.billing.fields import Profile, profile_of
 from orders.billing.reading import NotAReport, Problem, Row, Total, read
 from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
 BATCH = 500
@@ -31,17 +31,11 @@ class Taken(Exception):
     """Another worker has the report by now, or an operator made it void."""
 
 
-def work(report_id: int) -> None:
-    """Read one report, if it is due. Safe to run twice, late, or never; killed midway, it goes on where it was."""
-    now = timezone.now()
-    report = BillingReport.objects.filter(pk=report_id, state=State.READING, due_at__lte=now).first()
-    if report is None:
-        return
-    try:
-        _move(report, due_at=now + _lease())
+@job("report", queue=BillingReport.objects.filter(state=State.READING), order=130)
+def work(report: BillingReport) -> None:
+    """Read one report; killed midway, the next worker goes on where it was."""
+    with suppress(Taken):
         _read(report)
-    except Taken:
-        return
 
 
 def again(report: BillingReport, *, now: dt.datetime) -> bool:
@@ -49,10 +43,18 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
     profile = Profile.of(profile_of(report.account)).to_json()
     with transaction.atomic():
         unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
-        if not unposted.update(state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile):
+        if not unposted.update(
+            state=State.READING,
+            due_at=now,
+            read=0,
+            rows=0,
+            problems=[],
+            profile=profile,
+            **BillingReport.AFRESH,
+        ):
             return False
         report.lines.all().delete()
-    nudge("orders.tasks.read_report", report.pk)
+        enqueue("report", report.pk)
     return True
 
 
@@ -83,7 +85,8 @@ def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Pro
     if upto <= report.read:  # stored before a worker was killed
         return
     with transaction.atomic():
-        _move(report, read=upto, rows=report.rows + len(fresh), due_at=timezone.now() + _lease())
+        if not report.renew(read=upto, rows=report.rows + len(fresh)):
+            raise Taken
         Charge.objects.bulk_create(_lines(report, fresh))
 
 
@@ -170,24 +173,10 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
     stated = {currency: str(total) for currency, total in totals.items()} or report.stated
     with transaction.atomic():
         state = State.DAMAGED if problems else State.CHECKED
-        _move(report, state=state, due_at=None, problems=told, stated=stated)
+        if not report.finish(state=state, problems=told, stated=stated):
+            raise Taken
         if problems:
             report.lines.all().delete()  # nothing of a damaged file stays but what is wrong with it
-
-
-def _move(report: BillingReport, **changes: object) -> None:
-    """Raises Taken unless the report stands as this worker left it."""
-    mine = BillingReport.objects.filter(
-        pk=report.pk, state=State.READING, due_at=report.due_at, read=report.read
-    )
-    if not mine.update(**changes):
-        raise Taken
-    for name, value in changes.items():
-        setattr(report, name, value)
-
-
-def _lease() -> dt.timedelta:
-    return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def decide(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:

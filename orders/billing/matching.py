@@ -1,5 +1,6 @@
 """Whose a line is: its carrier reference tells. What that does not tell waits for an operator, unseen by senders."""
 
+import datetime as dt
 from collections.abc import Collection
 
 from django.db import transaction
@@ -9,6 +10,7 @@ from orders.billing import kinds, notifications, reconciling
 from orders.models import Charge, Kind, Order, OrderChange
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
+from shipping_portal.jobs.chores import chore
 
 NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
           "progress_at")  # fmt: skip
@@ -34,6 +36,12 @@ def match_late() -> int:
         order = orders_of(charge.account_id, [charge.reference]).get(charge.reference)
         matched += order is not None and _attach(charge, order.sender, order)
     return matched
+
+
+@chore("charges")
+def look_for_owners(now: dt.datetime) -> None:
+    """Match what was charged before anybody knew whose it is."""
+    match_late()
 
 
 def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:

@@ -13,7 +13,7 @@ from orders.billing.reading import NotAReport, read
 from orders.models import BillingReport, CarrierAccount, ReportFile
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import User
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue
 
 LARGEST = 20 * 1024 * 1024  # bytes: a hundred thousand lines
 DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
@@ -53,10 +53,10 @@ def take(
         with transaction.atomic():
             made.save()
             ReportFile.objects.create(report=made, content=content)
+            enqueue("report", made.pk)
     except IntegrityError:
         before = BillingReport.objects.exclude(state=BillingReport.State.VOID)
         raise TakenBefore(before.get(account=account, sha256=sha256)) from None
-    nudge("orders.tasks.read_report", made.pk)
     return made
 
 

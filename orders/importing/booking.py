@@ -1,7 +1,7 @@
 """Booking a file: every row that is owed becomes the one order that its token stands for.
 
 owing  (web)     ready rows are owed a booking; nothing is sent
-work   (worker)  claim → made already? → order number new? → the order is owed, as by the Book button → the row is done
+work   (worker)  made already? → order number new? → the order is owed, as by the Book button → the row is done
 agree  (web)     the sender's yes to the rows whose price went up
 """
 
@@ -9,7 +9,6 @@ import datetime as dt
 from collections.abc import Mapping
 from contextlib import suppress
 
-from django.conf import settings
 from django.utils import timezone
 
 from orders import booking
@@ -17,6 +16,7 @@ from orders.importing import checking, twins
 from orders.models import Import, ImportRow, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
+from shipping_portal.jobs.registry import job
 
 State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
@@ -36,41 +36,40 @@ def resume(file: Import) -> bool:
     """Go on where it was; False while an operator holds it."""
     if not Import.objects.filter(pk=file.pk, hold="").update(paused_at=None):
         return False
-    checking.hurry(file, "orders.tasks.book_row", State.OWED)
+    checking.enqueue_first(file, "book-row", State.OWED)
     return True
 
 
 def retry(file: Import, now: dt.datetime) -> int:
     """Check again the rows of which no order was made; how many."""
     failed = file.rows.filter(state=State.FAILED, order=None)
-    again = failed.update(state=State.NEW, due_at=now, tries=0, problems={}, quote=None)
-    checking.hurry(file, "orders.tasks.check_row", State.NEW)
+    again = failed.update(state=State.NEW, due_at=now, problems={}, quote=None, **ImportRow.AFRESH)
+    checking.enqueue_first(file, "check-row", State.NEW)
     return again
 
 
-def work(row_id: int) -> None:
-    """Book one owed row, if it is due. Safe to run twice, late, or never."""
-    now = timezone.now()
-    due = ImportRow.objects.to_book(now).select_related("file__sender", "booked_by", "quote__sender")
-    row = due.filter(pk=row_id).first()
-    if row and row.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
-        _book(row, now)
-
-
-def _book(row: ImportRow, now: dt.datetime) -> None:
-    """The order of this row's token, made now or by a worker that is gone; or why there is none."""
+@job(
+    "book-row",
+    queue=ImportRow.objects.filter(state=State.OWED, file__paused_at=None).select_related(
+        "file__sender", "booked_by", "quote__sender"
+    ),
+    lane="file__sender",
+    order=90,
+)
+def work(row: ImportRow) -> None:
+    """Make the one order of this row's token, if no worker before has; or note why there is none."""
     order = _made_before(row)
     if order is None and (twin := twins.bought(row, row.reference)):
-        row.settle(State.SKIPPED, problems={"": [twin]})
+        row.finish(state=State.SKIPPED, problems={"": [twin]})
         return
     try:
-        order = order or _submit(row, now)
+        order = order or _submit(row, timezone.now())
     except booking.Paused:
-        checking.postpone(row, now)
+        checking.try_later(row)
     except booking.TokenReused:  # made meanwhile, by a worker that was slower than its lease
         order = _made_before(row)
     except tuple(NO_BOOKING) as error:
-        row.settle(State.FAILED, problems={"": [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
+        row.finish(state=State.FAILED, problems={"": [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
     if order:
         row.hand_over(order)
 

@@ -1,13 +1,12 @@
 """Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing is booked by it.
 
 begin  (web)     the columns are matched; every row is owed a check
-work   (worker)  claim → the form's rules → bought before? → prices → ready, or what there is to fix
+work   (worker)  the form's rules → bought before? → prices → ready, or what there is to fix
 """
 
 import datetime as dt
 import re
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -18,10 +17,10 @@ from orders.models import ColumnMapping, Import, ImportRow
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue, job
 
 State = ImportRow.State
-NUDGED_AT_ONCE = 50  # the sweep brings the others
+ENQUEUED_AT_ONCE = 50
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 LEFT_OUT = {"": ["You left this row out."]}
 
@@ -37,14 +36,14 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now:
             return False
         rows = file.rows.exclude(state__in=(State.OWED, State.BOOKED))
         rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
-            state=State.NEW, due_at=now, tries=0, problems={}, near=[], quote=None, reference=""
+            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", **ImportRow.AFRESH
         )
         ColumnMapping.objects.update_or_create(
             sender=file.sender,
             fingerprint=file.fingerprint,
             defaults={"columns": matched, "constants": constants, "used_at": now},
         )
-    hurry(file, "orders.tasks.check_row", State.NEW)
+        enqueue_first(file, "check-row", State.NEW)
     return True
 
 
@@ -53,37 +52,35 @@ def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
     if row.state in (State.OWED, State.BOOKED):
         return False
     kept = {**row.corrected, **corrected}
-    return row.settle(State.NEW, corrected=kept, due_at=now, problems={}, near=[], quote=None, reference="")
+    return row.finish(
+        state=State.NEW, due_at=now, tries=0, corrected=kept, problems={}, near=[], quote=None, reference=""
+    )
 
 
-def hurry(file: Import, task: str, state: str) -> None:
-    """Tell the workers of the first rows."""
-    for pk in file.rows.filter(state=state).values_list("pk", flat=True)[:NUDGED_AT_ONCE]:
-        if not nudge(task, pk):
-            break
+def enqueue_first(file: Import, job_name: str, state: str) -> None:
+    """Tell the workers of the first rows; the sweep brings the others."""
+    enqueue(job_name, *file.rows.filter(state=state).values_list("pk", flat=True)[:ENQUEUED_AT_ONCE])
 
 
-def work(row_id: int) -> None:
-    """Check one row, if it is due. Safe to run twice, late, or never."""
-    now = timezone.now()
-    due = ImportRow.objects.to_check(now).select_related("file__sender", "file__made_by")
-    row = due.filter(pk=row_id).first()
-    if row and row.claim(until=now + dt.timedelta(seconds=settings.LEASE_SECONDS)):
-        _check(row, now)
-
-
-def _check(row: ImportRow, now: dt.datetime) -> None:
+@job(
+    "check-row",
+    queue=ImportRow.objects.filter(state=State.NEW).select_related("file__sender", "file__made_by"),
+    lane="file__sender",
+    order=100,
+)
+def work(row: ImportRow) -> None:
+    """Check one row against the form's rules, what was bought before, and the carrier's prices."""
     form = form_of(row)
     if form is None:
-        row.settle(State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
+        row.finish(state=State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
     elif shape := _odd_shape(row):
-        row.settle(State.FIX, problems={"": [shape]})
+        row.finish(state=State.FIX, problems={"": [shape]})
     elif not form.is_valid() or _shortened(form):
         _to_fix(row, form)
     elif twin := _twin(row, form.cleaned_data["customer_reference"]):
-        row.settle(State.SKIPPED, problems={"": [twin]})
+        row.finish(state=State.SKIPPED, problems={"": [twin]})
     else:
-        _price(row, form, now)
+        _price(row, form)
 
 
 def form_of(row: ImportRow, size: ParcelSize | None = None) -> ParcelForm | None:
@@ -117,7 +114,7 @@ def _to_fix(row: ImportRow, form: ParcelForm) -> None:
         "" if name == "__all__" else name: [str(text) for text in texts]
         for name, texts in form.errors.items()
     }
-    row.settle(State.FIX, problems=problems | _shortened(form), near=near)
+    row.finish(state=State.FIX, problems=problems | _shortened(form), near=near)
 
 
 def _shortened(form: ParcelForm) -> dict[str, list[str]]:
@@ -142,7 +139,7 @@ def _twin(row: ImportRow, typed: str) -> str:
     return twins.bought(row, row.reference) or twins.on_an_earlier_row(row, row.reference)
 
 
-def _price(row: ImportRow, form: ParcelForm, now: dt.datetime) -> None:
+def _price(row: ImportRow, form: ParcelForm) -> None:
     entry = form.entry()
     gateway.wait_for_turn(gateway.account(), "call")
     try:
@@ -151,20 +148,17 @@ def _price(row: ImportRow, form: ParcelForm, now: dt.datetime) -> None:
         form.take_refusal(error.messages or {"": [error.text or "The carrier refused this parcel."]})
         _to_fix(row, form)
     except (CarrierError, quoting.Paused):
-        postpone(row, now)
+        try_later(row)
     else:
         second_look = offers.warnings(entry)
-        row.settle(
-            State.WARNING if second_look else State.READY,
+        row.finish(
+            state=State.WARNING if second_look else State.READY,
             quote=quote,
             reference=row.reference,
             problems={"": second_look} if second_look else {},
         )
 
 
-def postpone(row: ImportRow, now: dt.datetime) -> None:
+def try_later(row: ImportRow) -> None:
     """Nobody answered, or prices or bookings are paused: the row stays owed and is looked at again."""
-    later = now + gateway.backoff(row.tries, first=2.0, cap=60.0)
-    ImportRow.objects.filter(pk=row.pk, state=row.state, due_at=row.due_at).update(
-        due_at=later, tries=min(row.tries + 1, 100)
-    )
+    row.retry(timezone.now() + gateway.backoff(row.tries, first=2.0, cap=60.0))

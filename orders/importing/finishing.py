@@ -12,11 +12,13 @@ from orders.models import Import, ImportRow
 from orders.models.statuses import Status
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
+from shipping_portal.jobs.chores import chore
 
 LEFT_AFTER = dt.timedelta(seconds=30)  # an open page looks every two to ten seconds
 NEWS_FOR = dt.timedelta(days=2)
 
 
+@chore("imports")
 def look(now: dt.datetime) -> None:
     """Finish every import of which nothing is owed or being sent any more."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))

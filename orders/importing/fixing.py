@@ -12,7 +12,7 @@ from orders.forms import ParcelForm
 from orders.importing import checking, columns
 from orders.models import Import, ImportRow
 from shipping_portal.accounts.models import ParcelSize, PickupAddress
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
 SHOWN = 25  # rows of the grid at a time
@@ -76,9 +76,8 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
         rows += [one for one in others if wanted and trouble(one, _values(one, file, size)) == wanted]
         corrected = {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
     saved = [one for one in rows if checking.again(one, dict(corrected), now)]
-    for one in saved[: checking.NUDGED_AT_ONCE]:
-        if len(saved) > 1 and not nudge("orders.tasks.check_row", one.pk):
-            break
+    if len(saved) > 1:
+        enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))
     return len(saved)
 
 

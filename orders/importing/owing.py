@@ -59,7 +59,7 @@ def begin(file: Import, press: Press) -> int:
                 state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
                 looked_at=press.now, finished_at=None,
             )  # fmt: skip
-    checking.hurry(file, "orders.tasks.book_row", State.OWED)
+        checking.enqueue_first(file, "book-row", State.OWED)
     return owed
 
 
@@ -91,7 +91,7 @@ def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: lis
     for start in range(0, len(quotes), AT_ONCE):
         rows = file.rows.filter(state__in=READY, quote__in=quotes[start : start + AT_ONCE])
         owed += rows.update(
-            state=State.OWED, due_at=press.now, tries=0,
+            state=State.OWED, due_at=press.now, **ImportRow.AFRESH,
             product_code=code, pickup_date=day, booked_by=press.by,
         )  # fmt: skip
     return owed

@@ -17,7 +17,6 @@ from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
 from orders.models.statuses import MOVES
-from orders.models.stuck import StuckWork
 from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
 
 __all__ = [
@@ -47,5 +46,4 @@ __all__ = [
     "Replacement",
     "ReportFile",
     "SavedView",
-    "StuckWork",
 ]

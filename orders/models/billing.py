@@ -10,6 +10,7 @@ from django.db.models import Q, Sum
 
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
+from shipping_portal.jobs.models import Job
 
 
 class Kind(models.TextChoices):
@@ -82,12 +83,14 @@ class ChargeWord(models.Model):
         return self.word
 
 
-class BillingReport(models.Model):
+class BillingReport(Job):
     """One file of the carrier's. Nothing of it counts before it is posted, and nothing changes after.
 
     `read` rows are stored as lines so far, of `rows`. `stated` is the total by currency, as the file (or the operator)
     says; `problems` are [line of the file, message].
     """
+
+    FENCE = ("state", "read")
 
     class State(models.TextChoices):
         READING = "reading", "Being read"
@@ -101,7 +104,6 @@ class BillingReport(models.Model):
     sha256 = models.CharField(max_length=64)
     week = models.DateField()  # its Monday
     state = models.CharField(max_length=8, choices=State.choices, default=State.READING)
-    due_at = models.DateTimeField(null=True, blank=True)
     profile = models.JSONField()  # the columns it is read by
     rows = models.PositiveIntegerField(default=0)
     read = models.PositiveIntegerField(default=0)

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
+from shipping_portal.jobs.models import Job
 
 
 class ExportQuerySet(models.QuerySet["Export"]):
@@ -20,7 +21,7 @@ class ExportQuerySet(models.QuerySet["Export"]):
         return self.filter(Q(finished_at=None) | Q(expires_at__gt=now)).order_by("-created_at")
 
 
-class Export(models.Model):
+class Export(Job):
     """One ZIP file: owed while `due_at` is set, `done` of `total` parcels packed, kept until `expires_at`."""
 
     class What(models.TextChoices):
@@ -33,8 +34,6 @@ class Export(models.Model):
     what = models.CharField(max_length=8, choices=What.choices)
     order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="exports")
     created_at = models.DateTimeField()
-    due_at = models.DateTimeField(null=True, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     finished_at = models.DateTimeField(null=True, blank=True)

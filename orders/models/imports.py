@@ -1,6 +1,5 @@
 """Imports: a file of parcels as its sender typed it, row by row, from the upload to the last booking."""
 
-import datetime as dt
 import uuid
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
+from shipping_portal.jobs.models import Job
 
 
 class ImportQuerySet(models.QuerySet["Import"]):
@@ -74,21 +74,15 @@ class Import(models.Model):
         return {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
 
 
-class ImportRowQuerySet(models.QuerySet["ImportRow"]):
-    def to_check(self, now: dt.datetime) -> Self:
-        return self.filter(state=ImportRow.State.NEW, due_at__lte=now)
-
-    def to_book(self, now: dt.datetime) -> Self:
-        return self.filter(state=ImportRow.State.OWED, due_at__lte=now, file__paused_at=None)
-
-
-class ImportRow(models.Model):
+class ImportRow(Job):
     """One parcel of a file. `cells` are never changed; `corrected` holds what was put right, by our field.
 
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
     the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
     A booked row stands as its order stands.
     """
+
+    FENCE = ("state",)
 
     class State(models.TextChoices):
         NEW = "new", "To be checked"
@@ -120,10 +114,6 @@ class ImportRow(models.Model):
     order = models.OneToOneField(
         Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row"
     )
-    due_at = models.DateTimeField(null=True, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
-
-    objects = ImportRowQuerySet.as_manager()
 
     class Meta:
         ordering = ["number"]
@@ -140,24 +130,10 @@ class ImportRow(models.Model):
     def __str__(self) -> str:
         return f"row {self.number} of {self.file}"
 
-    def claim(self, *, until: dt.datetime) -> bool:
-        """Take the row for a while; False when another worker was faster. Its lease ends by itself."""
-        mine = ImportRow.objects.filter(pk=self.pk, state=self.state, due_at=self.due_at)
-        if not mine.update(due_at=until):
-            return False
-        self.due_at = until
-        return True
-
-    def settle(self, state: str, **changes: Any) -> bool:
-        """From the state it was read in to this one, owing nothing. False when it was moved meanwhile."""
-        values = {"state": state, "due_at": None, "tries": 0, **changes}
-        mine = ImportRow.objects.filter(pk=self.pk, state=self.state, due_at=self.due_at)
-        return bool(mine.update(**values))
-
     def hand_over(self, order: Order) -> None:
         """It stands as its order from now on, whatever became of the row meanwhile: an order is never forgotten."""
         mine = ImportRow.objects.filter(pk=self.pk, order=None)
-        mine.update(state=self.State.BOOKED, order=order, problems={}, due_at=None, tries=0)
+        mine.update(state=self.State.BOOKED, order=order, problems={}, due_at=None, **self.AFRESH)
 
 
 class ColumnMapping(models.Model):

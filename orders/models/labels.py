@@ -6,9 +6,10 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
+from shipping_portal.jobs.models import Job
 
 
-class Label(models.Model):
+class Label(Job):
     """One file of one order. Its bytes lie in a table of their own, read only to serve them."""
 
     class State(models.TextChoices):
@@ -23,8 +24,6 @@ class Label(models.Model):
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="labels")
     size = models.CharField(max_length=7, choices=[("full", "Full page"), ("cropped", "Cropped")])
     state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
-    due_at = models.DateTimeField(null=True, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
     problem = models.CharField(max_length=300, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     length = models.PositiveIntegerField(null=True, blank=True)

@@ -27,6 +27,7 @@ from orders.models.statuses import (
 )
 from shipping_portal.accounts import notices
 from shipping_portal.carrier.messages import Party
+from shipping_portal.jobs.models import Job
 
 NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
 DAY = Coalesce("carrier_pickup_date", "pickup_date", Value(NO_DAY), output_field=DateField())
@@ -47,9 +48,10 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(status=status, due_at__lte=now)
 
 
-class Order(models.Model):
+class Order(Job):
     Status = Status
     Progress = Progress
+    FENCE = ("status",)
 
     class WrongStatus(Exception):
         """The order is not in a status from which this move is legal, or somebody else moved it first."""
@@ -76,8 +78,6 @@ class Order(models.Model):
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
-    due_at = models.DateTimeField(null=True, blank=True)  # not-before, lease and retry time in one
-    tries = models.PositiveSmallIntegerField(default=0)
     generation = models.PositiveSmallIntegerField(default=1)
     problem = models.JSONField(
         default=dict, blank=True
@@ -200,7 +200,7 @@ class Order(models.Model):
         `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
         in MOVES or another worker moved the order since it was read.
         """
-        old = self.status
+        old, changes = self.status, {**self.NOTHING_WENT_WRONG, **changes}
         if new not in MOVES[old]:
             raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
@@ -233,18 +233,6 @@ class Order(models.Model):
         if self.first_mile != "drop-off" and self.carrier_pickup_date != day:
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
-
-    def claim(self, *, until: dt.datetime) -> bool:
-        """Take this due row: true for exactly one of any number of workers that saw the same `due_at`."""
-        return self.change_claimed(due_at=until)
-
-    def change_claimed(self, **changes: Any) -> bool:
-        """Change the row if it is as we last saw it: false for a worker that slept while others went on."""
-        if not Order.objects.filter(pk=self.pk, status=self.status, due_at=self.due_at).update(**changes):
-            return False
-        for name, value in changes.items():
-            setattr(self, name, value)
-        return True
 
     # -- Rules of interface §3 -------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 """What makes the second parcel faster than the first: half-typed forms, mended parcels and kept views of the list."""
 
-import datetime as dt
 import uuid
 from typing import Any, Self
 
@@ -9,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
+from shipping_portal.jobs.models import Job
 
 
 class DraftQuerySet(models.QuerySet["Draft"]):
@@ -36,17 +36,19 @@ class Draft(models.Model):
         return f"draft {self.uuid}"
 
 
-class PriceWait(models.Model):
+class PriceWait(Job):
     """Somebody who wants to hear when the carrier gives prices for a draft again. Gone once told, or with the draft."""
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="price_waits")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     asked_at = models.DateTimeField()
-    due_at = models.DateTimeField(db_index=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["draft", "user"], name="one_price_wait_per_draft_and_person")
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], name="price_waits_owed", condition=Q(due_at__isnull=False))
         ]
 
     def __str__(self) -> str:
@@ -82,13 +84,12 @@ class SavedView(models.Model):
 
 
 class ReplacementQuerySet(models.QuerySet["Replacement"]):
-    def answered(self, now: dt.datetime) -> Self:
+    def answered(self) -> Self:
         """Open ones whose parcel the carrier has answered for: cancelled, or still booked after all."""
-        answers = (Order.Status.CANCELLED, Order.Status.BOOKED)
-        return self.filter(ended_at=None, order__status__in=answers, asked_at__lte=now)
+        return self.filter(ended_at=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED))
 
 
-class Replacement(models.Model):
+class Replacement(Job):
     """What is booked instead of a parcel, once the carrier has cancelled that one. Until then there is no new order.
 
     It ends with `booked`, or with a `problem` that tells the sender why nothing new was booked.
@@ -112,6 +113,9 @@ class Replacement(models.Model):
             models.UniqueConstraint(
                 fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order"
             )
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], name="replacements_owed", condition=Q(due_at__isnull=False))
         ]
 
     def __str__(self) -> str:

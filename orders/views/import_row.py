@@ -30,7 +30,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
             request, "orders/import_row.html", {"row": found, "file": found.file, **_parts(found, form)}
         )
     if "leave_out" in request.POST:
-        is_done = found.settle(ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
+        is_done = found.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
         is_done = _save(request, found, form)
     if not is_done:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from shipping_portal.accounts.models import Notice, User
 from shipping_portal.accounts.notices import KINDS, still_wanted
+from shipping_portal.jobs.registry import job
 
-LEASE = dt.timedelta(seconds=60)
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
 SALT = "unsubscribe"
@@ -26,28 +26,22 @@ You get this because of your settings there. To stop this kind of e-mail:
 """
 
 
-def work(notice_id: int) -> None:
-    """Send the bundle this row belongs to, if it is due. A crash in between at worst repeats one e-mail."""
-    now = timezone.now()
-    first = Notice.objects.filter(pk=notice_id, sent_at=None, due_at__lte=now).select_related("user").first()
-    if first is None:
-        return
-    until = now + LEASE
+@job("mail", queue=Notice.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
+def work(first: Notice) -> None:
+    """Send the e-mail this notification belongs to. A crash in between at worst repeats one e-mail."""
     owed = Notice.objects.filter(user=first.user, bundle=first.bundle, sent_at=None)
-    owed.filter(due_at__lte=now).update(due_at=until)
-    mine = owed.filter(due_at=until)
+    owed.filter(due_at__lte=timezone.now()).update(due_at=first.due_at)  # the others go under the same lease
+    mine = owed.filter(due_at=first.due_at)
     rows = list(mine.order_by("happened_at", "pk"))
-    if not rows:
-        return
     try:
         if wanted := still_wanted(rows, first.user):
             _mail(first.user, wanted).send()
     except OSError:  # as every SMTP error is
+        now = timezone.now()
         for row in rows:
-            wait = min(dt.timedelta(minutes=2 ** min(row.tries, 10)), LONGEST_WAIT)
-            Notice.objects.filter(pk=row.pk).update(tries=min(row.tries + 1, 30_000), due_at=now + wait)
+            row.retry(now + min(dt.timedelta(minutes=2 ** min(row.tries, 10)), LONGEST_WAIT))
         return
-    mine.update(sent_at=now, due_at=None)
+    mine.update(sent_at=timezone.now(), due_at=None, **Notice.AFRESH)
 
 
 def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:

@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Session
+from shipping_portal.jobs.retention import delete, term
 
 STAFF_SECONDS = 8 * 3600
 STAFF_IDLE_SECONDS = 3600
@@ -115,3 +116,9 @@ def _is_over(request: Any, now: float) -> bool:
     if is_staff and ("seen_at" not in session or now - seen > NOTE_EVERY_SECONDS):
         session["seen_at"] = now
     return False
+
+
+@term("sessions")
+def purge_sessions(now: dt.datetime) -> int:
+    """Delete log-ins that have ended."""
+    return delete(Session.objects.filter(expire_date__lt=now))

@@ -15,6 +15,7 @@ class NotDone(Exception):
     """It does not apply any more; the sentence is for the operator."""
 
 
+@transaction.atomic
 def take(
     account: CarrierAccount,
     name: str,
@@ -25,7 +26,7 @@ def take(
     week: dt.date | None,
     stated: dict[str, Decimal],
 ) -> BillingReport:
-    """No transaction around it: its worker is nudged once it is stored. Raises what orders.billing.taking raises."""
+    """Raises what orders.billing.taking raises."""
     report = taking.take(account, name, content, by=by, now=now, week=week, stated=stated)
     Audit.write("billing report taken", report, by=by, reason=f"{report.name}, {report.week}", at=now)
     return report
@@ -45,8 +46,9 @@ def void(report: BillingReport, *, by: Any, reason: str, now: dt.datetime) -> No
     Audit.write("billing report made void", report, by=by, reason=f"{report.name}: {reason}", at=now)
 
 
+@transaction.atomic
 def read_again(report: BillingReport, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """By the columns as they are set today; as `take`, it is nudged once that is stored. Raises NotDone."""
+    """By the columns as they are set today. Raises NotDone."""
     if not checking.again(report, now=now):
         raise NotDone("It is posted or void by now.")
     Audit.write("billing report read again", report, by=by, reason=f"{report.name}: {reason}", at=now)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 from django.urls import reverse
 
+from shipping_portal.jobs.chores import chore
 from tracking import gaps
 from tracking.models import LastTime
 
@@ -56,6 +57,7 @@ def meter(now: dt.datetime) -> Meter:
     return Meter(rows, found["polled_first"], url)
 
 
+@chore("gaps")
 def report(now: dt.datetime) -> None:
     """One log line an hour while the alarm is on, however many sweepers look."""
     if not gaps.is_alarmed(now):

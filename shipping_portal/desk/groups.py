@@ -22,7 +22,7 @@ SUPPORT, BILLING, OPS_LEAD, READ_ONLY = GROUPS = ("Support", "Billing", "Ops lea
 ACTS: dict[str, frozenset[str]] = {
     "resolve": frozenset({SUPPORT, OPS_LEAD}),  # settle an unclear booking or cancellation
     "reveal": frozenset({SUPPORT, OPS_LEAD}),  # read personal data that is masked
-    "retry": frozenset({SUPPORT, OPS_LEAD}),  # parked work, and labels that were not fetched
+    "retry": frozenset({SUPPORT, OPS_LEAD}),  # dead letters, and labels that were not fetched
     "replay": frozenset({SUPPORT, OPS_LEAD}),  # read stored webhooks again, test the listener
     "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
     "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: paused, resumed, checked again

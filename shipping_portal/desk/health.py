@@ -10,7 +10,7 @@ from django.db.models.functions import CumeDist
 from orders import gateway
 from orders.models import BillingReport, CarrierAccount, CarrierCall
 from orders.models.pauses import BOOKINGS, QUOTES, Pause
-from shipping_portal.desk import sweep
+from shipping_portal.jobs.registry import Kind, kinds
 from tracking.models import WebhookDelivery
 
 WINDOW = dt.timedelta(minutes=15)
@@ -34,7 +34,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Backlog:
-    """Rows that are due and not parked, in all journeys together."""
+    """Rows that are due, of all kinds of jobs together; dead letters are not."""
 
     rows: int
     oldest: dt.datetime | None
@@ -89,13 +89,13 @@ def _p95(calls: QuerySet[CarrierCall]) -> dict[str, int]:
 
 
 def backlog(now: dt.datetime) -> Backlog:
-    """One query over every journey's due rows."""
-    first, *rest = (_due(journey, now) for journey in sweep.JOURNEYS)
+    """One query over the due rows of every kind."""
+    first, *rest = (_due(kind, now) for kind in kinds())
     found = list(first.union(*rest, all=True))
     oldest = [row["oldest"] for row in found if row["oldest"]]
     return Backlog(sum(row["n"] for row in found), min(oldest, default=None))
 
 
-def _due(journey: sweep.Journey, now: dt.datetime) -> QuerySet[Any]:
-    rows = sweep.owed(journey, now).order_by().annotate(journey=Value(journey.name)).values("journey")
-    return rows.annotate(n=Count("pk"), oldest=Min(journey.due_field))
+def _due(kind: Kind, now: dt.datetime) -> QuerySet[Any]:
+    rows = kind.due(now).select_related(None).order_by().annotate(job=Value(kind.name)).values("job")
+    return rows.annotate(n=Count("pk"), oldest=Min("due_at"))

@@ -12,6 +12,7 @@ from orders.models import CarrierAccount
 from orders.models.account import PAUSE_FIELDS
 from orders.models.pauses import Pause
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.jobs.chores import chore
 
 
 class AlreadySo(Exception):
@@ -67,6 +68,7 @@ def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt
         Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
 
 
+@chore("pauses")
 def end_what_is_over(now: dt.datetime) -> None:
     """Clear pauses that ended by themselves, one audit row for each. Only keeps the record: they ended without it."""
     for account in CarrierAccount.objects.exclude(paused_at=None, quotes_paused_at=None):

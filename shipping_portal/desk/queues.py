@@ -9,12 +9,13 @@ from collections.abc import Callable
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, StuckWork
+from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk import money
 from shipping_portal.desk.listener import TEST_REFERENCE
 from shipping_portal.desk.queue import Queue, made
+from shipping_portal.jobs.models import DeadLetter
 from tracking import polling
 from tracking.models import EventWord, Parcel, WebhookDelivery
 
@@ -117,7 +118,6 @@ def label_missing() -> Q:
     return Q(missing & needed, Q(state=Label.State.FAILED) | has_none)
 
 
-PARKED = Q(parked_at__isnull=False)
 WORD_UNDECIDED = Q(progress="", is_known=False)
 
 
@@ -164,11 +164,10 @@ def waiting(now: dt.datetime) -> list[Queue]:
         *_orders(now),
         _accounts(now),
         made(
-            "Parked work",
-            StuckWork.objects.filter(PARKED).aggregate(n=Count("pk"), oldest=Min("parked_at")),
+            "Dead letters",
+            DeadLetter.objects.aggregate(n=Count("pk"), oldest=Min("parked_at")),
             "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
-            "orders_stuckwork",
-            "?parked=yes",
+            "jobs_deadletter",
         ),
         made(
             "Labels not fetched",

@@ -60,6 +60,6 @@ def _owe_folds(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
     keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH):
         due_at = now + dt.timedelta(seconds=start / FOLDS_A_SECOND)
-        later = Q(fold_due_at=None) | Q(fold_due_at__gt=due_at)
-        Parcel.objects.filter(later, pk__in=keys[start : start + BATCH]).update(fold_due_at=due_at)
+        later = Q(due_at=None) | Q(due_at__gt=due_at)
+        Parcel.objects.filter(later, pk__in=keys[start : start + BATCH]).update(due_at=due_at)
     return len(keys)

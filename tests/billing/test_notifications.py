@@ -17,7 +17,7 @@ from orders.models import BillingReport, Charge, Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.desk.sweep import Sweep
+from shipping_portal.jobs.sweep import Sweep
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,7 @@ from shipping_portal.carrier.messages import Measures
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
-from tracking.models import Parcel
+from tracking.models import Parcel, Poll
 
 FIRST_MONDAY = dt.datetime(2026, 11, 2, 1, tzinfo=dt.UTC)
 WEEKS = 4
@@ -147,7 +147,7 @@ class Month:
         soon = timezone.now() + dt.timedelta(minutes=1)
         self.carrier.scan(order.carrier_reference or "", "Pickup", scan_time=soon.isoformat())
         polling.open_parcel(order.pk)
-        Parcel.objects.filter(order=order).update(poll_due_at=timezone.now())
+        Poll.objects.filter(parcel__order=order).update(due_at=timezone.now())
         polling.work(Parcel.objects.get(order=order).pk)
         order.refresh_from_db()
         assert order.used_after_cancel_at

@@ -22,7 +22,7 @@ from tests.campaign.report import Report, phases
 from tests.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tests.campaign.sleeper import wake_late
 from tests.recording import cut, told
-from tracking.models import Parcel, WebhookDelivery
+from tracking.models import Parcel, Poll, WebhookDelivery
 
 BACKOFFS = (
     60,
@@ -159,14 +159,14 @@ def _watch_the_rest(report: Report, servers: Servers) -> None:
     unopened = Order.objects.filter(status__in=[Status.BOOKED, Status.CANCELLED], due_at__isnull=False)
     _until(lambda: not unopened.exists(), seconds=patience)
     now = timezone.now()
-    Parcel.objects.filter(order__isnull=False).update(poll_due_at=now)
+    Poll.objects.filter(parcel__order__isnull=False).update(due_at=now)
     Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=now)
     busy = {
         "orders": _under_way(),
         "parcels unopened": unopened,
-        "polls": Parcel.objects.filter(order__isnull=False).exclude(polled_at__gt=now),
+        "polls": Poll.objects.filter(parcel__order__isnull=False).exclude(polled_at__gt=now),
         "labels": Label.objects.filter(state="pending", order__status=Status.BOOKED),
-        "folds": Parcel.objects.filter(fold_due_at__isnull=False),
+        "folds": Parcel.objects.filter(due_at__isnull=False),
         "deliveries unread": WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW),
     }
     _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=patience)

@@ -70,9 +70,8 @@ SABOTAGES = (
             ),
             (
                 "orders/booking.py",
-                '    nudge("orders.tasks.book", order.pk)\n    return order\n',
-                '    nudge("orders.tasks.book", order.pk)\n'
-                "    Order.objects.filter(pk=order.pk).update(due_at=now)\n    return order\n",
+                "    return order\n\n\ndef confirm(",
+                "    Order.objects.filter(pk=order.pk).update(due_at=now)\n    return order\n\n\ndef confirm(",
             ),
         ),
     ),

@@ -184,7 +184,7 @@ def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
     Label.objects.update(tries=labels.LAST_TRY - 1)
     assert fetch(order).due_at is not None
     label = fetch(order)
-    assert (label.state, label.due_at, label.tries) == ("failed", None, labels.LAST_TRY + 1)
+    assert (label.state, label.due_at, label.tries) == ("failed", None, labels.LAST_TRY)
     assert waiting("Labels not fetched") == 1
     assert "we keep asking" not in reads(order)
     assert "Don't book it again." in reads(order)

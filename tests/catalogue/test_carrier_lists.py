@@ -22,7 +22,7 @@ from tests.catalogue.meddling import Meddler
 from tests.catalogue.rows import rows
 from tests.pages.typed import text
 from tracking import polling
-from tracking.models import Parcel, WebhookDelivery
+from tracking.models import Parcel, Poll, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +105,7 @@ def test_a_product_without_an_estimate_is_offered_all_the_same(
 def polled(order: Order) -> Parcel:
     """The order's parcel after one poll, as if its time had come."""
     polling.open_parcel(order.pk)
-    Parcel.objects.update(poll_due_at=timezone.now())
+    Poll.objects.update(due_at=timezone.now())
     polling.work(order.parcel.pk)
     return Parcel.objects.get()
 
@@ -131,7 +131,7 @@ def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_desk_is_told
     events = [scan(number) for number in range(9_999)] + [scan(9_999, event_type="Delivered")]
     line.edits("track", lambda reply: reply.update(tracking_events=events[::-1] if backwards else events))
     parcel = polled(order)
-    assert (parcel.progress, parcel.poll_failures, parcel.events.count()) == ("delivered", 0, 50)
+    assert (parcel.progress, parcel.poll.tries, parcel.events.count()) == ("delivered", 0, 50)
     odd = WebhookDelivery.objects.get()
     assert (odd.state, odd.reason) == ("quarantined", "more than 50 scans in one reply")
     assert json.loads(bytes(odd.body)) == {"left_out": 9_950}
@@ -144,7 +144,7 @@ def test_ten_thousand_unreadable_scans_do_not_bury_the_desk(book: Book, line: Me
         "track", lambda reply: reply.update(tracking_events=[scan(n, scan_time=n) for n in range(10_000)])
     )
     parcel = polled(order)
-    assert (parcel.poll_failures, parcel.events.count()) == (0, 0)
+    assert (parcel.poll.tries, parcel.events.count()) == (0, 0)
     assert WebhookDelivery.objects.filter(state="quarantined").count() <= 101
 
 

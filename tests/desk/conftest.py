@@ -9,9 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.billing.fields import profile_of
-from orders.models import CarrierCall, ChargeWord, Dispute, Label, Order, StuckWork
+from orders.models import CarrierCall, ChargeWord, Dispute, Label, Order
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.desk import groups
+from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.desk import cases
 from tests.orders.conftest import booked, submitted
@@ -71,8 +72,7 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
             outcome="ok",
             order=order,
         )
-        tried = timezone.now()
-        StuckWork.objects.create(journey="book", row=order.pk, first_at=tried, last_at=tried)
+        DeadLetter.objects.create(job="book", row=order.pk, failures=5, parked_at=timezone.now())
         factories.import_row(quill, alice)
         parcel = factories.parcel(booked)
         event = factories.event(parcel)

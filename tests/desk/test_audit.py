@@ -26,12 +26,12 @@ from orders.models import (
     Import,
     Label,
     Order,
-    StuckWork,
 )  # fmt: skip
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
+from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.desk import cases
 from tests.desk.conftest import REASON
@@ -106,11 +106,9 @@ def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orders.confirming._viewed", lambda *order_and_its_names: None)
 
 
-def parked() -> StuckWork:
-    now = timezone.now()
-    return StuckWork.objects.create(
-        journey="fold", row=7, failures=5, first_at=now, last_at=now, parked_at=now
-    )
+def parked() -> DeadLetter:
+    parcel = factories.parcel(parked_at=timezone.now())
+    return DeadLetter.objects.create(job="fold", row=parcel.pk, failures=5, parked_at=timezone.now())
 
 
 def imported(**fields: Any) -> Import:
@@ -198,7 +196,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.import", "let-go"): (lambda: imported(hold="We look into it.", paused_at=timezone.now()), {}),
     ("orders.import", "try-again"): (imported, {}),
     ("orders.label", "fetch-again"): (failed_label, {}),
-    ("orders.stuckwork", "try-again"): (parked, {}),
+    ("jobs.deadletter", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
     ("orders.order", "second-order-settled"): (made_twice, {}),
     ("orders.order", "cancel"): (lambda: made_by_somebody(status="booked"), {}),

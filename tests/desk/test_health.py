@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.models import CarrierAccount, CarrierCall, Label, Order, StuckWork
+from orders.models import CarrierAccount, CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import health, queues
 from tests import factories
@@ -36,7 +36,9 @@ def called(operation: str, milliseconds: int, outcome: str = "ok", *, at: dt.dat
 
 
 def received(at: dt.datetime, *, polled_for: str = "") -> None:
-    WebhookDelivery.objects.create(received_at=at, body=b"{", sha256="0" * 64, polled_for=polled_for)
+    WebhookDelivery.objects.create(
+        received_at=at, due_at=at, body=b"{", sha256="0" * 64, polled_for=polled_for
+    )
 
 
 def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_kept_to(
@@ -76,16 +78,13 @@ def test_due_work_is_counted_over_all_journeys_with_its_oldest(
     factories.order(quill, alice, status="unconfirmed", due_at=now + MINUTE)
     booked = factories.order(quill, alice, status="booked", due_at=None)
     Label.objects.create(order=booked, size="full", due_at=now - 2 * MINUTE)
-    factories.parcel(reference="SFOLD00001", fold_due_at=now - 3 * MINUTE)
+    factories.parcel(reference="SFOLD00001", due_at=now - 3 * MINUTE)
     received(now - 4 * MINUTE)
     assert health.backlog(now) == health.Backlog(rows=4, oldest=now - 4 * MINUTE)
 
 
-def test_parked_work_is_not_due(now: dt.datetime, quill: Sender, alice: User) -> None:
-    order = factories.order(quill, alice, status="booking", due_at=now - MINUTE)
-    StuckWork.objects.create(
-        journey="book", row=order.pk, failures=5, first_at=now, last_at=now, parked_at=now
-    )
+def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booking", due_at=now - MINUTE, parked_at=now)
     assert health.backlog(now) == health.Backlog(rows=0, oldest=None)
 
 

@@ -13,9 +13,10 @@ from orders import booking, gateway, requoting
 from orders.models import CarrierAccount, CarrierCall, Order
 from orders.models.pauses import BOOKINGS, PAUSABLE, QUOTES
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.desk import pausing, queues, sweep
+from shipping_portal.desk import pausing, queues
 from shipping_portal.desk.admin.pauses import end_of
-from shipping_portal.desk.sweep import Sweep
+from shipping_portal.jobs import sweep
+from shipping_portal.jobs.sweep import Sweep
 from tests import factories
 from tests.desk.conftest import REASON
 
@@ -44,7 +45,7 @@ def paused(sam: User) -> Pause:
 @pytest.fixture
 def house(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
     """`house()` is the sweeper's housekeeping."""
-    monkeypatch.setattr(sweep, "nudge", lambda task, pk: True)
+    monkeypatch.setattr(sweep, "publish", lambda *message: True)
     monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
     return Sweep().once_or_log
 

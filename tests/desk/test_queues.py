@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CancelAttempt, CarrierAccount, ChargeWord, Dispute, Label, Order, StuckWork
+from orders.models import CancelAttempt, CarrierAccount, ChargeWord, Dispute, Label, Order
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
 from shipping_portal.desk.listener import TEST_REFERENCE
+from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tracking.models import EventWord, Watch, WebhookDelivery
 
@@ -45,9 +46,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     Label.objects.create(order=used, size="full", state="failed")
     CarrierAccount.objects.update(stopped_at=now)
     CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
-    stuck_since = {"first_at": now, "last_at": now}
-    StuckWork.objects.create(journey="fold", row=7, failures=5, parked_at=now, **stuck_since)
-    StuckWork.objects.create(journey="fold", row=8, failures=4, **stuck_since)
+    DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
     factories.parcel(reference=TEST_REFERENCE, last_scan_at=now)
     watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)

@@ -78,7 +78,7 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
 ) -> None:
     answer = desk.post(url(word), {"progress": "in_transit", "reason": REASON}, follow=True)
     assert "Parcels folded again with it, within minutes: 2." in answer.content.decode()
-    owed = Parcel.objects.filter(fold_due_at__lte=timezone.now())
+    owed = Parcel.objects.filter(due_at__lte=timezone.now())
     assert set(owed) == set(sorted_parcels[:2])
     for parcel in owed:
         scans.project(parcel.pk)
@@ -104,7 +104,7 @@ def test_the_same_meaning_again_is_re_applied_to_the_stored_scans(
     assert 'value="Re-apply to stored scans"' in page.content.decode()
     assert len(page.context["effect"].moves) == 1  # decided, but not folded since
     desk.post(url(word), {"progress": "in_transit", "reason": REASON})
-    assert Parcel.objects.exclude(fold_due_at=None).count() == 2
+    assert Parcel.objects.exclude(due_at=None).count() == 2
 
 
 def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
@@ -115,9 +115,9 @@ def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
     made = [factories.parcel() for _ in range(5)]
     for parcel in made:
         factories.event(parcel, event_type="With sorter")
-    Parcel.objects.filter(pk=made[0].pk).update(fold_due_at=now - dt.timedelta(seconds=1))
+    Parcel.objects.filter(pk=made[0].pk).update(due_at=now - dt.timedelta(seconds=1))
     assert rewording.reword(word, "in_transit", by=sam, reason=REASON, now=now) == 5
-    due = [(parcel.fold_due_at - now).total_seconds() for parcel in Parcel.objects.order_by("-pk")]
+    due = [(parcel.due_at - now).total_seconds() for parcel in Parcel.objects.order_by("-pk")]
     assert due == [0.0, 0.0, 0.4, 0.4, -1.0]
 
 

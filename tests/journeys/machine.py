@@ -15,7 +15,8 @@ from orders import booking, cancelling, resolving
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.desk.sweep import JOURNEYS, Sweep
+from shipping_portal.jobs.registry import kinds
+from shipping_portal.jobs.sweep import Sweep
 from tests import factories
 from tests.journeys import promises
 from tests.journeys.ledger import Fault, Ledger, LedgerCarrier
@@ -28,7 +29,7 @@ WORK: dict[str, Callable[[int], None]] = {
     Status.CANCELLING: cancelling.work,
     Status.CANCEL_UNCONFIRMED: cancelling.work,
 }
-SWEPT = [journey for journey in JOURNEYS if journey.name != "label"]
+SWEPT = [kind for kind in kinds() if kind.name != "label"]
 MOST_ORDERS = 2
 SECONDS = [1, 6, 29, 31, 61, 181, 301, 3600]
 WORDS = ["Pickup", "In Transit", "Delivered", "Info", "Missed Pickup", "Futile Pickup"]
@@ -113,7 +114,7 @@ class Journeys(Scene):
 
     @precondition(lambda self: self.forms)
     @rule(which=WHICH, work=st.sampled_from([*dict.fromkeys(WORK.values()), polling.open_parcel]))
-    def a_nudge_comes_late(self, which: int, work: Callable[[int], None]) -> None:
+    def a_message_comes_late(self, which: int, work: Callable[[int], None]) -> None:
         work(self.forms[which % len(self.forms)][2])
 
     @precondition(lambda self: self.forms)

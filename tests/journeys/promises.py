@@ -14,7 +14,7 @@ from tests.journeys.ledger import Ledger
 from tracking.models import Parcel, TrackingEvent
 
 ORDER = ("id", "uuid", "status", "due_at", "carrier_reference", "progress")
-PARCEL = ("id", "order_id", "progress", "fold_due_at")
+PARCEL = ("id", "order_id", "progress", "due_at")
 UNSURE = {Status.UNCONFIRMED, Status.CONFLICT}
 
 
@@ -112,7 +112,7 @@ def _every_change_is_written_down(order: dict[str, Any], books: Books) -> None:
 
 def _progress_is_the_fold_of_its_scans(order: dict[str, Any], books: Books, now: dt.datetime) -> None:
     parcel = books.parcels.get(order["id"])
-    if parcel is None or parcel["fold_due_at"]:
+    if parcel is None or parcel["due_at"]:
         return
     steps = [
         Step(event["scan_time"], str(event["event_id"]), WORDS[event["event_type"].lower()])

@@ -111,7 +111,7 @@ def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(
     stale = Order.objects.get(pk=order.pk)
     booking.work(order.pk)
     order.refresh_from_db()
-    settling.postpone(stale, timezone.now() + dt.timedelta(days=1))
+    stale.postpone(timezone.now() + dt.timedelta(days=1))
     booking.settling.back_to_draft(stale, {"kind": "gone", "text": "-"}, at=timezone.now())
     assert Order.objects.get(pk=order.pk).due_at == order.due_at
     assert Order.objects.get(pk=order.pk).status == "booked"

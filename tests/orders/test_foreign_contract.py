@@ -15,6 +15,7 @@ from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import links, polling
+from tracking.models import Poll
 
 pytestmark = pytest.mark.django_db
 
@@ -54,8 +55,7 @@ def test_the_main_job_works_with_a_foreign_contract(
     assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
 
     polling.open_parcel(order.pk)
-    order.parcel.poll_due_at = timezone.now()
-    order.parcel.save()
+    Poll.objects.update(due_at=timezone.now())
     foreign.scan(order.carrier_reference, "Collected by driver", push=False)
     foreign.scan(order.carrier_reference, "At the door", push=False)
     polling.work(order.parcel.pk)

@@ -117,7 +117,7 @@ def test_a_row_worked_on_again_makes_no_second_order(
 def test_a_claimed_row_is_left_to_its_worker(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD)
     row = file.rows.get()
-    assert row.claim(until=timezone.now() + timezone.timedelta(seconds=30))
+    assert row.claim()
     checking.work(row.pk)
     assert states(file) == ["new"]
 
@@ -399,7 +399,7 @@ def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender
     file = checked(quill, alice, GOOD)
     owing.begin(file, press(alice))
     slow = file.rows.get()
-    assert slow.claim(until=timezone.now())
+    assert slow.claim()
     ImportRow.objects.update(state="failed", due_at=None, problems={"": ["Nothing was booked."]})
     slow.hand_over(factories.order(quill, alice, status="booked", form_token=slow.token))
     assert states(file) == ["booked"]
@@ -412,7 +412,7 @@ def test_matching_again_leaves_out_what_was_left_out_by_hand(
     file = checked(quill, alice, GOOD, again_with("1002"))
     first = file.rows.first()
     assert first
-    assert first.settle("skipped", problems=checking.LEFT_OUT)
+    assert first.finish(state="skipped", problems=checking.LEFT_OUT)
     checking.begin(file, file.columns, {}, timezone.now())
     work_off(file)
     assert states(file) == ["skipped", "ready"]

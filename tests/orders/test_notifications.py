@@ -208,7 +208,12 @@ def test_a_replacement_that_ended_badly_is_news_once(
 ) -> None:
     order = factories.order(quill, alice, status=status)
     found = Replacement.objects.create(
-        order=order, product_code="-", form_token=uuid.uuid4(), asked_by=alice, asked_at=timezone.now()
+        order=order,
+        product_code="-",
+        form_token=uuid.uuid4(),
+        asked_by=alice,
+        asked_at=timezone.now(),
+        due_at=timezone.now(),
     )
     for _ in range(2):
         replacing.work(found.pk)

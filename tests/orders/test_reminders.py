@@ -9,7 +9,6 @@ from django.utils import timezone
 from orders import notifications, reminders
 from orders.models import Order
 from shipping_portal.accounts.models import Notice, Sender, User
-from shipping_portal.desk.sweep import Sweep
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -90,16 +89,3 @@ def test_a_driver_whom_a_scan_reported_missing_is_not_reported_again_by_the_cloc
     order.advance("pickup_missed", at=now)
     Order.objects.update(progress="", progress_at=None)  # as if the scan were read after the look
     assert len(lines(now)) == 1
-
-
-def test_the_sweep_looks_once_a_minute(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[dt.datetime] = []
-    monkeypatch.setattr(reminders, "look", looks.append)
-    sweep = Sweep()
-    for _ in range(3):
-        sweep.once_or_log()
-    assert len(looks) == 1
-    assert sweep.reminders_due_at
-    sweep.reminders_due_at -= dt.timedelta(minutes=1)
-    sweep.once_or_log()
-    assert len(looks) == 2

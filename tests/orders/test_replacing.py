@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from orders import booking, cancelling, quoting, replacing
@@ -130,21 +129,6 @@ def test_a_refused_replacement_may_be_asked_for_again_from_the_same_page(
     assert order.replacements.filter(ended_at=None).count() == 1
 
 
-def test_the_cancellation_is_nudged_once_a_worker_can_see_it(
-    booked: Book, replace: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    order, open_blocks = booked(), len(connection.savepoint_ids)
-    nudged: list[tuple[str, bool]] = []
-
-    def nudge(task: str, pk: int) -> bool:
-        nudged.append((task, len(connection.savepoint_ids) == open_blocks))
-        return True
-
-    monkeypatch.setattr(replacing, "nudge", nudge)
-    replace(order)
-    assert nudged == [("orders.tasks.cancel", True)]
-
-
 def test_the_one_that_booked_it_is_believed_over_one_that_gave_up_meanwhile(
     booked: Book, replace: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +171,7 @@ def test_a_parcel_cancelled_by_hand_after_a_refusal_is_not_booked_again(
     order = booked()
     replacement = replace(order)
     carrier.trouble("cancel", "422", count=1)
-    cancelling._work(order.pk)  # refused, and the worker is gone before it tells anybody
+    cancelling.work(order.pk)  # refused, and the worker is gone before it tells anybody
     order.refresh_from_db()
     assert order.status == "booked"
     cancelling.ask(order, by=alice, why="I'm not sending it", now=timezone.now())

@@ -197,13 +197,13 @@ def test_leaving_out_a_row_that_was_booked_meanwhile_is_told(
 ) -> None:
     """Book is pressed in another tab between reading the row and leaving it out."""
     row = factories.import_row(quill, alice, state="ready", problems={})
-    settle = ImportRow.settle
+    finish = ImportRow.finish
 
-    def too_late(self: ImportRow, state: str, **changes: Any) -> bool:
+    def too_late(self: ImportRow, **changes: Any) -> bool:
         ImportRow.objects.filter(pk=self.pk).update(state="owed")
-        return settle(self, state, **changes)
+        return finish(self, **changes)
 
-    monkeypatch.setattr(ImportRow, "settle", too_late)
+    monkeypatch.setattr(ImportRow, "finish", too_late)
     url = reverse("import_row", args=[row.file.uuid, row.pk])
     assert "was changed or booked meanwhile" in text(listed.post(url, {"leave_out": "yes"}, follow=True))
     assert ImportRow.objects.get().state == "owed"

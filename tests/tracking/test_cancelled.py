@@ -10,19 +10,18 @@ from django.utils import timezone
 from orders import cancelling
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.desk.sweep import JOURNEYS, due
+from shipping_portal.jobs.sweep import due
 from tests import factories
 from tests.desk.conftest import desk
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, scans
-from tracking.models import EventWord, Parcel
+from tracking.models import EventWord, Parcel, Poll
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
 
 pytestmark = pytest.mark.django_db
 Book = Callable[..., Order]
-OPEN = next(journey for journey in JOURNEYS if journey.name == "open")
 DAY = dt.timedelta(days=1)
 
 
@@ -35,9 +34,9 @@ def cancelled(order: Order, by: User) -> Order:
 
 def swept(order: Order) -> Parcel:
     """What the sweep does for an order that is due for tracking."""
-    for pk in due(OPEN, timezone.now()):
+    for pk in due(polling.open_parcel, timezone.now()):
         polling.open_parcel(pk)
-    assert due(OPEN, timezone.now()) == []
+    assert due(polling.open_parcel, timezone.now()) == {}
     return Parcel.objects.get(order=order)
 
 
@@ -47,7 +46,7 @@ def test_a_cancelled_order_is_watched_even_if_its_parcel_was_never_opened(
     order = cancelled(booked(), alice)
     assert order.status == "cancelled"
     parcel = swept(order)
-    assert parcel.poll_due_at is not None
+    assert parcel.poll.due_at is not None
     assert polling.interval(parcel, now=timezone.now() + 59 * DAY) == polling.DAILY
     assert polling.interval(parcel, now=timezone.now() + 61 * DAY) is None
 
@@ -58,7 +57,7 @@ def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
     order = booked()
     carrier.trouble("cancel", "422")
     assert cancelled(order, alice).status == "booked"
-    assert swept(order).poll_due_at is not None
+    assert swept(order).poll.due_at is not None
 
 
 def test_one_that_polling_had_given_up_is_watched_again(
@@ -66,8 +65,8 @@ def test_one_that_polling_had_given_up_is_watched_again(
 ) -> None:
     order = booked()
     polling.open_parcel(order.pk)
-    Parcel.objects.update(poll_due_at=None)
-    assert swept(cancelled(order, alice)).poll_due_at is not None
+    Poll.objects.update(due_at=None)
+    assert swept(cancelled(order, alice)).poll.due_at is not None
 
 
 def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_cancelled(
@@ -77,7 +76,7 @@ def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_c
     parcel = swept(order)
     later = (timezone.now() + dt.timedelta(seconds=2)).isoformat().replace("+00:00", "Z")
     carrier.scan(order.carrier_reference, "Pickup", push=False, scan_time=later)
-    Parcel.objects.update(poll_due_at=timezone.now())
+    Poll.objects.update(due_at=timezone.now())
     polling.work(parcel.pk)
     order.refresh_from_db()
     assert order.status == "cancelled"

@@ -15,13 +15,13 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import gaps as desk_gaps
-from shipping_portal.desk.sweep import Sweep
+from shipping_portal.jobs.sweep import Sweep
 from tests import factories
 from tests.desk.conftest import desk
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import gaps, intake, polling, scans
-from tracking.models import Parcel, TrackingEvent
+from tracking.models import Parcel, Poll, TrackingEvent
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
 
@@ -104,8 +104,8 @@ def test_a_parcel_the_carrier_owes_us_no_webhook_for_is_no_gap(quill: Sender, al
 def test_one_line_an_hour_is_logged_however_many_sweepers_look(
     parcel: Parcel, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shipping_portal.desk.sweep.close_old_connections", lambda: None)
-    monkeypatch.setattr("shipping_portal.desk.sweep.nudge", lambda task, pk: True)
+    monkeypatch.setattr("shipping_portal.jobs.sweep.close_old_connections", lambda: None)
+    monkeypatch.setattr("shipping_portal.jobs.sweep.publish", lambda *message: True)
     logged = []
     for minutes in (0, 1, 59, 61):
         caplog.clear()
@@ -155,10 +155,10 @@ def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
     hour = dt.timedelta(seconds=configured.POLL_SECONDS)
     for seen, word in enumerate(["Pickup", "In Transit", "Delivered"], start=1):
         parcel = Parcel.objects.get()
-        asked_at = parcel.polled_at or parcel.created_at
-        assert parcel.poll_due_at - asked_at <= hour * 1.2
+        asked_at = parcel.poll.polled_at or parcel.created_at
+        assert parcel.poll.due_at - asked_at <= hour * 1.2
         carrier.scan(order.carrier_reference, word)
-        Parcel.objects.update(poll_due_at=timezone.now())  # the interval is over
+        Poll.objects.update(due_at=timezone.now())  # the interval is over
         polling.work(parcel.pk)
         assert parcel.events.count() == seen
     order.refresh_from_db()
@@ -179,10 +179,10 @@ def test_while_the_alarm_is_on_polling_goes_twice_as_often(
     for minutes in range(4, 0, -1):
         scanned = (timezone.now() - minutes * MINUTE).isoformat().replace("+00:00", "Z")
         carrier.scan(order.carrier_reference, "In Transit", push=False, scan_time=scanned)
-        Parcel.objects.update(poll_due_at=timezone.now())
+        Poll.objects.update(due_at=timezone.now())
         polling.work(parcel.pk)
         parcel.refresh_from_db()
-        waits.append((parcel.poll_due_at - parcel.polled_at).total_seconds() / configured.POLL_SECONDS)
+        waits.append((parcel.poll.due_at - parcel.poll.polled_at).total_seconds() / configured.POLL_SECONDS)
     assert waits == [1.0, 1.0, 0.5, 0.5]
 
 

@@ -18,7 +18,7 @@ from tests import factories
 from tests.desk.cases import unclear
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import intake, polling, scans, tasks, watching
+from tracking import intake, polling, scans, watching
 from tracking.models import Parcel
 
 __all__ = ["submitted"]  # pytest finds it here
@@ -29,16 +29,15 @@ REASON = "the carrier told us on the phone"
 
 @pytest.fixture
 def prompt_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Workers that do what they are nudged for at once; the names of what they did."""
+    """Workers that do at once what they are told of; the names of what they did."""
     done: list[str] = []
 
-    def nudge(task: str, pk: int) -> bool:
-        if task == "tracking.tasks.open_parcel":
-            done.append(task)
-            tasks.open_parcel(pk)
-        return True
+    def enqueue(name: str, *rows: int) -> None:
+        if name == "open":
+            done.append(name)
+            polling.open_parcel(*rows)
 
-    monkeypatch.setattr(settling, "nudge", nudge)
+    monkeypatch.setattr(settling, "enqueue", enqueue)
     return done
 
 

@@ -15,7 +15,7 @@ from shipping_portal.carrier.scans import read_scan
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling, scans, watching
-from tracking.models import Parcel, WebhookDelivery
+from tracking.models import Parcel, Poll, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def parcel(carrier: SandboxCarrier) -> Parcel:
 
 
 def poll(parcel: Parcel) -> Parcel:
-    Parcel.objects.filter(pk=parcel.pk).update(poll_due_at=timezone.now())
+    Poll.objects.filter(parcel=parcel).update(due_at=timezone.now())
     polling.work(parcel.pk)
     parcel.refresh_from_db()
     return parcel
@@ -79,8 +79,23 @@ def test_a_reference_nobody_knows_yet_is_asked_for_again(
 ) -> None:
     watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     parcel = poll(watched.parcel)
-    assert parcel.poll_failures == 1
-    assert parcel.poll_due_at > timezone.now()
+    assert parcel.poll.tries == 1
+    assert parcel.poll.due_at > timezone.now()
+
+
+@pytest.mark.parametrize("story", ["watched 400 days ago", "cancelled 300 days ago"])
+def test_polls_that_only_fail_end_when_the_parcels_story_does(
+    carrier: SandboxCarrier, quill: Sender, alice: User, story: str
+) -> None:
+    now = timezone.now()
+    if story.startswith("watched"):
+        parcel = watching.watch(quill, "SNOBODY1", name="", by=alice, now=now).parcel
+        Parcel.objects.update(created_at=now - dt.timedelta(days=400))
+    else:
+        long_ago = now - dt.timedelta(days=300)
+        order = factories.order(quill, alice, status="cancelled", cancelled_at=long_ago, booked_at=long_ago)
+        parcel = factories.parcel(order, reference="SNOBODY1", poll_due_at=now)
+    assert poll(parcel).poll.due_at is None
 
 
 def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
@@ -91,17 +106,17 @@ def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
         subscription="refused", subscription_text="Unknown reference."
     )
     parcel = poll(watched.parcel)
-    assert (parcel.poll_failures, parcel.subscription_text) == (1, "Unknown reference.")
+    assert (parcel.poll.tries, parcel.subscription_text) == (1, "Unknown reference.")
 
 
 def test_the_count_of_failed_polls_ends_before_its_column_does(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
-    Parcel.objects.filter(pk=watched.parcel.pk).update(poll_failures=30_000)
+    Poll.objects.filter(parcel=watched.parcel).update(tries=30_000)
     parcel = poll(watched.parcel)
-    assert parcel.poll_failures == 30_000  # PostgreSQL refuses 32,768, which would park the parcel
-    assert parcel.poll_due_at > timezone.now()
+    assert parcel.poll.tries == 30_000  # PostgreSQL refuses 32,768, which would park the parcel
+    assert parcel.poll.due_at > timezone.now()
 
 
 @pytest.mark.parametrize(
@@ -170,8 +185,8 @@ def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
         account.take_turn("poll", now=now, per_second=5)
     poll(parcel)
     assert not [request for request in carrier.requests() if request["operation"] == "track"]
-    assert now + dt.timedelta(seconds=9) < parcel.poll_due_at < now + dt.timedelta(seconds=11)
-    assert parcel.poll_failures == 0
+    assert now + dt.timedelta(seconds=9) < parcel.poll.due_at < now + dt.timedelta(seconds=11)
+    assert parcel.poll.tries == 0
 
 
 def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> None:

@@ -1,6 +1,7 @@
 """The webhook: who is let in, what is answered, and that sent = stored + quarantined + refused."""
 
 import base64
+import datetime as dt
 import json
 import uuid
 from typing import Any
@@ -111,7 +112,13 @@ def test_the_same_id_with_other_content_keeps_the_first() -> None:
 def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: User) -> None:
     assert post(event(carrier_reference="SEARLY1")).status_code == 200
     assert Parcel.objects.get().order is None
-    order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY1")
+    order = factories.order(
+        quill,
+        alice,
+        status="booked",
+        carrier_reference="SEARLY1",
+        due_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    )
     polling.open_parcel(order.pk)
     order.refresh_from_db()
     assert order.progress == "collected"

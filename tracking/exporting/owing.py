@@ -7,10 +7,9 @@ from django.db.models import Q
 
 from orders.models import Export, Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.celery import nudge
+from shipping_portal.jobs.registry import enqueue
 
 SAME_PRESS = dt.timedelta(minutes=1)  # a second press so soon is answered with what the first one made
-TASK = "tracking.tasks.pack"
 
 
 def proof_pack(order: Order, *, by: User, now: dt.datetime) -> Export:
@@ -35,6 +34,6 @@ def _owe(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.da
             )
             action = "proof pack asked for" if order else "account export asked for"
             Audit.write(action, order or sender, by=by, sender=sender, at=now)
-    if export.due_at:
-        nudge(TASK, export.pk)
+        if export.due_at:
+            enqueue("export", export.pk)
     return export

@@ -1,4 +1,4 @@
-"""Packing an owed export: claim → entries → parts → finished. Where a worker is killed, the next begins anew."""
+"""Packing an owed export: entries → parts → finished. Where a worker is killed, the next begins anew."""
 
 import datetime as dt
 import logging
@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from orders.models import Export
 from shipping_portal.accounts import notices
+from shipping_portal.jobs.models import UNDER_WAY
+from shipping_portal.jobs.registry import job
 from tracking.exporting import account, proof
 from tracking.exporting.archive import Archive
 from tracking.exporting.leasing import Lease, Lost
@@ -18,29 +20,30 @@ from tracking.exporting.parts import Parts
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
 TOLD_AFTER = dt.timedelta(seconds=60)  # who waited less has the page before them
+ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
 AT_ONCE = 2  # so that exports never take all workers from the bookings
 
 
-def work(export_id: int) -> None:
-    """Pack one owed export, if it is due. Safe to run twice, late, or never."""
+@job("export", queue=Export.objects.select_related("sender", "order"), lane="sender", order=150, patience=10)
+def work(export: Export) -> None:
+    """Pack one owed export from the start, without what an earlier worker left."""
     now = timezone.now()
-    export = Export.objects.select_related("sender", "order").get(pk=export_id)
-    if export.due_at is None or export.due_at > now or _is_busy(export, now):
-        return
-    lease = Lease.take(export)
-    if lease is None:
+    others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
+    if others.count() >= AT_ONCE:
+        export.postpone(now + ROOM_MAY_BE)
         return
     try:
+        _begin(lease := Lease(export))
         _pack(lease)
     except Lost:
-        log.warning("export_lost", extra={"export": export_id})
+        log.warning("export_lost", extra={"export": export.pk})
 
 
-def _is_busy(export: Export, now: dt.datetime) -> bool:
-    """Are enough others being packed? This one waits for the next sweep then. No lease is longer than this."""
-    leased = (now, now + dt.timedelta(seconds=settings.LEASE_SECONDS))
-    others = Export.objects.filter(due_at__range=leased).exclude(pk=export.pk)
-    return others.count() >= AT_ONCE
+@transaction.atomic
+def _begin(lease: Lease) -> None:
+    """Drop earlier parts while the lease is certain: later they could be the next worker's."""
+    lease.renew(done=0)
+    lease.export.parts.all().delete()
 
 
 def _pack(lease: Lease) -> None:

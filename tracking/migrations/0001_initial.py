@@ -39,21 +39,37 @@ class Migration(migrations.Migration):
             name='Parcel',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('due_at', models.DateTimeField(blank=True, null=True)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('failures', models.PositiveSmallIntegerField(default=0)),
+                ('last_error', models.CharField(blank=True, max_length=300)),
+                ('parked_at', models.DateTimeField(blank=True, null=True)),
                 ('reference', models.CharField(max_length=40, unique=True)),
                 ('progress', models.CharField(blank=True, choices=[('', 'No scan yet'), ('collected', 'Picked up'), ('dropped_off', 'Dropped off'), ('pickup_missed', 'Missed pickup'), ('pickup_futile', 'Futile pickup'), ('in_transit', 'On its way'), ('out_for_delivery', 'Out for delivery'), ('delivery_attempted', 'Delivery attempted'), ('held', 'Held for collection'), ('delivered', 'Delivered'), ('cannot_deliver', "Can't be delivered"), ('damaged', 'Damaged'), ('lost', 'Lost'), ('returning', 'Coming back'), ('expired', 'Label expired')], default='', max_length=20)),
                 ('progress_at', models.DateTimeField(blank=True, null=True)),
                 ('last_scan_at', models.DateTimeField(blank=True, null=True)),
-                ('fold_due_at', models.DateTimeField(blank=True, null=True)),
-                ('poll_due_at', models.DateTimeField(blank=True, null=True)),
-                ('polled_at', models.DateTimeField(blank=True, null=True)),
-                ('poll_failures', models.PositiveSmallIntegerField(default=0)),
                 ('subscription', models.CharField(blank=True, choices=[('', 'Not needed'), ('wanted', 'Asking the carrier'), ('on', 'Following'), ('refused', 'The carrier said no')], default='', max_length=8)),
                 ('subscription_text', models.CharField(blank=True, max_length=300)),
                 ('created_at', models.DateTimeField()),
                 ('order', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='parcel', to='orders.order')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('poll_due_at__isnull', False)), fields=['poll_due_at'], name='polls_owed'), models.Index(condition=models.Q(('fold_due_at__isnull', False)), fields=['fold_due_at'], name='folds_owed')],
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='folds_owed')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Poll',
+            fields=[
+                ('due_at', models.DateTimeField(blank=True, null=True)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('failures', models.PositiveSmallIntegerField(default=0)),
+                ('last_error', models.CharField(blank=True, max_length=300)),
+                ('parked_at', models.DateTimeField(blank=True, null=True)),
+                ('parcel', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='poll', serialize=False, to='tracking.parcel')),
+                ('polled_at', models.DateTimeField(blank=True, null=True)),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='polls_owed')],
             },
         ),
         migrations.CreateModel(
@@ -115,6 +131,11 @@ class Migration(migrations.Migration):
             name='WebhookDelivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('due_at', models.DateTimeField(blank=True, null=True)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('failures', models.PositiveSmallIntegerField(default=0)),
+                ('last_error', models.CharField(blank=True, max_length=300)),
+                ('parked_at', models.DateTimeField(blank=True, null=True)),
                 ('received_at', models.DateTimeField(db_index=True)),
                 ('body', models.BinaryField()),
                 ('sha256', models.CharField(max_length=64)),
@@ -125,7 +146,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'webhook deliveries',
-                'indexes': [models.Index(fields=['state', '-id'], name='tracking_we_state_f1612a_idx')],
+                'indexes': [models.Index(fields=['state', '-id'], name='tracking_we_state_f1612a_idx'), models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='deliveries_owed')],
             },
         ),
     ]

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from shipping_portal.accounts.models.senders import Membership, Role, Sender
 from shipping_portal.accounts.models.users import User
+from shipping_portal.jobs.models import Job
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -69,7 +70,7 @@ class NoticeChoice(models.Model):
         return f"{self.kind}: {self.when}"
 
 
-class Notice(models.Model):
+class Notice(Job):
     """One piece of news owed to one person. Rows of one `bundle` that are due leave as one e-mail.
 
     `once` names the fact, so that telling it twice is impossible; `path` is the one page of the portal it links to.
@@ -84,8 +85,6 @@ class Notice(models.Model):
     line = models.CharField(max_length=300)
     path = models.CharField(max_length=200)
     happened_at = models.DateTimeField()
-    due_at = models.DateTimeField(null=True, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

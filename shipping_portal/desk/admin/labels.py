@@ -10,19 +10,19 @@ from django.http import HttpRequest
 
 from orders.models import Label
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.celery import nudge
 from shipping_portal.desk import queues
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
+from shipping_portal.jobs.registry import enqueue
 
 
 def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
     owed = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
     sender, reason = label.order.sender, cleaned["reason"]
     with transaction.atomic():
-        if not owed.update(due_at=now, tries=0, state=Label.State.PENDING):
+        if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
             raise Refused("This label is stored already; a stored file is never replaced.")
         Audit.write("label fetched again", label, by=by, sender=sender, reason=reason, at=now)
-    nudge("orders.tasks.fetch_label", label.pk)
+        enqueue("label", label.pk)
 
 
 FETCH_AGAIN = Act(

@@ -71,16 +71,25 @@ class ParcelAdmin(ReadOnlyAdmin):
         "progress",
         "last_scan_at",
         "polled_at",
-        "poll_due_at",
+        "polled_next_at",
         "subscription",
     ]
     list_filter = [WhoseFilter, "progress", "subscription"]
-    list_select_related = ["order"]
+    list_select_related = ["order", "poll"]
     search_fields = ["reference__startswith"]
+    readonly_fields = ["polled_at", "polled_next_at"]
     inlines = [EventInline, WatchInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Parcel]:
-        return super().get_queryset(request).select_related("order")
+        return super().get_queryset(request).select_related("order", "poll")
+
+    @admin.display(description="polled at", ordering="poll__polled_at")
+    def polled_at(self, parcel: Parcel) -> dt.datetime | None:
+        return parcel.poll.polled_at if hasattr(parcel, "poll") else None
+
+    @admin.display(description="next poll", ordering="poll__due_at")
+    def polled_next_at(self, parcel: Parcel) -> dt.datetime | None:
+        return parcel.poll.due_at if hasattr(parcel, "poll") else None
 
 
 class FoundFilter(admin.SimpleListFilter):

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from shipping_portal.desk import retention
+from shipping_portal.jobs import retention
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from shipping_portal.desk.sweep import Sweep
+from shipping_portal.jobs.sweep import Sweep
 from tracking.downtime import Pulse
 
 

@@ -1,7 +1,6 @@
-"""What is not kept for ever: label files, the log of calls, unbooked quotes, drafts, imports, exports and log-ins."""
+"""How long orders keep what is not kept for ever: label files, the log of calls, quotes, drafts, imports, exports."""
 
 import datetime as dt
-from collections import Counter
 
 from django.conf import settings
 from django.db import transaction
@@ -11,9 +10,8 @@ from orders import drafting
 from orders.models import CarrierCall, Export, Import, ImportRow, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.progress import TERMINAL
-from shipping_portal.accounts.models import Session
+from shipping_portal.jobs.retention import BATCH, delete, term
 
-BATCH = 500
 QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
 EXPORT_DAYS = 7  # for one that was never packed; the others say themselves how long they are kept
 IMPORT_DAYS = 90  # holds addresses; its orders stay
@@ -21,24 +19,38 @@ FILES_AT_ONCE = 5  # of up to 2,000 rows each
 TO_BOOK = (ImportRow.State.READY, ImportRow.State.WARNING, ImportRow.State.OWED)
 
 
-def purge(now: dt.datetime) -> Counter[str]:
-    """Delete what is past its time, in small transactions. Safe to stop and repeat at any point."""
-    return Counter(
-        {
-            "label files": _purge_labels(now),
-            "calls": _delete(
-                CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS))
-            ),
-            "quotes": _delete(_old_quotes(now)),
-            "drafts": _delete(drafting.old(now)),
-            "imports": _delete(_old_imports(now), at_once=FILES_AT_ONCE),
-            "exports": _delete(_old_exports(now), at_once=FILES_AT_ONCE),
-            "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
-        }
-    )
+@term("calls")
+def purge_calls(now: dt.datetime) -> int:
+    """Delete the log of calls to the carrier after CALL_LOG_DAYS."""
+    return delete(CarrierCall.objects.filter(at__lt=now - dt.timedelta(days=settings.CALL_LOG_DAYS)))
 
 
-def _purge_labels(now: dt.datetime) -> int:
+@term("quotes")
+def purge_quotes(now: dt.datetime) -> int:
+    """Delete quotes nobody may book from any more."""
+    return delete(_old_quotes(now))
+
+
+@term("drafts")
+def purge_drafts(now: dt.datetime) -> int:
+    """Delete half-typed parcels nobody came back to."""
+    return delete(drafting.old(now))
+
+
+@term("imports")
+def purge_imports(now: dt.datetime) -> int:
+    """Delete files long after their last booking; their orders stay."""
+    return delete(_old_imports(now), at_once=FILES_AT_ONCE)
+
+
+@term("exports")
+def purge_exports(now: dt.datetime) -> int:
+    """Delete files past their week, and those that came to nothing, with all their parts."""
+    return delete(_old_exports(now), at_once=FILES_AT_ONCE)
+
+
+@term("label files")
+def purge_labels(now: dt.datetime) -> int:
     """The bytes go, the checksum stays: it still proves which file was once printed."""
     purged = 0
     while ids := list(_over(now).values_list("pk", flat=True)[:BATCH]):
@@ -74,14 +86,5 @@ def _old_imports(now: dt.datetime) -> QuerySet[Import]:
 
 
 def _old_exports(now: dt.datetime) -> QuerySet[Export]:
-    """Files past their week, and those that came to nothing; with all their parts."""
     unpacked = Q(finished_at=None, created_at__lt=now - dt.timedelta(days=EXPORT_DAYS))
     return Export.objects.filter(Q(expires_at__lt=now) | unpacked)
-
-
-def _delete(rows: QuerySet, at_once: int = BATCH) -> int:
-    deleted = 0
-    while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:at_once]):
-        rows.model._default_manager.filter(pk__in=ids).delete()
-        deleted += len(ids)
-    return deleted

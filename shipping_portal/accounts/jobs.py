@@ -1,0 +1,5 @@
+"""The modules of accounts whose functions are jobs or retention terms."""
+
+from shipping_portal.accounts import mailing, sessions
+
+__all__ = ["mailing", "sessions"]

@@ -1,0 +1,119 @@
+"""Every kind of job in one table: which rows owe it, the work, and the Celery task that does it for one row.
+
+    @job("label", queue=Label.objects.exclude(state=STORED), lane="order__sender", order=60)
+    def work(label: Label) -> None: ...
+
+registers a kind. The decorated name is the kind: called with a row's number it does the work, if the row is due and
+nobody else has it.
+"""
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from celery import shared_task
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from shipping_portal.celery import publish
+from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
+from shipping_portal.outage import database_answers
+
+logger = logging.getLogger(__name__)
+_KINDS: dict[str, "Kind"] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of owed work.
+
+    `queue` holds the rows that may owe it, whenever they are due. `lane` leads from a row to its sender ("" where
+    rows have none): lanes take turns. `order` is its place in the sweep: what hurts most while it waits comes first.
+    The sweep does itself what it has handed to the workers `patience` times.
+    """
+
+    name: str
+    queue: QuerySet[Any] = field(repr=False)  # its repr would ask the database
+    work: Callable[[Any], None]
+    lane: str
+    order: int
+    patience: int
+
+    @property
+    def task(self) -> str:
+        return f"jobs.{self.name}"
+
+    def due(self, now: dt.datetime) -> QuerySet[Any]:
+        """The rows to be worked on now; dead letters are not."""
+        return self.queue.filter(due_at__lte=now, parked_at=None)
+
+    def __call__(self, pk: int, token: dt.datetime | None = None) -> None:
+        """Do the work of one row, if it is due. Safe to run twice, late, or never.
+
+        `token` is the `due_at` under which the sweep handed the row over: with it the row is ours before that time.
+        """
+        is_due = Q(due_at__lte=timezone.now())
+        if token:
+            is_due |= Q(due_at=token)
+        row = self.queue.filter(is_due, pk=pk, parked_at=None).first()
+        if row is None:
+            return
+        if row.failures >= PARK_AFTER:
+            self._park(row)
+        elif row.claim():
+            try:
+                self.work(row)
+            except Exception as error:
+                if database_answers():
+                    row.fail(error)
+                raise
+
+    def _park(self, row: Job) -> None:
+        with transaction.atomic():
+            if not row.give_up():
+                return
+            facts = {"failures": row.failures, "last_error": row.last_error, "parked_at": row.parked_at}
+            DeadLetter.objects.update_or_create(job=self.name, row=row.pk, defaults=facts)
+        logger.error("dead_letter", extra={"job": self.name, "row": row.pk, "error": row.last_error})
+
+
+def job(
+    name: str, *, queue: QuerySet[Any], order: int, lane: str = "", patience: int = 1
+) -> Callable[[Callable[[Any], None]], Kind]:
+    """Register the decorated function as the work of one kind: its task, and its place in the sweep."""
+
+    def register(work: Callable[[Any], None]) -> Kind:
+        kind = _KINDS[name] = Kind(name, queue, work, lane, order, patience)
+
+        @shared_task(name=kind.task)
+        def run(pk: int, token: str = "") -> None:
+            kind(pk, dt.datetime.fromisoformat(token) if token else None)
+
+        return kind
+
+    return register
+
+
+def kinds() -> list[Kind]:
+    """All kinds, in the order in which waiting hurts."""
+    return sorted(_KINDS.values(), key=lambda kind: kind.order)
+
+
+def kind_of(name: str) -> Kind | None:
+    return _KINDS.get(name)
+
+
+def enqueue(name: str, *rows: int) -> None:
+    """Tell the workers of rows that are due, once the transaction is committed. What they miss, the sweep finds."""
+    if rows:
+        transaction.on_commit(partial(_publish_all, _KINDS[name].task, rows))
+
+
+def _publish_all(task: str, rows: tuple[int, ...]) -> None:
+    for pk in rows:
+        if not publish(task, pk):
+            break

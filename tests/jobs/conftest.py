@@ -1,0 +1,121 @@
+"""Kinds of jobs whose work the test chooses, and brokers that take everything or nothing."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders.models import Draft, Label, Order, PriceWait, Replacement
+from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.jobs import sweep
+from shipping_portal.jobs.registry import Kind, kind_of
+from tests import factories
+from tracking.models import WebhookDelivery
+
+Message = tuple[str, int, str]
+Waiting = Callable[[], Order]
+PAST = dt.timedelta(seconds=30)
+
+
+def named(name: str) -> Kind:
+    kind = kind_of(name)
+    assert kind
+    return kind
+
+
+def doing(work: Callable[[Any], None]) -> Kind:
+    """The bookings' kind with other work."""
+    return replace(named("book"), work=work)
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
+    """A broker that takes everything and whose workers never come."""
+    taken: list[Message] = []
+    monkeypatch.setattr(sweep, "publish", lambda *message: taken.append(message) is None)
+    return taken
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "publish", lambda *message: False)
+
+
+@pytest.fixture
+def waiting(quill: Sender, alice: User) -> Waiting:
+    """`waiting()` is one more order that is due, behind those before it."""
+    return lambda: factories.order(quill, alice, status="booking", due_at=timezone.now())
+
+
+def make_due(job: Any) -> None:
+    """Its lease, its rest, or the life of its message is over."""
+    type(job).objects.filter(pk=job.pk).update(due_at=timezone.now() - dt.timedelta(seconds=1))
+
+
+def replaced(order: Order, *, due_at: dt.datetime) -> int:
+    """An order that something is to be booked instead of."""
+    values = {
+        "quote": order.quote,
+        "product_code": "-",
+        "form_token": uuid.uuid4(),
+        "asked_by": order.made_by,
+    }
+    return Replacement.objects.create(order=order, asked_at=due_at, due_at=due_at, **values).pk
+
+
+def news(to: User, of: Sender, once: str, *, due_at: dt.datetime) -> int:
+    facts = {"kind": "booking", "bundle": "booking", "once": once, "line": "-", "path": "/"}
+    return Notice.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
+
+
+def price_wait(of: Sender, by: User, *, due_at: dt.datetime) -> int:
+    draft = Draft.objects.create(sender=of, made_by=by, updated_at=due_at)
+    return PriceWait.objects.create(draft=draft, user=by, asked_at=due_at, due_at=due_at).pk
+
+
+def delivery(*, due_at: dt.datetime) -> int:
+    return WebhookDelivery.objects.create(received_at=due_at, due_at=due_at, body=b"{", sha256="0" * 64).pk
+
+
+@pytest.fixture
+def owed(quill: Sender, alice: User) -> dict[str, int]:
+    """One due row of every kind, by name; and none of the rows beside them is due."""
+    now = timezone.now()
+    then, later = now - PAST, now + PAST
+    held = factories.order(quill, alice, status="booked", due_at=None)
+    replaced(factories.order(quill, alice, status="cancelling", due_at=later), due_at=then)
+    for status in ("booking", "unconfirmed", "cancelling", "booked"):
+        factories.order(quill, alice, status=status, due_at=later)
+    Label.objects.create(order=held, size="cropped", due_at=later)
+    factories.parcel(reference="SLATER0001", due_at=later, poll_due_at=later)
+    news(alice, quill, "later", due_at=later)
+    for state in ("new", "owed"):
+        factories.import_row(quill, alice, state=state, due_at=later)
+    paused = factories.import_file(quill, alice, paused_at=then)
+    factories.import_row(quill, alice, file=paused, state="owed", due_at=then)
+    factories.export(quill, alice, finished_at=None, due_at=later)
+    delivery(due_at=later)
+    factories.billing_report(state="reading", due_at=later)
+    factories.billing_report(state="posted", due_at=then)
+    price_wait(quill, alice, due_at=later)
+    return {
+        "book": factories.order(quill, alice, status="booking", due_at=then).pk,
+        "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
+        "cancel": factories.order(quill, alice, status="cancel_unconfirmed", due_at=then).pk,
+        "replace": replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=then),
+        "open": factories.order(quill, alice, status="booked", due_at=then).pk,
+        "label": Label.objects.create(order=held, size="full", due_at=then).pk,
+        "read": delivery(due_at=then),
+        "fold": factories.parcel(reference="SFOLD00001", due_at=then).pk,
+        "book-row": factories.import_row(quill, alice, state="owed", due_at=then).pk,
+        "check-row": factories.import_row(quill, alice, state="new", due_at=then).pk,
+        "prices": price_wait(quill, alice, due_at=then),
+        "mail": news(alice, quill, "due", due_at=then),
+        "report": factories.billing_report(state="reading", due_at=then).pk,
+        "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
+        "export": factories.export(quill, alice, finished_at=None, due_at=then).pk,
+    }

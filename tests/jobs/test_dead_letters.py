@@ -1,0 +1,168 @@
+"""Work that fails five times in a row becomes a dead letter, whether it raises or takes its whole process with it."""
+
+import faulthandler
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.jobs import dead_letters
+from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
+from shipping_portal.jobs.sweep import BATCH, Sweep, due
+from tests.desk.conftest import REASON, desk
+from tests.jobs.conftest import Waiting, doing, make_due, named
+
+__all__ = ["desk"]  # pytest finds it here
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_broker")]
+BOOK = named("book")
+
+
+@pytest.fixture
+def on_disk(transactional_db: None, tmp_path: Path) -> Iterator[None]:
+    """The tests' database where another process finds it: SQLite's is in this one's memory."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    connection.ensure_connection()
+    in_memory, name = connection.connection, connection.settings_dict["NAME"]
+    connection.connection, connection.settings_dict["NAME"] = None, str(tmp_path / "db.sqlite3")
+    connection.ensure_connection()
+    in_memory.backup(connection.connection)
+    yield
+    connection.close()
+    connection.connection, connection.settings_dict["NAME"] = in_memory, name
+
+
+def swept(work: Callable[[Order], None]) -> dict[str, int]:
+    """What a sweeper that was only just started does in one round, with every lease and rest over."""
+    for order in Order.objects.filter(due_at__isnull=False):
+        make_due(order)
+    return Sweep().once([doing(work)])
+
+
+def swept_by_a_child(work: Callable[[Order], None]) -> int:
+    """The same in a process of its own; the signal that ended it, or 0."""
+    connection.close()  # each has its own
+    child = os.fork()
+    if not child:
+        faulthandler.disable()
+        try:
+            swept(work)
+        finally:
+            os._exit(0)
+    return os.WTERMSIG(os.waitpid(child, 0)[1])
+
+
+def failing(order: Order) -> None:
+    raise ZeroDivisionError
+
+
+def parked(order: Order) -> DeadLetter:
+    """This order, after it failed too often."""
+    order.change(failures=PARK_AFTER, last_error="KeyError")
+    BOOK(order.pk)
+    return DeadLetter.objects.get(row=order.pk)
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGSEGV])
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("on_disk")
+def test_a_row_that_takes_its_process_with_it_five_times_is_parked_and_the_one_behind_it_is_done(
+    waiting: Waiting, deadly: signal.Signals
+) -> None:
+    poison, healthy = waiting(), waiting()
+
+    def work(order: Order) -> None:
+        if order == poison:
+            os.kill(os.getpid(), deadly)
+        order.finish()
+
+    assert [swept_by_a_child(work) for _ in range(6)] == [deadly] * PARK_AFTER + [0]
+    letter = DeadLetter.objects.get()
+    assert (letter.row, letter.failures, letter.last_error) == (poison.pk, PARK_AFTER, UNDER_WAY)
+    assert due(BOOK, timezone.now()) == {}
+    assert Order.objects.get(pk=healthy.pk).due_at is None
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("on_disk")
+def test_a_worker_that_is_killed_at_a_healthy_row_costs_it_nothing(waiting: Waiting) -> None:
+    order = waiting()
+    assert swept_by_a_child(lambda order: os.kill(os.getpid(), signal.SIGKILL)) == signal.SIGKILL
+    assert Order.objects.get(pk=order.pk).failures == 1
+    assert swept(lambda order: order.finish()) == {"book done": 1}
+    assert Order.objects.get(pk=order.pk).failures == 0
+
+
+def test_a_row_that_raises_five_times_in_a_row_is_parked_and_the_log_says_so(
+    waiting: Waiting, caplog: pytest.LogCaptureFixture
+) -> None:
+    order = waiting()
+    assert [swept(failing) for _ in range(PARK_AFTER)] == [{"book failed": 1}] * PARK_AFTER
+    assert not DeadLetter.objects.exists()
+    swept(failing)
+    assert DeadLetter.objects.get().row == order.pk
+    assert "dead_letter" in caplog.text
+    assert swept(failing) == {}
+
+
+def test_a_try_that_goes_well_starts_the_count_anew(waiting: Waiting) -> None:
+    order = waiting()
+    for work in [*[failing] * 4, lambda order: order.retry(timezone.now()), failing]:
+        swept(work)
+    assert Order.objects.get(pk=order.pk).failures == 1
+
+
+def test_the_workers_failures_count_like_the_sweepers(waiting: Waiting) -> None:
+    order = waiting()
+    for _ in range(PARK_AFTER + 1):
+        with suppress(ZeroDivisionError):
+            doing(failing)(order.pk)
+        make_due(order)
+    assert DeadLetter.objects.get().row == order.pk
+
+
+def test_many_parked_rows_do_not_hide_the_one_behind_them(waiting: Waiting) -> None:
+    for _ in range(BATCH + 1):
+        waiting().give_up()
+    behind = waiting()
+    assert list(due(BOOK, timezone.now())) == [behind.pk]
+
+
+def test_an_operator_finds_the_letter_and_lets_it_try_again(
+    desk: Client, sam: User, waiting: Waiting
+) -> None:
+    order = waiting()
+    letter = parked(order)
+    listed = desk.get("/admin/jobs/deadletter/").content.decode()
+    assert f'href="/admin/orders/order/{order.pk}/change/"' in listed
+    assert "KeyError" in listed
+    desk.post(f"/admin/jobs/deadletter/{letter.pk}/acts/try-again/", {"reason": REASON})
+    assert list(due(BOOK, timezone.now())) == [order.pk]
+    assert Order.objects.get(pk=order.pk).failures == 0
+    assert (Audit.objects.get().actor, Audit.objects.get().action) == (sam, "dead letter tried again")
+
+
+def test_what_is_not_parked_any_more_is_not_tried_again_twice(waiting: Waiting) -> None:
+    letter = parked(waiting())
+    dead_letters.try_again(letter, now=timezone.now())
+    with pytest.raises(dead_letters.NoLongerParked):
+        dead_letters.try_again(letter, now=timezone.now())
+
+
+def test_the_letter_of_a_row_that_a_person_settled_goes(waiting: Waiting) -> None:
+    settled, still_parked = waiting(), waiting()
+    parked(settled)
+    parked(still_parked)
+    Order.objects.get(pk=settled.pk).move_to("draft", reason="withdrawn", at=timezone.now(), due_at=None)
+    DeadLetter.objects.create(job="of an older release", row=1, failures=5, parked_at=timezone.now())
+    dead_letters.drop_settled(timezone.now())
+    assert DeadLetter.objects.get().row == still_parked.pk

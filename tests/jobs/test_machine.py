@@ -1,0 +1,159 @@
+"""One row of owed work: claimed once, and after that changed by nobody who has lost it. Races: tests/test_races.py."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders.models import Order
+from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job
+from shipping_portal.jobs.registry import enqueue
+from tests.jobs.conftest import Waiting, doing, make_due, named
+
+pytestmark = pytest.mark.django_db
+SOON = dt.timedelta(seconds=30)
+CHANGES: dict[str, Callable[[Job], bool]] = {
+    "claim": lambda row: row.claim(),
+    "renew": lambda row: row.renew(),
+    "finish": lambda row: row.finish(),
+    "retry": lambda row: row.retry(timezone.now() + SOON),
+    "postpone": lambda row: row.postpone(timezone.now() + SOON),
+    "fail": lambda row: row.fail(ValueError()),
+    "give up": lambda row: row.give_up(),
+}
+
+
+def seen(order: Order) -> dict[str, Any]:
+    names = ("due_at", "tries", "failures", "last_error", "parked_at")
+    return {name: getattr(order, name) for name in names}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("moved", [{"due_at": None}, {"status": "draft"}], ids=["due time", "status"])
+def test_who_has_lost_the_row_changes_nothing(
+    waiting: Waiting, change: Callable[[Job], bool], moved: dict[str, Any]
+) -> None:
+    mine = waiting()
+    Order.objects.filter(pk=mine.pk).update(**moved)
+    there = Order.objects.get(pk=mine.pk)
+    assert not change(mine)
+    assert seen(Order.objects.get(pk=mine.pk)) == seen(there)
+
+
+def test_one_of_two_who_saw_it_due_gets_it(waiting: Waiting) -> None:
+    order = waiting()
+    twin = Order.objects.get(pk=order.pk)
+    assert [order.claim(), twin.claim()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ("claim", {"tries": 3, "failures": 3, "last_error": UNDER_WAY}),
+        ("finish", {"due_at": None, "tries": 3, "failures": 0, "last_error": ""}),
+        ("retry", {"tries": 4, "failures": 0, "last_error": ""}),
+        ("postpone", {"tries": 3, "failures": 0, "last_error": ""}),
+        ("fail", {"tries": 3, "failures": 2, "last_error": "ValueError"}),
+        ("give up", {"tries": 3, "failures": 2}),
+    ],
+)
+def test_what_each_change_leaves_of_a_row_that_failed_twice(
+    waiting: Waiting, change: str, left: dict[str, Any]
+) -> None:
+    order = waiting()
+    order.change(tries=3, failures=2, last_error="KeyError")
+    assert CHANGES[change](order)
+    found = seen(Order.objects.get(pk=order.pk))
+    assert {name: found[name] for name in left} == left
+    assert bool(found["parked_at"]) == (change == "give up")
+
+
+def test_the_count_of_tries_ends_before_its_column_does(waiting: Waiting) -> None:
+    """PostgreSQL refuses 32,768, which would end in a dead letter."""
+    order = waiting()
+    order.change(tries=MOST_TRIES)
+    order.retry(timezone.now())
+    assert Order.objects.get(pk=order.pk).tries == MOST_TRIES
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"due_at": None}, {"due_at": timezone.now() + SOON * 1000}, {"parked_at": timezone.now()}, {"status": "draft"}],
+    ids=["owes nothing", "not due", "dead letter", "of another kind"],
+)  # fmt: skip
+def test_a_message_for_a_row_that_is_not_due_does_nothing(waiting: Waiting, fields: dict[str, Any]) -> None:
+    order, done = waiting(), []
+    Order.objects.filter(pk=order.pk).update(**fields)
+    doing(done.append)(order.pk)
+    assert done == []
+
+
+def test_the_message_the_sweep_sent_is_good_before_the_row_is_due_again_and_an_older_one_is_not(
+    waiting: Waiting,
+) -> None:
+    order, done = waiting(), []
+    token = timezone.now() + SOON
+    Order.objects.filter(pk=order.pk).update(due_at=token)
+    doing(done.append)(order.pk, token - SOON)
+    assert done == []
+    doing(done.append)(order.pk, token)
+    assert done == [order]
+
+
+def test_work_that_raises_rests_for_a_minute_and_says_what_and_where_but_names_nobody(
+    waiting: Waiting,
+) -> None:
+    order = waiting()
+
+    def work(order: Order) -> None:
+        raise ZeroDivisionError("Noor Tamsin's parcel")
+
+    with pytest.raises(ZeroDivisionError):
+        doing(work)(order.pk)
+    order.refresh_from_db()
+    assert order.last_error.startswith("ZeroDivisionError at test_machine.py ")
+    assert "Noor" not in order.last_error
+    assert SOON < order.due_at - timezone.now() < 3 * SOON
+
+
+def test_a_row_whose_worker_died_is_worked_on_again_once_its_lease_is_over(waiting: Waiting) -> None:
+    order, done = waiting(), []
+    assert order.claim()
+    doing(done.append)(order.pk)
+    make_due(order)
+    doing(done.append)(order.pk)
+    assert done == [order]
+
+
+def test_an_order_that_moves_on_forgets_what_went_wrong_before(waiting: Waiting) -> None:
+    order = waiting()
+    order.change(failures=4, last_error="KeyError", parked_at=timezone.now())
+    order.move_to("rejected", reason="refused", at=timezone.now(), due_at=None)
+    assert {**seen(Order.objects.get(pk=order.pk)), "tries": 0} == {
+        "due_at": None, "tries": 0, "failures": 0, "last_error": "", "parked_at": None,
+    }  # fmt: skip
+
+
+def test_workers_are_told_of_a_row_once_it_can_be_seen(
+    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    told: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        "shipping_portal.jobs.registry.publish", lambda task, pk: told.append((task, pk)) is None
+    )
+    with django_capture_on_commit_callbacks(execute=True):
+        enqueue("book", 7, 8)
+        assert told == []
+    assert told == [(named("book").task, 7), (named("book").task, 8)]
+
+
+def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(
+    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish", lambda task, pk: bool(asked.append(pk)))
+    with django_capture_on_commit_callbacks(execute=True):
+        enqueue("check-row", 1, 2, 3)
+    assert asked == [1]

@@ -1,0 +1,299 @@
+"""The sweep finds every kind of owed row, hands it on, and does it itself when nobody takes it."""
+
+import datetime as dt
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import InterfaceError, OperationalError
+from django.utils import timezone
+
+from orders.models import Export, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.celery import app
+from shipping_portal.jobs import sweep
+from shipping_portal.jobs.chores import Chore, chores
+from shipping_portal.jobs.models import Job, lease
+from shipping_portal.jobs.registry import Kind, kinds
+from shipping_portal.jobs.sweep import Sweep, due
+from tests import factories
+from tests.jobs.conftest import PAST, Message, Waiting, doing, named
+from tests.orders.conftest import submitted
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import downtime
+from tracking.models import Parcel
+
+__all__ = ["submitted"]  # pytest finds it here
+pytestmark = pytest.mark.django_db
+BOOK = named("book")
+
+
+def row_of(kind: Kind, pk: int) -> Job:
+    row = kind.queue.filter(pk=pk).first()
+    assert row
+    return row
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
+def test_exactly_the_due_rows_of_each_kind_are_found(owed: dict[str, int], kind: Kind) -> None:
+    assert list(due(kind, timezone.now())) == [owed[kind.name]]
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
+def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(owed: dict[str, int], kind: Kind) -> None:
+    taken: list[int] = []
+
+    def work(row: Job) -> None:
+        taken.append(row.pk)
+        kind(row.pk)  # the other one, meanwhile
+
+    replace(kind, work=work)(owed[kind.name])
+    assert taken == [owed[kind.name]]
+
+
+def test_due_rows_are_handed_to_the_workers_by_name_what_hurts_most_first(
+    owed: dict[str, int], messages: list[Message]
+) -> None:
+    Sweep().once()
+    assert [message[:2] for message in messages] == [(kind.task, owed[kind.name]) for kind in kinds()]
+    assert [kind.name for kind in kinds()] == list(owed)
+
+
+def test_every_kind_has_its_task() -> None:
+    assert {kind.task for kind in kinds()} <= set(app.tasks)
+
+
+def test_without_a_broker_a_booking_is_made_labelled_and_tracked_here(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, no_broker: None
+) -> None:
+    order = submitted()
+    one = Sweep()
+    one.once()
+    order.refresh_from_db()
+    assert order.status == "booked"
+    one.once()
+    assert Parcel.objects.get().order == order
+    assert {label.state for label in order.labels.all()} == {"stored"}
+    assert len(carrier.ledger("booked")) == 1
+
+
+def test_a_row_has_one_message_however_many_sweepers_look(waiting: Waiting, messages: list[Message]) -> None:
+    waiting()
+    for sweeper in (Sweep(), Sweep(), Sweep()):
+        sweeper.once()
+    assert len(messages) == 1
+
+
+def test_the_message_names_the_hold_that_the_worker_takes_over(
+    waiting: Waiting, messages: list[Message]
+) -> None:
+    order, done = waiting(), []
+    Sweep().once()
+    order.refresh_from_db()
+    assert messages == [(BOOK.task, order.pk, order.due_at.isoformat())]
+    assert timezone.now() < order.due_at <= timezone.now() + lease()
+    doing(done.append)(order.pk, dt.datetime.fromisoformat(messages[0][2]))
+    assert done == [order]
+
+
+def test_a_worker_faster_than_the_sweep_keeps_the_row_it_has_claimed(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = waiting()
+    monkeypatch.setattr(sweep, "publish", lambda *message: order.claim())
+    Sweep().once()
+    assert Order.objects.get(pk=order.pk).due_at == order.due_at
+
+
+@pytest.mark.parametrize("name", ["book", "export"])
+def test_a_row_the_workers_let_pass_is_done_here_after_its_kinds_patience(
+    owed: dict[str, int], messages: list[Message], name: str
+) -> None:
+    kind, done = named(name), []
+    one, mine = Sweep(), replace(named(name), work=done.append)
+    for _ in range(kind.patience):
+        assert one.once([mine]) == {f"{name} handed over": 1}
+        token = row_of(kind, owed[name]).due_at
+        end_the_hold(one, kind, owed[name], token)
+    assert one.once([mine]) == {f"{name} done": 1}
+    assert (len(messages), len(done)) == (kind.patience, 1)
+
+
+def end_the_hold(one: Sweep, kind: Kind, pk: int, token: dt.datetime | None) -> None:
+    """As if its time had come: the row is due at the very moment at which its message ended."""
+    past = timezone.now() - PAST
+    kind.queue.filter(pk=pk, due_at=token).update(due_at=past)
+    one.handed[kind.name, pk] = (one.handed[kind.name, pk][0], past)
+
+
+def test_a_row_the_workers_took_and_that_is_owed_again_is_handed_to_them_again(
+    waiting: Waiting, messages: list[Message]
+) -> None:
+    order, one = waiting(), Sweep()
+    for _ in range(3):
+        one.once([BOOK])
+        order.refresh_from_db()
+        order.retry(timezone.now())
+    assert len(messages) == 3
+
+
+def test_without_a_broker_an_export_is_packed_here(quill: Sender, alice: User, no_broker: None) -> None:
+    factories.export(quill, alice, finished_at=None, due_at=timezone.now())
+    assert Sweep().once([named("export")]) == {"export done": 1}
+    assert Export.objects.get().finished_at
+
+
+def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(
+    quill: Sender, alice: User, bob: User
+) -> None:
+    early = timezone.now() - dt.timedelta(hours=1)
+    for minute in range(60):
+        factories.order(quill, alice, status="booking", due_at=early + dt.timedelta(seconds=minute))
+    of_bob = factories.order(bob.membership.sender, bob, status="booking", due_at=timezone.now())
+    found = list(due(BOOK, timezone.now()))
+    assert found.index(of_bob.pk) == 1
+    assert len(found) == sweep.BATCH
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ZeroDivisionError(), OperationalError("canceling statement due to lock timeout"), InterfaceError()],
+)
+def test_one_broken_row_rests_and_those_behind_it_are_done(
+    waiting: Waiting, no_broker: None, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    """A lock, a deadlock or a time limit is one row's trouble, too: the database itself answers."""
+    broken, whole, tried = waiting(), waiting(), []
+
+    def work(order: Order) -> None:
+        tried.append(order.pk)
+        if order == broken:
+            raise error
+        order.retry(timezone.now())
+
+    one = Sweep()
+    assert one.once([doing(work)]) == {"book failed": 1, "book done": 1}
+    one.once([doing(work)])
+    assert tried == [broken.pk, whole.pk, whole.pk]
+    assert "sweep_failed" in caplog.text
+
+
+def test_a_round_ends_when_the_database_no_longer_answers(
+    waiting: Waiting, no_broker: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting(), waiting()
+    tried: list[Order] = []
+
+    def work(order: Order) -> None:
+        tried.append(order)
+        raise OperationalError("server closed the connection")
+
+    for module in ("sweep", "registry"):
+        monkeypatch.setattr(f"shipping_portal.jobs.{module}.database_answers", lambda: False)
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
+    one = Sweep()
+    monkeypatch.setattr(one, "once", partial(one.once, [doing(work)]))
+    assert one.once_or_log() == {}
+    assert len(tried) == 1
+    assert "database_unreachable" in caplog.text
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, OperationalError("statement timeout")])
+def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
+    owed: dict[str, int],
+    messages: list[Message],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    look = sweep.due
+
+    def unreadable(kind: Kind, now: dt.datetime) -> Any:
+        if kind.name == "book":
+            raise error
+        return look(kind, now)
+
+    monkeypatch.setattr(sweep, "due", unreadable)
+    Sweep().once()
+    assert [message[0] for message in messages] == [kind.task for kind in kinds()[1:]]
+    assert "sweep_failed" in caplog.text
+
+
+def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
+    assert {chore.name: chore.every.total_seconds() for chore in chores()} == {
+        "pauses": 0, "gaps": 0, "imports": 0, "charges": 0,
+        "reminders": 60, "dead letters": 60, "retention": 3600,
+    }  # fmt: skip
+
+
+def test_a_failing_chore_ends_neither_the_round_nor_the_chores_behind_it(
+    owed: dict[str, int],
+    messages: list[Message],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    done: list[str] = []
+
+    def broken(now: dt.datetime) -> None:
+        done.append("broken")
+        raise ZeroDivisionError
+
+    hourly = Chore("hourly", dt.timedelta(hours=1), broken)
+    each_round = Chore("each round", dt.timedelta(0), lambda now: done.append("each round"))
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
+    monkeypatch.setattr(sweep, "chores", lambda: [hourly, each_round])
+    one = Sweep()
+    assert one.once_or_log() == {f"{kind.name} handed over": 1 for kind in kinds()}
+    assert "sweep_failed" in caplog.text
+    one.once_or_log()
+    assert done == ["broken", "each round", "each round"]
+
+
+def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Sweep()
+    rounds: list[int] = []
+
+    def away(*args: Any) -> None:
+        rounds.append(1)
+        if len(rounds) == 2:
+            one.stop.set()
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(one, "once", away)
+    monkeypatch.setattr(one.stop, "wait", lambda seconds: None)
+    one.run()
+    assert len(rounds) == 2
+
+
+def test_a_stopped_sweep_begins_no_further_row(owed: dict[str, int], messages: list[Message]) -> None:
+    one = Sweep()
+    one.stop.set()
+    one.once()
+    assert messages == []
+
+
+def test_the_command_looks_once_and_says_what_it_found(
+    owed: dict[str, int], messages: list[Message], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("sweep", "--once")
+    assert "book handed over: 1" in capsys.readouterr().out
+
+
+def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.SWEEP_SECONDS = 30
+    monkeypatch.setattr(
+        downtime, "beat", lambda *args, **kwargs: None
+    )  # no second thread in a test's database
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM]).start()
+    try:
+        call_command("sweep")
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
