@@ -129,9 +129,9 @@ def _pickup_day(order: "Order", at: dt.datetime) -> dt.date:
 
 
 def _is_summed_up(order: "Order") -> bool:
-    """Return whether an import under way will report this booking when it finishes."""
+    """Return whether an import under way will report this booking when it finishes or is paused."""
     # By the token as well, because an order may be settled before its row is linked to it.
     row = Q(rows__order=order) | Q(rows__token=order.form_token)
     # Locked, so that either the import's end counts this move, or this move sees that it has ended.
     imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
-    return imports.filter(row, state="booking", finished_at=None).first() is not None
+    return imports.filter(row, state="booking", paused_at=None, finished_at=None).first() is not None

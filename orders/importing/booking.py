@@ -9,10 +9,11 @@ import datetime as dt
 from collections.abc import Mapping
 from contextlib import suppress
 
+from django.db import transaction
 from django.utils import timezone
 
 from orders import booking
-from orders.importing import checking, twins
+from orders.importing import checking, finishing, twins
 from orders.models import Import, ImportRow, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -27,9 +28,11 @@ NO_BOOKING: dict[type[Exception], str] = {
 }
 
 
+@transaction.atomic
 def pause(file: Import, now: dt.datetime) -> None:
     """No further row is begun; what is handed over goes on."""
-    Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now)
+    if Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now):
+        finishing.paused(file, now)
 
 
 def resume(file: Import) -> bool:

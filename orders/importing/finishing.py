@@ -35,25 +35,36 @@ def _finish(file: Import, now: dt.datetime) -> None:
     if not file.begun_at or not mine.update(finished_at=now):
         return
     # Counted after the update, whose lock a booking that fails meanwhile waits for (see notifications.py).
+    if not _notify_of_failures(file, now) and _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
+        notices.tell(_event(file, f"{file.begun_at:%Y%m%dT%H%M%S.%f}", now), now=now)
+
+
+def paused(file: Import, now: dt.datetime) -> None:
+    """Notify of what failed before the pause, which may be for good. Call it in the transaction that pauses."""
+    if file.state == Import.State.BOOKING and file.finished_at is None:
+        _notify_of_failures(file, now)
+
+
+def _notify_of_failures(file: Import, now: dt.datetime) -> bool:
+    """Return whether anything failed; then its bookings wrote no notices, so this one is as vital and for everybody."""
     counts = standing.counts(file)
-    event = _event(file, file.begun_at, counts, now)
-    if counts.failed or counts.asked:
-        # Its bookings wrote no notices of their own, so this one is as vital as theirs, and for everybody.
-        notices.tell(replace(event, kind="booking", only=None), now=now)
-    elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
-        notices.tell(event, now=now)
+    if not (counts.failed or counts.asked):
+        return False
+    event = _event(file, f"{now:%Y%m%dT%H%M%S.%f}", now)
+    notices.tell(replace(event, kind="booking", only=None), now=now)
+    return True
 
 
 def _is_left(file: Import, now: dt.datetime) -> bool:
     return file.looked_at is None or now - file.looked_at >= LEFT_AFTER
 
 
-def _event(file: Import, begun: dt.datetime, counts: standing.Counts, now: dt.datetime) -> Fact:
+def _event(file: Import, when: str, now: dt.datetime) -> Fact:
     return Fact(
         sender=file.sender,
         kind="import",
-        once=f"import:{file.pk}:{begun:%Y%m%dT%H%M%S.%f}",
-        line=f"{file.file_name}: {_summary(counts)}.",
+        once=f"import:{file.pk}:{when}",
+        line=f"{file.file_name}: {_summary(standing.counts(file))}.",
         path=reverse("import", args=[file.uuid]),
         happened_at=now,
         bundle=f"import:{file.pk}",

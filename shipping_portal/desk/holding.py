@@ -4,7 +4,7 @@ import datetime as dt
 
 from django.db import transaction
 
-from orders.importing import booking
+from orders.importing import booking, finishing
 from orders.models import Import
 from shipping_portal.accounts.models import Audit, User
 
@@ -18,6 +18,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
             raise AlreadySo("This import is held already.")
+        finishing.paused(file, now)
         _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
 
 

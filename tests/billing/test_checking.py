@@ -265,14 +265,6 @@ def test_a_worker_killed_midway_leaves_each_line_once(
     assert posting.obstacles(report) == []
 
 
-def test_two_workers_do_not_read_one_report_at_once(take: Take, order: Any) -> None:
-    now = timezone.now()
-    report = taking.take(gateway.account(), "a.csv", summed(line("SQ7K2M")), by=None, now=now)
-    BillingReport.objects.filter(pk=report.pk).update(due_at=now + timedelta(seconds=30))
-    checking.work(report.pk)
-    assert not report.lines.exists()
-
-
 def test_a_worker_that_slept_stores_nothing_after_another_went_on(
     take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

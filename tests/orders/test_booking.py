@@ -240,19 +240,6 @@ def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
     assert carrier.ledger("booked") == []
 
 
-def test_a_row_that_is_not_due_is_left_alone(submitted: Submit, carrier: SandboxCarrier) -> None:
-    order = submitted()
-    Order.objects.filter(pk=order.pk).update(due_at=timezone.now() + dt.timedelta(minutes=1))
-    booking.work(order.pk)
-    assert order.attempts.count() == 0
-
-
-def test_two_workers_that_saw_the_same_row_send_once(submitted: Submit, carrier: SandboxCarrier) -> None:
-    order = submitted()
-    twin = Order.objects.get(pk=order.pk)
-    assert [order.claim(), twin.claim()] == [True, False]
-
-
 def test_a_stale_quote_is_asked_again_and_books_at_the_same_price(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:

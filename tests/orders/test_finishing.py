@@ -1,16 +1,19 @@
 """An import that finished is one e-mail with its counts; its bookings send none of their own meanwhile."""
 
 import datetime as dt
+from contextlib import suppress
 
 import pytest
 from django.core import mail
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.importing import booking as importing
 from orders.importing import finishing
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.desk import holding
 from tests import factories
 from tests.orders.test_importing import GOOD, book, checked
 from tests.sandbox_carrier import SandboxCarrier
@@ -147,3 +150,29 @@ def test_an_import_with_a_booking_or_a_row_to_go_is_not_finished(quill: Sender, 
     factories.import_row(quill, alice, file=file, state=ImportRow.State.OWED, due_at=timezone.now())
     assert lines() == []
     assert not Import.objects.exclude(finished_at=None).exists()
+
+
+@pytest.mark.parametrize("by_whom", ["its sender", "an operator"])
+def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
+    quill: Sender, alice: User, sam: User, by_whom: str
+) -> None:
+    file, now = booking_import(quill, alice, "booked", "rejected", "booking"), timezone.now()
+    factories.import_row(quill, alice, file=file, state=ImportRow.State.OWED, due_at=now)
+    for _ in range(2):
+        if by_whom == "its sender":
+            importing.pause(file, now)
+        else:
+            with suppress(holding.AlreadySo):
+                holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
+    assert list(Notice.objects.values_list("kind", "line")) == [
+        ("booking", "orders.csv: 1 booked, 1 not booked.")
+    ]
+    Order.objects.get(status="booking").move_to("rejected", reason="-", at=now)  # it had been handed over
+    assert "Fix it and book again." in lines()[-1]
+
+
+def test_a_pause_before_anything_failed_is_no_news(quill: Sender, alice: User) -> None:
+    file = booking_import(quill, alice, "booked")
+    importing.pause(file, timezone.now())
+    importing.pause(factories.import_file(quill, alice), timezone.now())
+    assert not Notice.objects.exists()

@@ -114,14 +114,6 @@ def test_a_row_worked_on_again_makes_no_second_order(
     assert len(shop.ledger("booked")) == 1
 
 
-def test_a_claimed_row_is_left_to_its_worker(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
-    file = taken(quill, alice, GOOD)
-    row = file.rows.get()
-    assert row.claim()
-    checking.work(row.pk)
-    assert states(file) == ["new"]
-
-
 def test_a_paused_import_begins_no_row_and_goes_on_where_it_was(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:

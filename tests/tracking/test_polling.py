@@ -109,16 +109,6 @@ def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
     assert (parcel.poll.tries, parcel.subscription_text) == (1, "Unknown reference.")
 
 
-def test_the_count_of_failed_polls_ends_before_its_column_does(
-    carrier: SandboxCarrier, quill: Sender, alice: User
-) -> None:
-    watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
-    Poll.objects.filter(parcel=watched.parcel).update(tries=30_000)
-    parcel = poll(watched.parcel)
-    assert parcel.poll.tries == 30_000  # PostgreSQL refuses 32,768, which would park the parcel
-    assert parcel.poll.due_at > timezone.now()
-
-
 @pytest.mark.parametrize(
     ("progress", "hours"),
     [("", 6), ("pickup_futile", 6), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 0.25)],

@@ -13,6 +13,7 @@ from shipping_portal.accounts.models import Audit, User
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import DeadLetter
+from tracking.models import Parcel, Poll
 
 
 @transaction.atomic
@@ -46,9 +47,10 @@ class DeadLetterAdmin(ActsAdmin):
 
     @admin.display(description="about")
     def about(self, letter: DeadLetter) -> SafeString | str:
-        model = dead_letters.model_of(letter)
-        if model is None:  # a letter of an older release
+        owed = dead_letters.model_of(letter)
+        if owed is None:  # a letter of an older release
             return str(letter.row)
+        model = Parcel if owed is Poll else owed  # a poll has its parcel's number, and no page of its own
         options = model._meta
         if not admin.site.is_registered(model):  # such as a row of an import
             return f"{options.verbose_name} {letter.row}"
