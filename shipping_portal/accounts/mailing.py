@@ -13,6 +13,7 @@ from shipping_portal.accounts.models import Notice, User
 from shipping_portal.accounts.notices import KINDS, still_wanted
 from shipping_portal.jobs.registry import job
 
+LEASE = dt.timedelta(seconds=60)  # a mail server may take its time
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
 SALT = "unsubscribe"
@@ -29,6 +30,7 @@ You get this because of your settings there. To stop this kind of e-mail:
 @job("mail", queue=Notice.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
 def work(first: Notice) -> None:
     """Send the e-mail this notification belongs to. A crash in between at worst repeats one e-mail."""
+    first.renew(timezone.now() + LEASE)
     owed = Notice.objects.filter(user=first.user, bundle=first.bundle, sent_at=None)
     owed.filter(due_at__lte=timezone.now()).update(due_at=first.due_at)  # the others go under the same lease
     mine = owed.filter(due_at=first.due_at)

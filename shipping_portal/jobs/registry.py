@@ -86,6 +86,9 @@ def job(
 ) -> Callable[[Callable[[Any], None]], Kind]:
     """Register the decorated function as the work of one kind: its task, and its place in the sweep."""
 
+    if name in _KINDS:
+        raise ValueError(f"there is a job {name!r} already")
+
     def register(work: Callable[[Any], None]) -> Kind:
         kind = _KINDS[name] = Kind(name, queue, work, lane, order, patience)
 

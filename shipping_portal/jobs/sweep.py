@@ -97,8 +97,10 @@ class Sweep:
                 break
             self.handed[kind.name, pk] = (missed + 1, token)
             handed.add(pk)
-        if handed:
-            kind.due(timezone.now()).filter(pk__in=handed).update(due_at=token)
+        # Of the row alone, not of the kind's queue: joined to other tables, PostgreSQL would not look again at a row
+        # that a worker claimed at this moment, and would take it from that worker.
+        rows_themselves = kind.queue.model._default_manager.filter(parked_at=None, pk__in=handed)
+        rows_themselves.filter(due_at__lte=timezone.now()).update(due_at=token)
         return handed
 
     def _missed(self, kind: Kind, pk: int, due_at: dt.datetime) -> int:
