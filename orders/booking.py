@@ -1,4 +1,4 @@
-"""Booking: the journey on which money moves. Written down before it is sent; unclear is a state, not an error.
+"""Booking: where money moves. Written down before it is sent; unclear is a state, not an error.
 
 submit  (web)     order `booking`, due now; nothing sent
 work    (worker)  attempt written down and committed → one call → settle
@@ -185,7 +185,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
     lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
     try:
         with transaction.atomic(durable=True):
-            if order.status != Status.BOOKING or not order.renew(lease):
+            if order.status != Status.BOOKING or not order.renew(lease, failures=1):
                 return None
             return BookingAttempt.objects.create(
                 order=order,

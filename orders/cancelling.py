@@ -105,7 +105,7 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
             return refused(order, attempt, Rejected(0, "", words))
         now = timezone.now()
         lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)  # a new one: the look may have taken long
-        if not order.renew(lease) or not _swap(
+        if not order.renew(lease, failures=1) or not _swap(
             attempt, state=State.IN_FLIGHT, sent_at=now, tries=min(attempt.tries + 1, MOST_TRIES)
         ):
             return
@@ -224,6 +224,8 @@ def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierE
 
 def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None) -> None:
     """The order itself tells whether an earlier try worked. If it did not, a refusal stands."""
+    if not order.renew():
+        return
     try:
         viewed = gateway.carrier(order).view(order.carrier_order_id)
     except CarrierError:

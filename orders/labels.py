@@ -43,6 +43,8 @@ def _fetch(label: Label) -> None:
     try:
         links = client.view(label.order.carrier_order_id).labels
         link = _wanted(label, links)
+        if link and not label.renew():  # the look may have taken most of the lease
+            return
         if link:
             return store(label, client.label(link), at=timezone.now())
     except Rejected as error:  # an address that is not the carrier's is no matter of waiting

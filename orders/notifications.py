@@ -43,6 +43,7 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
     (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
 }
+BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 # An import sums up how these moves ended; a cancellation is news of its own.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
 MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
@@ -64,7 +65,11 @@ NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new w
 
 
 def moved(change: "OrderChange") -> None:
-    """Notify of a move that settled something; any other move costs no query."""
+    """Notify of a move that settled something; any other move of a booking costs no query."""
+    if change.old in BEING_CANCELLED and change.new == Status.BOOKED:
+        # What a scan said meanwhile was no news of an order that might have been cancelled.
+        change.order.refresh_from_db(fields=["progress", "progress_at"])
+        advanced(change.order)
     words = SETTLED.get((change.old, change.new))
     if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
         return

@@ -19,8 +19,8 @@ BREAK_SECONDS = 10.0
 _broken_until = 0.0
 
 
-def publish(task: str, *args: int | str) -> bool:
-    """Send a task to the workers; False when the broker did not take it.
+def publish(task: str, pk: int) -> bool:
+    """Send the task for one row to the workers; False when the broker did not take it.
 
     Never raises and never blocks for long: one try with one-second socket timeouts, then ten seconds without
     trying at all. The sweep finds whatever was not sent. A message lives as long as a lease.
@@ -30,7 +30,7 @@ def publish(task: str, *args: int | str) -> bool:
         return False
     try:
         with producers[_publisher()].acquire(block=True, timeout=1) as producer:
-            app.send_task(task, args=args, producer=producer, retry=False, expires=settings.LEASE_SECONDS)
+            app.send_task(task, args=[pk], producer=producer, retry=False, expires=settings.LEASE_SECONDS)
     except Exception as error:  # noqa: BLE001  (kombu, redis and socket errors have no common base)
         _broken_until = time.monotonic() + BREAK_SECONDS
         logger.warning("broker_unreachable", extra={"task": task, "error": type(error).__name__})

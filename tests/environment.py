@@ -7,7 +7,7 @@ os.environ |= {
     "SECRET_KEY": "tests-only-not-a-secret-0123456789abcdefghij",
     "REDIS_URL": os.environ.get(
         "TEST_BROKER_URL", "memory://"
-    ),  # nudges go nowhere; tests do the work themselves
+    ),  # messages go nowhere; tests do the work themselves
     "CARRIER_BASE_URL": "http://127.0.0.1:9",  # the discard port: nothing answers until a sandbox is asked for
     "CARRIER_ACCOUNT": "demo-account",
     "CARRIER_KEY": "canary-carrier-key",

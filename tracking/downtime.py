@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from orders import gateway
+from shipping_portal.jobs.models import UNDER_WAY
 from tracking.models import LastTime, Poll
 
 logger = logging.getLogger(__name__)
@@ -70,7 +71,9 @@ def catch_up(now: dt.datetime) -> int:
     Bounded by what the rate allows in one interval: the rest come up by themselves in that time.
     """
     rate = gateway.contract().tracking_per_second
-    waiting = Poll.objects.filter(due_at__gt=now).order_by("due_at")
+    waiting = (
+        Poll.objects.filter(due_at__gt=now, parked_at=None).exclude(last_error=UNDER_WAY).order_by("due_at")
+    )
     active = list(waiting.values_list("pk", flat=True)[: max(1, int(rate * settings.POLL_SECONDS))])
     each = max(1, int(rate * SLOT_SECONDS))
     moved = 0

@@ -1,4 +1,4 @@
-"""The webhook's journey: raw bytes stored first, read afterwards, acknowledged once stored (interface §6)."""
+"""Webhooks: raw bytes stored first, read afterwards, acknowledged once stored (interface §6)."""
 
 import datetime as dt
 import hashlib
@@ -53,7 +53,7 @@ def read(delivery_id: int) -> None:
             is_its_own = is_new or (delivery.event_id == event.pk and delivery.state != State.DUPLICATE)
             state = State.STORED if is_its_own else State.DUPLICATE
             WebhookDelivery.objects.filter(pk=delivery.pk).update(
-                state=state, reason=scan.remark, event=event, due_at=None
+                state=state, reason=scan.remark, event=event, due_at=None, **WebhookDelivery.AFRESH
             )
             Parcel.objects.filter(pk=parcel.pk).update(due_at=timezone.now(), **Parcel.AFRESH)
     except scans.Differs as error:
@@ -87,5 +87,5 @@ def refuse(reason: str, *, now: dt.datetime) -> None:
 
 def _set_aside(delivery: WebhookDelivery, state: str, reason: str) -> None:
     WebhookDelivery.objects.filter(pk=delivery.pk, event=None).update(
-        state=state, reason=reason[:300], due_at=None
+        state=state, reason=reason[:300], due_at=None, **WebhookDelivery.AFRESH
     )

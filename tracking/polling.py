@@ -40,7 +40,8 @@ def open_parcel(owed: Order) -> None:
             return
         parcel = scans.parcel_for(order.carrier_reference, at=now)
         if parcel.order_id is None or not _is_polled(parcel):  # else its polls have their own time
-            Parcel.objects.filter(pk=parcel.pk).update(order=order)
+            # With its fold, for the scans that are here already, should this process end before it has folded them.
+            Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
             Poll.owe(parcel, now + _first_poll())
         if order.status in TRACKED:
             order.finish()
@@ -61,7 +62,7 @@ def work(poll: Poll) -> None:
         return
     gateway.wait_for_turn(account, "poll")
     try:
-        tracked = _ask(parcel, gateway.carrier(parcel.order))
+        tracked = _ask(poll, gateway.carrier(parcel.order))
     except CarrierError:
         return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())
@@ -69,13 +70,15 @@ def work(poll: Poll) -> None:
     _again(poll, is_answered=True)
 
 
-def _ask(parcel: Parcel, client: Carrier) -> Tracked:
+def _ask(poll: Poll, client: Carrier) -> Tracked:
     """Subscribing answers with the scans so far; a refusal is kept and the parcel polled all the same."""
+    parcel = poll.parcel
     if parcel.subscription == Parcel.Subscription.WANTED:
         try:
             tracked = client.subscribe(parcel.reference)
         except Rejected as error:
             _subscribed(parcel, Parcel.Subscription.REFUSED, error.text)
+            poll.renew()  # two calls may take longer than one lease
         else:
             _subscribed(parcel, Parcel.Subscription.ON, "")
             return tracked

@@ -20,12 +20,12 @@ NEWS_FOR = dt.timedelta(days=2)
 
 @chore("imports")
 def look(now: dt.datetime) -> None:
-    """Finish every import of which nothing is owed or being sent any more."""
+    """Finish every import of which nothing is owed or being sent any more; what is parked may never be."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
-    owed = Exists(rows.filter(state=ImportRow.State.OWED))
-    sending = Exists(rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING))
+    owed = Exists(rows.filter(state=ImportRow.State.OWED, parked_at=None))
+    booking = rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None)
     under_way = Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
-    for file in under_way.filter(~owed, ~sending).select_related("sender"):
+    for file in under_way.filter(~owed, ~Exists(booking)).select_related("sender"):
         _finish(file, now)
 
 

@@ -44,9 +44,6 @@ class OrderQuerySet(models.QuerySet["Order"]):
     def held(self) -> Self:
         return self.filter(status__in=HELD)
 
-    def due(self, status: str, now: dt.datetime) -> Self:
-        return self.filter(status=status, due_at__lte=now)
-
 
 class Order(Job):
     Status = Status

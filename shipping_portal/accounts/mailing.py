@@ -6,14 +6,18 @@ from collections.abc import Collection, Sequence
 from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Notice, User
 from shipping_portal.accounts.notices import KINDS, still_wanted
+from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
 
 LEASE = dt.timedelta(seconds=60)  # a mail server may take its time
+SENDING = "the process stopped while it sent the e-mail"
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
 SALT = "unsubscribe"
@@ -30,11 +34,7 @@ You get this because of your settings there. To stop this kind of e-mail:
 @job("mail", queue=Notice.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
 def work(first: Notice) -> None:
     """Send the e-mail this notification belongs to. A crash in between at worst repeats one e-mail."""
-    first.renew(timezone.now() + LEASE)
-    owed = Notice.objects.filter(user=first.user, bundle=first.bundle, sent_at=None)
-    owed.filter(due_at__lte=timezone.now()).update(due_at=first.due_at)  # the others go under the same lease
-    mine = owed.filter(due_at=first.due_at)
-    rows = list(mine.order_by("happened_at", "pk"))
+    rows = _gather(first)
     try:
         if wanted := still_wanted(rows, first.user):
             _mail(first.user, wanted).send()
@@ -43,7 +43,23 @@ def work(first: Notice) -> None:
         for row in rows:
             row.retry(now + min(dt.timedelta(minutes=2 ** min(row.tries, 10)), LONGEST_WAIT))
         return
+    mine = Notice.objects.filter(pk__in=[row.pk for row in rows], due_at=first.due_at)
     mine.update(sent_at=timezone.now(), due_at=None, **Notice.AFRESH)
+
+
+@transaction.atomic
+def _gather(first: Notice) -> list[Notice]:
+    """Take all that leaves with this notification under one lease; nothing, if another worker has taken it along.
+
+    What another worker has claimed but not gathered yet is taken, too: it finds its own gone, as they take turns.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=first.user_id)
+    now = timezone.now()
+    if not first.renew(now + LEASE):
+        return []
+    owed = Notice.objects.filter(user=first.user, bundle=first.bundle, sent_at=None, parked_at=None)
+    owed.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(due_at=first.due_at, last_error=SENDING)
+    return list(owed.filter(due_at=first.due_at).order_by("happened_at", "pk"))
 
 
 def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:

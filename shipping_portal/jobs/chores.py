@@ -30,4 +30,5 @@ def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
 
 
 def chores() -> list[Chore]:
-    return list(_CHORES.values())
+    """All of them, those that are due most often first."""
+    return sorted(_CHORES.values(), key=lambda chore: chore.every)

@@ -35,6 +35,6 @@ def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
 def drop_settled(now: dt.datetime) -> None:
     """Drop the letters of rows that owe something else by now, such as an order that a person settled."""
     for letter in DeadLetter.objects.all():
-        kind = kind_of(letter.job)
-        if not (kind and kind.queue.filter(pk=letter.row, parked_at__isnull=False).exists()):
+        model = model_of(letter)
+        if not (model and model._default_manager.filter(pk=letter.row, parked_at__isnull=False).exists()):
             letter.delete()

@@ -16,7 +16,7 @@ MOST_TRIES = 30_000  # the column is a small integer
 
 
 def lease() -> dt.timedelta:
-    """How long a worker may keep a row, or a message its hold on one, without saying so again."""
+    """How long a worker may keep a row without saying so again, and how long a message about one is good."""
     return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
@@ -42,6 +42,8 @@ class Job(models.Model):
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {"failures": 0, "last_error": "", "parked_at": None}
     AFRESH: ClassVar[dict[str, Any]] = {"tries": 0, **NOTHING_WENT_WRONG}
 
+    _held: frozenset[dt.datetime | None] = frozenset()  # every `due_at` that this worker wrote
+
     class Meta:
         abstract = True
 
@@ -55,20 +57,22 @@ class Job(models.Model):
 
     def finish(self, **changes: Any) -> bool:
         """Owe nothing any more, and write `changes` with it."""
-        return self.change(**{"due_at": None, "failures": 0, "last_error": ""} | changes)
+        return self.change(**{"due_at": None, **self.NOTHING_WENT_WRONG} | changes)
 
-    def retry(self, at: dt.datetime, *, why: str = "", **changes: Any) -> bool:
+    def retry(self, at: dt.datetime, **changes: Any) -> bool:
         """Owe the same again from `at` on: this try ended in order, without what was wanted."""
         tries = min(self.tries + 1, MOST_TRIES)
-        return self.change(**{"due_at": at, "tries": tries, "failures": 0, "last_error": why[:300]} | changes)
+        return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG, "tries": tries} | changes)
 
     def postpone(self, at: dt.datetime, **changes: Any) -> bool:
         """Owe the same from `at` on: nothing was tried, as it was not the time for it."""
-        return self.change(**{"due_at": at, "failures": 0, "last_error": ""} | changes)
+        return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
     def fail(self, error: Exception) -> bool:
         """Let the row rest after a try that raised; which kind of error and where is kept, not its text."""
-        return self.change(due_at=timezone.now() + REST, last_error=_placed(error)[:300])
+        # Held until any time this worker wrote: what it wrote last may have been rolled back by the error.
+        mine = type(self)._default_manager.filter(pk=self.pk, due_at__in=self._held)
+        return bool(mine.update(due_at=timezone.now() + REST, last_error=_placed(error)[:300]))
 
     def give_up(self) -> bool:
         """Park the row: nobody works on it until a person lets it go on (see dead_letters)."""
@@ -81,6 +85,7 @@ class Job(models.Model):
             return False
         for name, value in changes.items():
             setattr(self, name, value)
+        self._held |= {self.due_at}
         return True
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from celery import shared_task
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from shipping_portal.celery import publish
@@ -33,7 +33,7 @@ class Kind:
 
     `queue` holds the rows that may owe it, whenever they are due. `lane` leads from a row to its sender ("" where
     rows have none): lanes take turns. `order` is its place in the sweep: what hurts most while it waits comes first.
-    The sweep does itself what it has handed to the workers `patience` times.
+    The sweep does itself what it has handed to the workers `patience` times in vain.
     """
 
     name: str
@@ -51,15 +51,9 @@ class Kind:
         """The rows to be worked on now; dead letters are not."""
         return self.queue.filter(due_at__lte=now, parked_at=None)
 
-    def __call__(self, pk: int, token: dt.datetime | None = None) -> None:
-        """Do the work of one row, if it is due. Safe to run twice, late, or never.
-
-        `token` is the `due_at` under which the sweep handed the row over: with it the row is ours before that time.
-        """
-        is_due = Q(due_at__lte=timezone.now())
-        if token:
-            is_due |= Q(due_at=token)
-        row = self.queue.filter(is_due, pk=pk, parked_at=None).first()
+    def __call__(self, pk: int) -> None:
+        """Do the work of one row, if it is due. Safe to run twice, late, or never."""
+        row = self.due(timezone.now()).filter(pk=pk).first()
         if row is None:
             return
         if row.failures >= PARK_AFTER:
@@ -93,8 +87,8 @@ def job(
         kind = _KINDS[name] = Kind(name, queue, work, lane, order, patience)
 
         @shared_task(name=kind.task)
-        def run(pk: int, token: str = "") -> None:
-            kind(pk, dt.datetime.fromisoformat(token) if token else None)
+        def run(pk: int) -> None:
+            kind(pk)
 
         return kind
 

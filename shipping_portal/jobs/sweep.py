@@ -7,10 +7,11 @@ import datetime as dt
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
+from types import MappingProxyType
 
 from django.conf import settings
 from django.db import Error, close_old_connections
@@ -30,15 +31,24 @@ OWN_WORK_SECONDS = 10.0  # after this long no further row of a kind is begun her
 FORGET_AFTER = 20  # leases
 
 
-@dataclass
-class Sweep:
-    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore.
+@dataclass(frozen=True)
+class Handed:
+    """A row that was handed to the workers `times` in a row without one of them taking it.
 
-    `handed` is how often in a row it handed a row to the workers in vain, and until when it holds it for them.
+    While it is due since the same `due_at`, its message lives until `until`, and no other is sent from here.
     """
 
+    due_at: dt.datetime
+    times: int
+    until: dt.datetime
+
+
+@dataclass
+class Sweep:
+    """One sweeping process. Its memory only saves work: losing it costs a few messages and an early chore."""
+
     stop: Event = field(default_factory=Event)
-    handed: dict[tuple[str, int], tuple[int, dt.datetime]] = field(default_factory=dict)
+    handed: dict[tuple[str, int], Handed] = field(default_factory=dict)
     chore_due_at: dict[str, dt.datetime] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -70,43 +80,31 @@ class Sweep:
         return counts
 
     def _sweep(self, kind: Kind, counts: Counter[str]) -> None:
-        """Hand over what the workers have not missed before; the rest is done here."""
-        rows = due(kind, timezone.now())
-        handed = self._hand_over(kind, rows)
-        if handed:
-            counts[f"{kind.name} handed over"] += len(handed)
+        """Hand each row to the workers; do here what they let pass, or what no broker takes, while there is time."""
         own_work_ends = time.monotonic() + OWN_WORK_SECONDS
-        for pk in rows:
-            if self.stop.is_set() or time.monotonic() > own_work_ends:
+        for pk, due_at in due(kind, timezone.now(), without=self._waiting(kind)).items():
+            if self.stop.is_set():
                 break
-            if pk not in handed:
+            passed = self._passed(kind, pk, due_at)
+            if passed >= kind.patience and time.monotonic() < own_work_ends:
+                counts[f"{kind.name} {self._work(kind, pk)}"] += 1
+            elif publish(kind.task, pk):
+                self.handed[kind.name, pk] = Handed(due_at, passed + 1, timezone.now() + lease())
+                counts[f"{kind.name} handed over"] += 1
+            elif time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
-    def _hand_over(self, kind: Kind, rows: dict[int, dt.datetime]) -> set[int]:
-        """Hold these rows for the workers, for as long as their messages live; returns those that a broker took.
+    def _passed(self, kind: Kind, pk: int, due_at: dt.datetime) -> int:
+        """How often the workers let this row pass: it is due since the same time as when it was handed to them."""
+        before = self.handed.get((kind.name, pk))
+        return before.times if before and before.due_at == due_at else 0
 
-        The hold is the new `due_at`, which the message names: of a row one message is good at a time, in however
-        many processes the sweep runs. A worker that is faster than the UPDATE below has claimed the row by then.
-        """
-        token, handed = timezone.now() + lease(), set()
-        for pk, due_at in rows.items():
-            missed = self._missed(kind, pk, due_at)
-            if missed >= kind.patience:
-                continue
-            if self.stop.is_set() or not publish(kind.task, pk, token.isoformat()):
-                break
-            self.handed[kind.name, pk] = (missed + 1, token)
-            handed.add(pk)
-        # Of the row alone, not of the kind's queue: joined to other tables, PostgreSQL would not look again at a row
-        # that a worker claimed at this moment, and would take it from that worker.
-        rows_themselves = kind.queue.model._default_manager.filter(parked_at=None, pk__in=handed)
-        rows_themselves.filter(due_at__lte=timezone.now()).update(due_at=token)
-        return handed
-
-    def _missed(self, kind: Kind, pk: int, due_at: dt.datetime) -> int:
-        """How often the workers let the row's message pass: each time it is due again just when its hold ended."""
-        times, token = self.handed.get((kind.name, pk), (0, None))
-        return times if due_at == token else 0
+    def _waiting(self, kind: Kind) -> dict[int, dt.datetime]:
+        """The rows of this kind whose messages live, and since when they were due when those were sent."""
+        now = timezone.now()
+        return {
+            pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now
+        }
 
     def _work(self, kind: Kind, pk: int) -> str:
         self.handed.pop((kind.name, pk), None)
@@ -119,7 +117,7 @@ class Sweep:
     def _forget(self) -> None:
         """Rows that were not due again for a while are settled."""
         old = timezone.now() - FORGET_AFTER * lease()
-        self.handed = {key: handed for key, handed in self.handed.items() if handed[1] > old}
+        self.handed = {key: one for key, one in self.handed.items() if one.until > old}
 
     def _do_chores(self) -> None:
         now = timezone.now()
@@ -144,9 +142,14 @@ def guarded(what: str, row: int | None = None) -> Iterator[None]:
         logger.exception("sweep_failed", extra={"job": what, "row": row})
 
 
-def due(kind: Kind, now: dt.datetime) -> dict[int, dt.datetime]:
-    """At most BATCH due rows and since when they are: longest first, one of every lane before the second of any."""
-    rows, order = kind.due(now), ["due_at"]
+def due(
+    kind: Kind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
+) -> dict[int, dt.datetime]:
+    """At most BATCH due rows and since when they are: longest first, one of every lane before the second of any.
+
+    `without` are rows that are left alone as long as they are due since the same time.
+    """
+    rows, order = kind.due(now).exclude(pk__in=without.keys(), due_at__in=set(without.values())), ["due_at"]
     if kind.lane:
         turn = Window(RowNumber(), partition_by=F(kind.lane), order_by=F("due_at").asc())
         rows, order = rows.annotate(turn=turn), ["turn", "due_at"]

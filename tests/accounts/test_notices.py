@@ -59,6 +59,42 @@ def test_what_shares_a_bundle_leaves_as_one_mail_with_one_link(alice: User, quil
     assert unsubscribing.startswith(f"{settings.SITE_URL}/unsubscribe/")
 
 
+def test_a_bundle_is_one_mail_though_two_workers_took_a_notice_of_it_each(alice: User, quill: Sender) -> None:
+    for once in "ab":
+        notices.tell(fact(quill, once, bundle="b"), now=NOON)
+    rows = list(Notice.objects.all())
+    assert all(row.claim() for row in rows)
+    for row in rows:
+        mailing.work.work(row)
+    assert [message.body.count("- News") for message in mail.outbox] == [2]
+    assert not Notice.objects.filter(sent_at=None).exists()
+
+
+def test_what_another_worker_is_sending_at_this_moment_is_not_sent_again(
+    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices.tell(fact(quill, "a", bundle="b"), now=NOON)
+    send = mailing.EmailMessage.send
+
+    def slow(message: Any) -> None:
+        monkeypatch.setattr(mailing.EmailMessage, "send", send)
+        notices.tell(fact(quill, "b", bundle="b"), now=NOON)
+        mailing.work(Notice.objects.get(once="b").pk)
+        send(message)
+
+    monkeypatch.setattr(mailing.EmailMessage, "send", slow)
+    assert len(leave()) == 2
+    assert [message.body.count("- News") for message in mail.outbox] == [1, 1]
+
+
+def test_a_parked_notice_takes_no_others_along(alice: User, quill: Sender) -> None:
+    for once in "ab":
+        notices.tell(fact(quill, once, bundle="b"), now=NOON)
+    Notice.objects.filter(once="a").update(parked_at=NOON)
+    [body] = leave()
+    assert ("News a." in body, "News b." in body) == (False, True)
+
+
 def test_a_single_piece_of_news_links_to_its_page(alice: User, quill: Sender) -> None:
     notices.tell(fact(quill), now=NOON)
     [body] = leave()

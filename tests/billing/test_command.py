@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from orders.billing import checking
 from orders.models import BillingReport, Charge
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.jobs.models import PARK_AFTER
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 
@@ -49,6 +52,20 @@ def test_a_dry_run_can_be_posted_by_the_next(run: Any) -> None:
     run(summed(line("SQ7K2M")))
     run(summed(line("SQ7K2M")), "--post")
     assert Charge.objects.posted().count() == 1
+
+
+def test_a_report_that_is_a_dead_letter_ends_the_command_with_its_error(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(checking, "_settle", broken)
+    with pytest.raises(ZeroDivisionError):
+        run(summed(line("SQ7K2M")))
+    BillingReport.objects.update(failures=PARK_AFTER, due_at=timezone.now())
+    with pytest.raises(CommandError, match="failed 5 times in a row: ZeroDivisionError at"):
+        run(summed(line("SQ7K2M")))
 
 
 def test_out_of_balance_is_refused_by_name(run: Any) -> None:

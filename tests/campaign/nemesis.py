@@ -74,7 +74,7 @@ class Nemesis(threading.Thread):
         self._kill(name)
 
     def _kill_web_in_publish(self, name: str, _: float) -> None:
-        """Web dies while it waits for a broker that does not answer: after its commit, before its nudge."""
+        """Web dies while it waits for a broker that does not answer: after its commit, before its message."""
         self.servers.stop_for("valkey", 1.5)
         time.sleep(0.4)
         self._kill(name)

@@ -5,14 +5,17 @@ Every reply comes over real HTTP from the sandbox carrier: by a trouble of its o
 
 import hashlib
 import socket
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from orders import labels
 from orders.models import Label
 from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.carrier.messages import LabelLink
 from tests.catalogue.acting import Book, Read, fetch, waiting
 from tests.catalogue.meddling import Meddler, reply
 from tests.catalogue.rows import rows
@@ -202,6 +205,33 @@ def test_the_count_of_tries_has_a_ceiling(book: Book, line: Meddler) -> None:
     line.says("file", pdf(HTML))
     Label.objects.update(tries=32_767)
     assert fetch(order).tries <= 32_767
+
+
+def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look and a file may take longer than one lease; in a slow hour that must not end in a dead letter."""
+    order = book()
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+
+        class Slow:
+            def view(self, order_id: str) -> Any:
+                clock.shift(19)
+                link = LabelLink(url="https://carrier.example/label", size="a4", format="pdf")
+                return SimpleNamespace(labels=(link,))
+
+            def label(self, link: LabelLink) -> Any:
+                clock.shift(19)
+                Label.objects.filter(due_at__lte=timezone.now()).update(
+                    due_at=None, failures=99
+                )  # another worker's by then
+                raise CarrierError("no answer in time")
+
+        monkeypatch.setattr(labels.gateway, "carrier", lambda order: Slow())
+        full = order.labels.get(size="full")
+        labels.work(full.pk)
+    full.refresh_from_db()
+    assert (full.failures, full.tries) == (0, 1)
 
 
 def test_a_worker_that_slept_through_its_lease_undoes_nothing(

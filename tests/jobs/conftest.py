@@ -16,7 +16,7 @@ from shipping_portal.jobs.registry import Kind, kind_of
 from tests import factories
 from tracking.models import WebhookDelivery
 
-Message = tuple[str, int, str]
+Message = tuple[str, int]
 Waiting = Callable[[], Order]
 PAST = dt.timedelta(seconds=30)
 

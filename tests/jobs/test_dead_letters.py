@@ -3,6 +3,7 @@
 import faulthandler
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,15 +13,20 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from orders import booking
+from orders.importing import checking
 from orders.models import Order
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
 from shipping_portal.jobs.sweep import BATCH, Sweep, due
+from tests import factories
 from tests.desk.conftest import REASON, desk
 from tests.jobs.conftest import Waiting, doing, make_due, named
+from tests.orders.conftest import submitted
+from tests.sandbox_carrier import SandboxCarrier
 
-__all__ = ["desk"]  # pytest finds it here
+__all__ = ["desk", "submitted"]  # pytest finds them here
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_broker")]
 BOOK = named("book")
 
@@ -166,3 +172,52 @@ def test_the_letter_of_a_row_that_a_person_settled_goes(waiting: Waiting) -> Non
     DeadLetter.objects.create(job="of an older release", row=1, failures=5, parked_at=timezone.now())
     dead_letters.drop_settled(timezone.now())
     assert DeadLetter.objects.get().row == still_parked.pk
+
+
+def test_a_parked_row_whose_queue_is_closed_for_a_while_keeps_its_letter(quill: Sender, alice: User) -> None:
+    """A paused file, or an order that is being cancelled once more."""
+    row = factories.import_row(quill, alice, state="owed", due_at=timezone.now(), failures=PARK_AFTER)
+    named("book-row")(row.pk)
+    row.file.paused_at = timezone.now()
+    row.file.save()
+    dead_letters.drop_settled(timezone.now())
+    assert DeadLetter.objects.get().row == row.pk
+
+
+def test_a_parked_row_that_its_sender_corrects_is_worked_on_again(quill: Sender, alice: User) -> None:
+    row = factories.import_row(quill, alice, state="new", due_at=timezone.now(), failures=PARK_AFTER)
+    named("check-row")(row.pk)
+    row.refresh_from_db()
+    assert row.parked_at
+    assert checking.again(row, {"weight_kg": "2"}, timezone.now())
+    assert list(due(named("check-row"), timezone.now())) == [row.pk]
+
+
+def test_a_slow_try_that_ends_well_after_all_is_no_dead_letter(waiting: Waiting) -> None:
+    order = waiting()
+    order.change(failures=PARK_AFTER - 1)
+
+    def slow(order: Order) -> None:
+        make_due(order)
+        Order.objects.filter(pk=order.pk).update(due_at=order.due_at)  # as it was: nobody has claimed it
+        Order.objects.get(pk=order.pk).give_up()
+        assert order.finish()
+
+    doing(slow)(order.pk)
+    assert Order.objects.get(pk=order.pk).parked_at is None
+
+
+def test_a_booking_whose_worker_died_with_its_call_in_the_air_is_unclear_and_no_dead_letter(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often workers died before: its sender has to read that it must not be booked again."""
+    order = submitted()
+    order.change(failures=PARK_AFTER - 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(booking, "_send", lambda attempt: sys.exit())
+        with pytest.raises(SystemExit):
+            BOOK(order.pk)
+    make_due(order)
+    BOOK(order.pk)
+    assert Order.objects.get(pk=order.pk).status == "unconfirmed"
+    assert not DeadLetter.objects.exists()

@@ -1,26 +1,21 @@
 """Workers and sweepers at the same rows at the same instant, on PostgreSQL, where races are real."""
 
-import datetime as dt
 import threading
-import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from queue import Empty, Queue
 
 import pytest
 from django.conf import settings
-from django.db import transaction
-from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.models import Job
 from shipping_portal.jobs.registry import Kind, kinds
 from shipping_portal.jobs.sweep import Sweep
-from tests import factories
-from tests.jobs.conftest import Waiting, named
+from tests.jobs.conftest import Waiting, doing
 from tests.test_races import at_once
 
 pytestmark = [
@@ -30,12 +25,6 @@ pytestmark = [
         "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"
     ),
 ]
-
-
-MAKE = {
-    "book": partial(factories.order, status="booking"),
-    "book-row": partial(factories.import_row, state="owed"),
-}
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
@@ -55,56 +44,26 @@ def test_of_eight_who_hold_the_same_view_of_a_row_one_changes_it(waiting: Waitin
     assert done.count(True) == (8 if change == "give_up" else 1)
 
 
-@pytest.mark.parametrize("name", ["book", "book-row"], ids=["of one table", "of two tables"])
 def test_sweepers_and_workers_at_once_do_each_row_once(
-    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, name: str
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    due = {"due_at": timezone.now()}
-    rows = [MAKE[name](quill, alice, **due).pk for _ in range(40)]
-    done, messages = Counter[int](), Queue[tuple[int, str]]()
-    monkeypatch.setattr(sweep, "publish", lambda task, pk, token: messages.put((pk, token)) is None)
+    rows, done, messages = [waiting().pk for _ in range(40)], Counter[int](), Queue[int]()
+    monkeypatch.setattr(sweep, "publish", lambda task, pk: messages.put(pk) is None)
     stop = threading.Event()
 
-    def work(row: Job) -> None:
-        done[row.pk] += 1
-        row.finish()
-
-    kind = replace(named(name), work=work)
+    def work(order: Order) -> None:
+        done[order.pk] += 1
+        order.finish()
 
     def worker() -> None:
         while not (stop.is_set() and messages.empty()):
-            try:
-                pk, token = messages.get(timeout=0.05)
-            except Empty:
-                continue
-            kind(pk, dt.datetime.fromisoformat(token))
+            with suppress(Empty):
+                doing(work)(messages.get(timeout=0.05))
 
     def sweeper() -> None:
         for _ in range(3):
-            Sweep().once([kind])
+            Sweep().once([doing(work)])
         stop.set()
 
     assert at_once(*[worker] * 4, *[sweeper] * 3) == [None] * 7
     assert done == Counter(rows)
-
-
-@pytest.mark.parametrize("name", ["book", "book-row"], ids=["of one table", "of two tables"])
-def test_a_row_claimed_while_the_sweep_hands_it_over_stays_with_who_claimed_it(
-    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    row = MAKE[name](quill, alice, due_at=timezone.now())
-    monkeypatch.setattr(sweep, "publish", lambda *message: True)
-    claimed = threading.Event()
-
-    def worker() -> None:
-        with transaction.atomic():
-            assert row.claim()
-            claimed.set()
-            time.sleep(0.5)  # the sweep sees the row as it was, and its UPDATE waits for this one
-
-    def sweeper() -> None:
-        claimed.wait()
-        assert Sweep().once([named(name)]) == {f"{name} handed over": 1}
-
-    assert at_once(worker, sweeper) == [None, None]
-    assert type(row).objects.get(pk=row.pk).due_at == row.due_at

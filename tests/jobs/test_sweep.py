@@ -19,11 +19,11 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.celery import app
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.chores import Chore, chores
-from shipping_portal.jobs.models import Job, lease
+from shipping_portal.jobs.models import Job
 from shipping_portal.jobs.registry import Kind, kinds
 from shipping_portal.jobs.sweep import Sweep, due
 from tests import factories
-from tests.jobs.conftest import PAST, Message, Waiting, doing, named
+from tests.jobs.conftest import Message, Waiting, doing, named
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import downtime
@@ -32,12 +32,6 @@ from tracking.models import Parcel
 __all__ = ["submitted"]  # pytest finds it here
 pytestmark = pytest.mark.django_db
 BOOK = named("book")
-
-
-def row_of(kind: Kind, pk: int) -> Job:
-    row = kind.queue.filter(pk=pk).first()
-    assert row
-    return row
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
@@ -83,56 +77,46 @@ def test_without_a_broker_a_booking_is_made_labelled_and_tracked_here(
     assert len(carrier.ledger("booked")) == 1
 
 
-def test_a_row_has_one_message_however_many_sweepers_look(waiting: Waiting, messages: list[Message]) -> None:
-    waiting()
-    for sweeper in (Sweep(), Sweep(), Sweep()):
-        sweeper.once()
-    assert len(messages) == 1
+def let_messages_end(*crew: Sweep) -> None:
+    for one in crew:
+        one.handed = {key: replace(sent, until=timezone.now()) for key, sent in one.handed.items()}
 
 
-def test_the_message_names_the_hold_that_the_worker_takes_over(
-    waiting: Waiting, messages: list[Message]
-) -> None:
-    order, done = waiting(), []
-    Sweep().once()
-    order.refresh_from_db()
-    assert messages == [(BOOK.task, order.pk, order.due_at.isoformat())]
-    assert timezone.now() < order.due_at <= timezone.now() + lease()
-    doing(done.append)(order.pk, dt.datetime.fromisoformat(messages[0][2]))
-    assert done == [order]
-
-
-def test_a_worker_faster_than_the_sweep_keeps_the_row_it_has_claimed(
-    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    order = waiting()
-    monkeypatch.setattr(sweep, "publish", lambda *message: order.claim())
-    Sweep().once()
-    assert Order.objects.get(pk=order.pk).due_at == order.due_at
+def test_no_row_has_two_messages_at_a_time(waiting: Waiting, messages: list[Message]) -> None:
+    order, one = waiting(), Sweep()
+    for _ in range(3):
+        one.once([BOOK])
+    assert messages == [(BOOK.task, order.pk)]
 
 
 @pytest.mark.parametrize("name", ["book", "export"])
+@pytest.mark.parametrize("sweepers", [1, 2])
 def test_a_row_the_workers_let_pass_is_done_here_after_its_kinds_patience(
-    owed: dict[str, int], messages: list[Message], name: str
+    owed: dict[str, int], messages: list[Message], name: str, sweepers: int
 ) -> None:
-    kind, done = named(name), []
-    one, mine = Sweep(), replace(named(name), work=done.append)
+    done: list[Job] = []
+    kind = replace(named(name), work=done.append)
+    crew = [Sweep() for _ in range(sweepers)]
     for _ in range(kind.patience):
-        assert one.once([mine]) == {f"{name} handed over": 1}
-        token = row_of(kind, owed[name]).due_at
-        end_the_hold(one, kind, owed[name], token)
-    assert one.once([mine]) == {f"{name} done": 1}
-    assert (len(messages), len(done)) == (kind.patience, 1)
+        for one in crew:
+            assert one.once([kind]) == {f"{name} handed over": 1}
+        let_messages_end(*crew)
+    assert crew[0].once([kind]) == {f"{name} done": 1}
+    assert (len(messages), [row.pk for row in done]) == (kind.patience * sweepers, [owed[name]])
 
 
-def end_the_hold(one: Sweep, kind: Kind, pk: int, token: dt.datetime | None) -> None:
-    """As if its time had come: the row is due at the very moment at which its message ended."""
-    past = timezone.now() - PAST
-    kind.queue.filter(pk=pk, due_at=token).update(due_at=past)
-    one.handed[kind.name, pk] = (one.handed[kind.name, pk][0], past)
+def test_what_the_sweep_has_no_time_for_goes_back_to_the_workers(
+    waiting: Waiting, messages: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, one = waiting(), Sweep()
+    one.once([BOOK])
+    let_messages_end(one)
+    monkeypatch.setattr(sweep, "OWN_WORK_SECONDS", 0.0)
+    assert one.once([BOOK]) == {"book handed over": 1}
+    assert messages == [(BOOK.task, order.pk)] * 2
 
 
-def test_a_row_the_workers_took_and_that_is_owed_again_is_handed_to_them_again(
+def test_a_row_the_workers_took_and_that_is_owed_again_is_handed_to_them_again_at_once(
     waiting: Waiting, messages: list[Message]
 ) -> None:
     order, one = waiting(), Sweep()
@@ -141,6 +125,17 @@ def test_a_row_the_workers_took_and_that_is_owed_again_is_handed_to_them_again(
         order.refresh_from_db()
         order.retry(timezone.now())
     assert len(messages) == 3
+
+
+def test_rows_just_handed_over_do_not_hide_those_behind_them(
+    waiting: Waiting, messages: list[Message]
+) -> None:
+    one = Sweep()
+    for _ in range(sweep.BATCH + 1):
+        waiting()
+    one.once([BOOK])
+    one.once([BOOK])
+    assert len({pk for _, pk in messages}) == sweep.BATCH + 1
 
 
 def test_without_a_broker_an_export_is_packed_here(quill: Sender, alice: User, no_broker: None) -> None:
@@ -214,10 +209,10 @@ def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
 ) -> None:
     look = sweep.due
 
-    def unreadable(kind: Kind, now: dt.datetime) -> Any:
+    def unreadable(kind: Kind, now: dt.datetime, **options: Any) -> Any:
         if kind.name == "book":
             raise error
-        return look(kind, now)
+        return look(kind, now, **options)
 
     monkeypatch.setattr(sweep, "due", unreadable)
     Sweep().once()

@@ -25,7 +25,7 @@ def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pyte
     Sender.objects.update(bookings_a_day=1000)
     monkeypatch.setattr(
         celery, "_broken_until", float("inf")
-    )  # nudges are lost; the machine nudges by itself
+    )  # messages are lost; the story does the work by itself
     monkeypatch.setattr(timezone, "now", lambda: LedgerCarrier.ledger.clock.now())
     monkeypatch.setattr(gateway, "contract", lambda: LedgerCarrier.ledger.contract)
     monkeypatch.setattr(gateway, "wait_for_turn", lambda account, lane: LedgerCarrier.ledger.wait())

@@ -144,6 +144,21 @@ def test_who_turned_it_off_hears_nothing(quill: Sender, alice: User) -> None:
     assert lines() == []
 
 
+@pytest.mark.parametrize("parked", ["a row", "a booking"])
+def test_a_dead_letter_does_not_hold_up_the_news_of_its_import(
+    quill: Sender, alice: User, parked: str
+) -> None:
+    file, now = booking_import(quill, alice, "rejected", "booking"), timezone.now()
+    if parked == "a booking":
+        Order.objects.filter(status="booking").update(parked_at=now)
+    else:
+        Order.objects.filter(status="booking").update(
+            status="booked", carrier_reference="S123456", booked_at=now
+        )
+        factories.import_row(quill, alice, file=file, state="owed", due_at=now, parked_at=now)
+    assert "1 not booked" in lines()[0]
+
+
 def test_an_import_with_a_booking_or_a_row_to_go_is_not_finished(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booking")
     file = booking_import(quill, alice, "booked")

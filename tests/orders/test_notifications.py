@@ -220,3 +220,12 @@ def test_a_replacement_that_ended_badly_is_news_once(
     [line] = lines()
     assert words in line
     assert Notice.objects.get().path == f"/parcels/{order.uuid}/replacing/"
+
+
+def test_a_scan_while_it_was_being_cancelled_is_news_once_it_stays_booked(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="cancelling")
+    stale = Order.objects.get(pk=order.pk)
+    order.advance("pickup_futile", at=timezone.now())
+    assert lines() == []
+    stale.move_to("booked", reason="the carrier did not cancel it", at=timezone.now())
+    assert any("couldn't collect" in line for line in lines())

@@ -15,7 +15,7 @@ from orders.models import Export, ExportPart, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.pages.typed import text
-from tracking.exporting import packing
+from tracking.exporting import owing, packing
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +31,14 @@ def order(quill: Sender, alice: User) -> Order:
     factories.stored_label(made)
     factories.event(factories.parcel(made))
     return made
+
+
+def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit: Visit) -> None:
+    export = owing.proof_pack(order, by=alice, now=timezone.now())
+    for is_said in (False, True):
+        assert export.claim()  # and its worker dies
+        page = text(visit(alice).get(f"/exports/{export.uuid}/"))
+        assert ("Packing stopped on the way and began anew by itself." in page) is is_said
 
 
 def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: User, visit: Visit) -> None:

@@ -86,6 +86,14 @@ def test_nothing_is_polled_later_than_it_was_due_and_what_is_over_stays_over() -
     assert not Poll.objects.filter(due_at__gt=NOW + 3 * SECOND).exists()
 
 
+def test_a_poll_that_a_worker_makes_at_this_moment_is_left_to_it() -> None:
+    factories.parcel(reference="SPOLLED001", poll_due_at=NOW)
+    held = Poll.objects.get()
+    assert held.claim()
+    assert downtime.catch_up(NOW) == 0
+    assert held.finish()
+
+
 def test_those_due_soonest_come_first(contract: Contract) -> None:
     contract("tracking_per_second = 0.1")
     late = factories.parcel(reference="SLATE00001", poll_due_at=NOW + 6 * HOUR)

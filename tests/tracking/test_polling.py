@@ -5,11 +5,13 @@ import json
 from typing import Any
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.carrier.scans import read_scan
 from tests import factories
@@ -248,3 +250,42 @@ def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> No
     watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
     with pytest.raises(watching.TooMany):
         watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
+
+
+def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early = factories.parcel(reference="SEARLY0001")
+    factories.event(early)
+    order = factories.order(
+        quill, alice, status="booked", carrier_reference="SEARLY0001", due_at=timezone.now()
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(scans, "project", lambda pk: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            polling.open_parcel(order.pk)
+    scans.work(early.pk)
+    order.refresh_from_db()
+    assert order.progress == "collected"
+
+
+def test_a_carrier_that_is_slow_to_refuse_a_subscription_costs_the_poll_no_lease(
+    parcel: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Parcel.objects.update(subscription="wanted")
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+
+        class Slow:
+            def subscribe(self, reference: str) -> Tracked:
+                clock.shift(19)
+                raise Rejected(404, text="Unknown reference.")
+
+            def track(self, reference: str) -> Tracked:
+                clock.shift(19)
+                Poll.objects.filter(due_at__lte=timezone.now()).update(
+                    due_at=None, failures=99
+                )  # another worker has it
+                raise OutcomeUnknown("no answer in time")
+
+        monkeypatch.setattr(gateway, "carrier", lambda order: Slow())
+        assert poll(parcel).poll.failures == 0

@@ -124,6 +124,18 @@ def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: Us
     assert order.progress == "collected"
 
 
+def test_a_delivery_its_receiver_did_not_read_is_read_later_and_then_owes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(intake, "read", lambda pk: 1 / 0)
+        assert post(event()).status_code == 200
+    WebhookDelivery.objects.update(due_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    intake.work(WebhookDelivery.objects.get().pk)
+    read = WebhookDelivery.objects.get()
+    assert (read.state, read.due_at, read.failures, read.last_error) == ("stored", None, 0, "")
+
+
 def test_an_unknown_word_is_stored_shown_and_asked_about() -> None:
     post(event(event_type="Teleported"))
     assert TrackingEvent.objects.get().event_type == "Teleported"

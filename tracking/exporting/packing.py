@@ -2,6 +2,7 @@
 
 import datetime as dt
 import logging
+import random
 
 from django.conf import settings
 from django.db import transaction
@@ -30,7 +31,7 @@ def work(export: Export) -> None:
     now = timezone.now()
     others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
     if others.count() >= AT_ONCE:
-        export.postpone(now + ROOM_MAY_BE)
+        export.postpone(now + ROOM_MAY_BE * random.uniform(0.5, 2.0))  # noqa: S311  (spreads them, not a secret)
         return
     try:
         _begin(lease := Lease(export))

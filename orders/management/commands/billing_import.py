@@ -37,6 +37,10 @@ class Command(BaseCommand):
             checking.work(report.pk)
             report.refresh_from_db()
             self.stdout.write(f"{report.read} lines read")
+            if report.parked_at:
+                raise CommandError(
+                    f"It failed {report.failures} times in a row: {report.last_error}. See the desk."
+                )
             time.sleep(1 if report.state == State.READING else 0)
         self._tell(report)
         if options["post"] and report.state != State.POSTED:
