@@ -30,8 +30,9 @@ READY = "The statement for {week} is there: net {net}, {parcels}."
 
 
 def posted(report: BillingReport, now: dt.datetime) -> None:
-    """Notify the senders of a report's size charges and of their statements."""
-    notices.tell(*size_charges(report), *statements(report), now=now)
+    """Notify the senders of a report's size charges and of their statements; a week long ago is no news."""
+    if report.week >= (now - LATE_REPORT).date():
+        notices.tell(*size_charges(report), *statements(report), now=now)
 
 
 def found_its_sender(charge: Charge) -> None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from orders.billing import correcting, disputing, explaining, matching, posting, weeks
 from orders.models import BillingReport, Charge, Order
+from orders.models.billing import week_of
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
@@ -73,6 +74,20 @@ def test_a_report_and_its_news_are_there_together_or_not_at_all(order: Order, re
         post(report)
         transaction.set_rollback(True)
     assert not Notice.objects.exists()
+
+
+@pytest.mark.parametrize(("days", "is_news"), [(100, True), (130, False)])
+def test_the_report_of_a_week_long_ago_is_posted_without_e_mails(
+    order: Order, quill: Sender, days: int, is_news: bool
+) -> None:
+    """A business that moves here brings the reports of a year."""
+    report = factories.billing_report(
+        state="checked", week=week_of(timezone.now().date() - dt.timedelta(days=days))
+    )
+    size_charge(order, report)
+    post(report)
+    assert bool(lines() and lines("statement")) is is_news
+    assert bool(lines() or lines("statement")) is is_news
 
 
 def test_owners_and_bookkeepers_hear_of_money_and_nobody_else(
