@@ -16,6 +16,7 @@ from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.pages.typed import text
 from tracking.exporting import owing, packing
+from tracking.exporting.leasing import Lease
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,8 @@ def order(quill: Sender, alice: User) -> Order:
 def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit: Visit) -> None:
     export = owing.proof_pack(order, by=alice, now=timezone.now())
     for is_said in (False, True):
-        assert export.claim()  # and its worker dies
+        assert export.claim()
+        packing._begin(Lease(export))  # and its worker dies
         page = text(visit(alice).get(f"/exports/{export.uuid}/"))
         assert ("Packing stopped on the way and began anew by itself." in page) is is_said
 

@@ -43,7 +43,7 @@ def work(export: Export) -> None:
 @transaction.atomic
 def _begin(lease: Lease) -> None:
     """Drop earlier parts while the lease is certain: later they could be the next worker's."""
-    lease.renew(done=0)
+    lease.renew(done=0, tries=lease.export.tries + 1)
     lease.export.parts.all().delete()
 
 
