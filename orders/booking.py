@@ -10,7 +10,6 @@ import hashlib
 import uuid
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -23,6 +22,7 @@ from shipping_portal.accounts import places, receivers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Party
+from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import enqueue, job
 
 GIVE_UP_AFTER = dt.timedelta(hours=24)
@@ -182,10 +182,10 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
         product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
     )
     body = gateway.carrier().booking_body(shipment)
-    lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)
+    until = now + lease()
     try:
         with transaction.atomic(durable=True):
-            if order.status != Status.BOOKING or not order.renew(lease, failures=1):
+            if order.status != Status.BOOKING or not order.renew(until, failures=1):
                 return None
             return BookingAttempt.objects.create(
                 order=order,
@@ -193,7 +193,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
                 body=body,
                 body_sha256=hashlib.sha256(body).hexdigest(),
                 state=BookingAttempt.State.IN_FLIGHT,
-                lease_until=lease,
+                lease_until=until,
                 sent_at=now,
             )
     except IntegrityError:  # one live attempt per order

@@ -3,7 +3,6 @@
 import datetime as dt
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -22,7 +21,7 @@ from shipping_portal.carrier.errors import (
     Rejected,
 )
 from shipping_portal.carrier.messages import Cancelled
-from shipping_portal.jobs.models import MOST_TRIES
+from shipping_portal.jobs.models import MOST_TRIES, lease
 from shipping_portal.jobs.registry import enqueue, job
 
 State = CancelAttempt.State
@@ -104,12 +103,12 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         if words:
             return refused(order, attempt, Rejected(0, "", words))
         now = timezone.now()
-        lease = now + dt.timedelta(seconds=settings.LEASE_SECONDS)  # a new one: the look may have taken long
-        if not order.renew(lease, failures=1) or not _swap(
+        until = now + lease()  # a new one: the look may have taken long
+        if not order.renew(until, failures=1) or not _swap(
             attempt, state=State.IN_FLIGHT, sent_at=now, tries=min(attempt.tries + 1, MOST_TRIES)
         ):
             return
-        answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(lease))
+        answer = client.cancel(order.carrier_order_id, not_after=settling.send_until(until))
     except OperationOff:
         refused(order, attempt, Rejected(0, "", NO_WAY))
     except Rejected as error:

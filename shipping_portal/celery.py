@@ -1,4 +1,4 @@
-"""Celery: a message only says where to look. Lost, doubled or late, it changes nothing: the row is the truth."""
+"""Celery: a message only says where to look. If it is lost, doubled or late, nothing changes: the row is the truth."""
 
 import logging
 import os

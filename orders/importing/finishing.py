@@ -20,7 +20,7 @@ NEWS_FOR = dt.timedelta(days=2)
 
 @chore("imports")
 def look(now: dt.datetime) -> None:
-    """Finish every import of which nothing is owed or being sent any more; what is parked may never be."""
+    """Finish every import that has nothing left to book or send. Parked rows don't count: they may stay parked."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
     owed = Exists(rows.filter(state=ImportRow.State.OWED, parked_at=None))
     booking = rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None)
@@ -35,36 +35,36 @@ def _finish(file: Import, now: dt.datetime) -> None:
     if not file.begun_at or not mine.update(finished_at=now):
         return
     # Counted after the update, whose lock a booking that fails meanwhile waits for (see notifications.py).
-    if not _notify_of_failures(file, now) and _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
-        notices.tell(_event(file, f"{file.begun_at:%Y%m%dT%H%M%S.%f}", now), now=now)
+    counts = standing.counts(file)
+    if counts.failed or counts.asked:
+        _notify_of_failures(file, counts, now)
+    elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
+        notices.tell(_event(file, counts, now), now=now)
 
 
 def paused(file: Import, now: dt.datetime) -> None:
     """Notify of what failed before the pause, which may be for good. Call it in the transaction that pauses."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
-        _notify_of_failures(file, now)
+        counts = standing.counts(file)
+        if counts.failed or counts.asked:
+            _notify_of_failures(file, counts, now)
 
 
-def _notify_of_failures(file: Import, now: dt.datetime) -> bool:
-    """Return whether anything failed; then its bookings wrote no notices, so this one is as vital and for everybody."""
-    counts = standing.counts(file)
-    if not (counts.failed or counts.asked):
-        return False
-    event = _event(file, f"{now:%Y%m%dT%H%M%S.%f}", now)
-    notices.tell(replace(event, kind="booking", only=None), now=now)
-    return True
+def _notify_of_failures(file: Import, counts: standing.Counts, now: dt.datetime) -> None:
+    """Notify everybody: the failed bookings wrote no notices of their own, so this one is as vital as theirs."""
+    notices.tell(replace(_event(file, counts, now), kind="booking", only=None), now=now)
 
 
 def _is_left(file: Import, now: dt.datetime) -> bool:
     return file.looked_at is None or now - file.looked_at >= LEFT_AFTER
 
 
-def _event(file: Import, when: str, now: dt.datetime) -> Fact:
+def _event(file: Import, counts: standing.Counts, now: dt.datetime) -> Fact:
     return Fact(
         sender=file.sender,
         kind="import",
-        once=f"import:{file.pk}:{when}",
-        line=f"{file.file_name}: {_summary(standing.counts(file))}.",
+        once=f"import:{file.pk}:{now:%Y%m%dT%H%M%S.%f}",
+        line=f"{file.file_name}: {_summary(counts)}.",
         path=reverse("import", args=[file.uuid]),
         happened_at=now,
         bundle=f"import:{file.pk}",

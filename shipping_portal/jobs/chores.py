@@ -1,4 +1,4 @@
-"""What the clock alone causes: small looks that the sweep takes from time to time, registered by each app."""
+"""What the clock alone causes: small checks that the sweep makes from time to time, registered by each app."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Do = TypeVar("Do", bound=Callable[[dt.datetime], object])
 
 
 def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
-    """Register a look to be taken every so many seconds, or at each round of the sweep. Safe in several processes."""
+    """Register a check to be made every so many seconds, or at each round of the sweep, maybe by several processes."""
 
     def register(do: Do) -> Do:
         _CHORES[name] = Chore(name, dt.timedelta(seconds=every * settings.TIME_SCALE), do)
@@ -30,5 +30,5 @@ def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
 
 
 def chores() -> list[Chore]:
-    """All of them, those that are due most often first."""
+    """Return all chores, the most frequent first."""
     return sorted(_CHORES.values(), key=lambda chore: chore.every)

@@ -14,7 +14,7 @@ class NoLongerParked(Exception):
 
 
 def model_of(letter: DeadLetter) -> type[Job] | None:
-    """What the row is; None for a letter of an older release."""
+    """Return the model of the row, or None for a letter of an older release."""
     kind = kind_of(letter.job)
     return kind.queue.model if kind else None
 

@@ -48,7 +48,7 @@ class Kind:
         return f"jobs.{self.name}"
 
     def due(self, now: dt.datetime) -> QuerySet[Any]:
-        """The rows to be worked on now; dead letters are not."""
+        """Select the rows to be worked on now, without dead letters."""
         return self.queue.filter(due_at__lte=now, parked_at=None)
 
     def __call__(self, pk: int) -> None:
@@ -96,7 +96,7 @@ def job(
 
 
 def kinds() -> list[Kind]:
-    """All kinds, in the order in which waiting hurts."""
+    """Return all kinds, those first that hurt most while they wait."""
     return sorted(_KINDS.values(), key=lambda kind: kind.order)
 
 

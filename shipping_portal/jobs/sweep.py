@@ -60,7 +60,7 @@ class Sweep:
             self.stop.wait(settings.SWEEP_SECONDS)
 
     def once_or_log(self) -> Counter[str]:
-        """A round and the chores after it. Only a database that is away ends it early."""
+        """Do a round and the chores after it. Only a database that is away ends it early."""
         done: Counter[str] = Counter()
         try:
             close_old_connections()
@@ -71,7 +71,7 @@ class Sweep:
         return done
 
     def once(self, swept: Collection[Kind] = ()) -> Counter[str]:
-        """One look at every kind. Counts rows as `book handed over`, `book done`, `book failed` and so on."""
+        """Look at every kind once; returns counts of rows, such as `book handed over`, `book done`, `book failed`."""
         counts: Counter[str] = Counter()
         for kind in swept or kinds():
             with guarded(kind.name):
@@ -80,7 +80,7 @@ class Sweep:
         return counts
 
     def _sweep(self, kind: Kind, counts: Counter[str]) -> None:
-        """Hand each row to the workers; do here what they let pass, or what no broker takes, while there is time."""
+        """Hand each row to the workers; do here what they passed over, or what no broker takes, while there is time."""
         own_work_ends = time.monotonic() + OWN_WORK_SECONDS
         for pk, due_at in due(kind, timezone.now(), without=self._waiting(kind)).items():
             if self.stop.is_set():
@@ -95,12 +95,12 @@ class Sweep:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
     def _passed(self, kind: Kind, pk: int, due_at: dt.datetime) -> int:
-        """How often the workers let this row pass: it is due since the same time as when it was handed to them."""
+        """Return how often the workers passed this row over: it has been due since before it was handed to them."""
         before = self.handed.get((kind.name, pk))
         return before.times if before and before.due_at == due_at else 0
 
     def _waiting(self, kind: Kind) -> dict[int, dt.datetime]:
-        """The rows of this kind whose messages live, and since when they were due when those were sent."""
+        """Return the rows of this kind whose message is still good, with the `due_at` they had when it was sent."""
         now = timezone.now()
         return {
             pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now
@@ -115,7 +115,7 @@ class Sweep:
         return "done" if went_well else "failed"
 
     def _forget(self) -> None:
-        """Rows that were not due again for a while are settled."""
+        """Drop what is remembered of rows that have not been due for a while."""
         old = timezone.now() - FORGET_AFTER * lease()
         self.handed = {key: one for key, one in self.handed.items() if one.until > old}
 
@@ -145,7 +145,7 @@ def guarded(what: str, row: int | None = None) -> Iterator[None]:
 def due(
     kind: Kind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
 ) -> dict[int, dt.datetime]:
-    """At most BATCH due rows and since when they are: longest first, one of every lane before the second of any.
+    """Return at most BATCH due rows with their `due_at`: oldest first, one of every lane before the second of any.
 
     `without` are rows that are left alone as long as they are due since the same time.
     """
