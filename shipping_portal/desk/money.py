@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, Min, Q, QuerySet
 
 from orders.billing import reconciling
+from orders.billing.balancing import balances, tallies
 from orders.models import BillingReport, Charge, ChargeWord, Dispute, Order
-from shipping_portal.desk import billing
 from shipping_portal.desk.queue import Queue, made
 
 State = BillingReport.State
@@ -41,11 +41,11 @@ ORDER_STEPS = {
 def out_of_balance() -> Q:
     """Checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
-    found = billing.tallies(checked)
+    found = tallies(checked)
     odd = [
         report.pk
         for report in checked
-        if any(row.difference != 0 for row in billing.balances(report, found[report.pk]))
+        if any(row.difference != 0 for row in balances(report, found[report.pk]))
     ]
     return Q(pk__in=odd)
 
