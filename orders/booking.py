@@ -72,8 +72,11 @@ def submit(
             order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
             receivers.remember(order.sender, order.entry().receiver, at=now)
             enqueue("book", order.pk)
-    except IntegrityError:  # another press of the same button was faster
-        return _same_form(Order.objects.get(sender=quote.sender, form_token=form_token), form_hash)
+    except IntegrityError:
+        faster = Order.objects.filter(sender=quote.sender, form_token=form_token).first()
+        if faster is None:  # it broke another rule than that of one order per form
+            raise
+        return _same_form(faster, form_hash)
     return order
 
 

@@ -82,7 +82,9 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             second_orders.note(order, at=at)
             for size in OWED_LABELS:
                 Label.objects.create(order=order, size=size, due_at=at)
-    except IntegrityError:  # the reference belongs to another order already
+    except IntegrityError:
+        if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
+            raise  # it broke another rule than that of one order per reference
         conflict(
             attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
         )

@@ -243,6 +243,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 600  # five hundred chosen parcels, and the rest
 
 # -- Language, time, files, mail, logs ----------------------------------------------------------
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "shipping_portal.formats"
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

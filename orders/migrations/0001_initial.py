@@ -428,6 +428,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
+                'indexes': [models.Index(condition=models.Q(('new', 'rejected')), fields=['at'], name='refusals_by_time')],
             },
         ),
         migrations.CreateModel(

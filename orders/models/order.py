@@ -353,6 +353,7 @@ class OrderChange(models.Model):
 
     class Meta:
         ordering = ["pk"]
+        indexes = [models.Index(fields=["at"], name="refusals_by_time", condition=Q(new=Status.REJECTED))]
 
     def __str__(self) -> str:
         return f"{self.old} → {self.new}"

@@ -5,8 +5,9 @@ A rule is written once here; the lists filter by the same rule, so a count and i
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
-from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, Subquery, When
+from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange
@@ -68,6 +69,11 @@ def second_order(now: dt.datetime) -> Q:
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
+def _refused_since(at: dt.datetime) -> QuerySet[Any]:
+    """Orders that were refused since then; they may have been made, and tried, for a day before."""
+    return OrderChange.objects.filter(new=Status.REJECTED, at__gte=at).values("order")
+
+
 ORDER_RULES: dict[str, tuple[str, Rule]] = {
     "unconfirmed": ("Not known whether booked", lambda now: Q(status=Status.UNCONFIRMED)),
     "unconfirmed-long": ("Not known for over 10 minutes", unconfirmed_long),
@@ -75,7 +81,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
     "second-order": ("Second carrier order", second_order),
     "refused": (
         "Refused in the last 24 hours",
-        lambda now: Q(status=Status.REJECTED, created_at__gte=now - dt.timedelta(days=1)),
+        lambda now: Q(status=Status.REJECTED, pk__in=_refused_since(now - dt.timedelta(days=1))),
     ),
     "cancel-stuck": ("Cancellation stuck", cancel_stuck),
     "missed-twice": ("Missed by the driver twice", missed_twice),

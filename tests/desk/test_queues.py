@@ -27,8 +27,9 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     now = timezone.now()
     unclear(sent_at=now - LONG_AGO)
     unclear(status="conflict")
-    factories.order(quill, alice, status="rejected")
-    factories.order(quill, alice, status="rejected", created_at=now - dt.timedelta(days=3))
+    for days in (0, 3):
+        refused, at = factories.order(quill, alice, status="booking"), now - dt.timedelta(days=days)
+        refused.move_to("rejected", reason="-", at=at)
     stuck = factories.order(quill, alice, status="cancelling", due_at=now)
     CancelAttempt.objects.create(order=stuck, why="not needed", asked_at=now - LONG_AGO)
     fresh = factories.order(quill, alice, status="cancelling", due_at=now)
@@ -90,6 +91,17 @@ def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
     assert len(counts) == 23
+
+
+def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
+    quill: Sender, alice: User, db: None
+) -> None:
+    tried_for_a_day = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=25))
+    long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
+    for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
+        order.move_to("rejected", reason="could not be sent for 24 hours", at=at)
+    refused = queues.ORDER_RULES["refused"][1]
+    assert list(Order.objects.filter(refused(timezone.now()))) == [tried_for_a_day]
 
 
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:

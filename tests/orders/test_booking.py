@@ -10,11 +10,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
 from orders import booking, gateway, labels, requoting, resolving, settling
-from orders.models import BookingAttempt, CarrierAccount, Order
+from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Money
 from tests import factories
@@ -519,3 +520,27 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     Poll.objects.update(due_at=timezone.now())
     polling.work(order.parcel.pk)
     assert Parcel.objects.get().poll.tries == 1
+
+
+def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: Any, **__: Any) -> None:
+        raise IntegrityError("another rule")
+
+    monkeypatch.setattr(booking.receivers, "remember", breaks)
+    fields = {"quote": factories.quote(quill, alice), "code": "STANDARD-PICKUP", "by": alice}
+    with pytest.raises(IntegrityError, match="another rule"):
+        booking.submit(**fields, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now())
+    assert not Order.objects.exists()
+
+
+def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    Label.objects.create(order=order, size="full")
+    with pytest.raises(IntegrityError):
+        work(order)
+    order.refresh_from_db()
+    assert order.status == "booking"

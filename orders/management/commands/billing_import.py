@@ -1,4 +1,4 @@
-"""`./dev manage billing_import FILE`: takes the carrier's weekly report, checks it, and posts it if told to."""
+"""`manage.py billing_import FILE`: takes the carrier's weekly report, checks it, and posts it if told to."""
 
 import datetime as dt
 import time

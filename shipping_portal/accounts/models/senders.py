@@ -1,6 +1,7 @@
 """The sender: a small business that ships, its people and where its parcels are picked up."""
 
 import datetime as dt
+import re
 from zoneinfo import ZoneInfo
 
 from django.db import models, transaction
@@ -8,6 +9,8 @@ from django.db import models, transaction
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
+
+FIRST_NUMBER = 1000  # of the A-numbers senders quote
 
 
 class Role(models.TextChoices):
@@ -81,7 +84,13 @@ class Sender(models.Model):
     @property
     def number(self) -> str:
         """What a sender quotes when writing to the operator."""
-        return f"A-{1000 + self.pk}"
+        return f"A-{FIRST_NUMBER + self.pk}"
+
+    @staticmethod
+    def pk_of(number: str) -> int | None:
+        """The key of the sender who quotes this number, "A-1042" in any case; None for what is no such number."""
+        found = re.fullmatch(r"A-([0-9]{4,9})", number.strip(), re.IGNORECASE)
+        return int(found[1]) - FIRST_NUMBER if found else None
 
     @property
     def tzinfo(self) -> ZoneInfo:

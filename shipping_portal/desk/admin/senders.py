@@ -179,6 +179,4 @@ class SenderAdmin(ActsAdmin):
             return queryset, False
         people = Membership.objects.filter(user__email=term.lower()).values("sender")
         found = Q(name__icontains=term) | Q(pk__in=people)
-        if term[:2].upper() == "A-" and term[2:].isdecimal():
-            found |= Q(pk=int(term[2:]) - 1000)
-        return queryset.filter(found), False
+        return queryset.filter(found | Q(pk=Sender.pk_of(term))), False
