@@ -3,10 +3,11 @@
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
+from shipping_portal.accounts.phones import across_borders
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
 KG = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
@@ -55,8 +56,8 @@ class Entry:
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None
     ) -> Shipment:
         return Shipment(
-            sender=self.pickup,
-            receiver=self.receiver,
+            sender=self._as_dialled(self.pickup),
+            receiver=self._as_dialled(self.receiver),
             measures=self.measures,
             description=self.description,
             product_code=product_code,
@@ -67,6 +68,12 @@ class Entry:
             customer_reference=self.customer_reference,
             order_key=order_key,
         )
+
+    def _as_dialled(self, end: Party) -> Party:
+        """One end of a parcel that leaves the country has its phone with the country's code."""
+        if self.pickup.country == self.receiver.country or not end.phone:
+            return end
+        return replace(end, phone=across_borders(end.phone, end.country))
 
 
 def measures_from(plain: dict[str, Any]) -> Measures:

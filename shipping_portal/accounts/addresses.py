@@ -50,11 +50,12 @@ def repeats_place(line: str, suburb: str, postcode: str, state: str, country: st
     """The words of an address line that repeat its suburb, postcode, state or country; "" when none do.
 
     Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
-    pass while `1 Smith Street, Fitzroy VIC 3065` does not.
+    pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb beside its state or postcode anywhere.
     """
     phrases = _phrases(suburb, postcode, state, country)
-    repeated = (_repeated(part.split(), phrases) for part in re.split(r"[,;]", line))
-    return " ".join(words for words in repeated if words)
+    pairs = {(*first, *then) for first in _phrases(suburb) for then in phrases}
+    parts = [part.split() for part in re.split(r"[,;/]", line)]
+    return " ".join(filter(None, (_repeated(words, phrases) or _inside(words, pairs) for words in parts)))
 
 
 class LineField(forms.CharField):
@@ -92,7 +93,7 @@ def _is_printable(c: str) -> bool:
     return c.isascii() or kind[0] in "PZ" or c in SIGNS_BY_USE
 
 
-def _phrases(suburb: str, postcode: str, state: str, country: str) -> set[tuple[str, ...]]:
+def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
     names += COUNTRY_NAMES.get(country, (country,))
     return {tuple(fold(name).split()) for name in names} - {()}
@@ -107,6 +108,16 @@ def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
             break
         left = before
     return " ".join(words[len(left) :])
+
+
+def _inside(words: list[str], pairs: set[tuple[str, ...]]) -> str:
+    """The first of these phrases that stands anywhere in the part."""
+    left = [fold(word) for word in words]
+    for at in range(len(left)):
+        for pair in pairs:
+            if tuple(left[at : at + len(pair)]) == pair:
+                return " ".join(words[at : at + len(pair)])
+    return ""
 
 
 def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:

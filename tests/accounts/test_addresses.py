@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts.addresses import clean_line, is_long, repeats_place, same_name
-from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.phones import across_borders, clean_phone
 
 FITZROY = {"suburb": "FITZROY", "postcode": "3065", "state": "VIC", "country": "AU"}
 OTTAWA = {"suburb": "Ottawa", "postcode": "K1P 5M7", "state": "ON", "country": "CA"}
@@ -25,6 +25,11 @@ OTTAWA = {"suburb": "Ottawa", "postcode": "K1P 5M7", "state": "ON", "country": "
         ("PO Box 3065", ""),
         ("3065 Smith Street", ""),
         ("Unit 4, 12 Smith Street", ""),
+        ("12 Fitzroy VIC Street", "Fitzroy VIC"),
+        ("Fitzroy 3065, rear", "Fitzroy 3065"),
+        ("12 Smith Street/Fitzroy", "Fitzroy"),
+        ("4/12 Smith Street", ""),
+        ("12 Fitzroy Victoria Lane", "Fitzroy Victoria"),
     ],
 )
 def test_a_line_may_not_repeat_the_place_but_a_street_may_be_called_after_it(line: str, words: str) -> None:
@@ -90,6 +95,7 @@ def test_names_are_the_same_whatever_their_case_spaces_and_accents() -> None:
         ("613-555-0142", "CA", "(613) 555-0142"),
         ("+1 503 555 0142", "AU", "+1 503-555-0142"),
         ("  ", "AU", ""),
+        ("+44 20 7946 0958", "GB", "020 7946 0958"),
     ],
 )
 def test_a_phone_is_written_as_its_country_writes_it(typed: str, country: str, stored: str) -> None:
@@ -102,7 +108,38 @@ def test_australian_call_centre_numbers_are_refused(typed: str) -> None:
         clean_phone(typed, "AU")
 
 
-@pytest.mark.parametrize("typed", ["<script>", "1" * 40, "123", "０４９１５７０００６", "0491 570 006 x12"])
+def test_a_number_of_another_country_is_none_of_this_one() -> None:
+    """Ten digits are a length of the United States', but no number there begins with 0."""
+    with pytest.raises(ValidationError, match="with \\+ and the country's code"):
+        clean_phone("0491 570 156", "US")
+
+
+@pytest.mark.parametrize(
+    ("phone", "country", "dialled"),
+    [
+        ("0491 570 156", "AU", "+61491570156"),
+        ("(310) 555-0100", "US", "+13105550100"),
+        ("+1 613-555-0142", "AU", "+16135550142"),
+        ("", "AU", ""),
+    ],
+)
+def test_across_borders_a_phone_has_its_countrys_code(phone: str, country: str, dialled: str) -> None:
+    assert across_borders(phone, country) == dialled
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "<script>",
+        "1" * 40,
+        "123",
+        "12",
+        "0412 345 67",
+        "412 345 6",
+        "０４９１５７０００６",
+        "0491 570 006 x12",
+    ],
+)
 def test_what_is_no_phone_number_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError, match="Check this phone number"):
         clean_phone(typed, "AU")

@@ -15,6 +15,7 @@ from django.utils import timezone
 from time_machine import TimeMachineFixture
 
 from orders import booking, gateway, labels, requoting, resolving, settling
+from orders.entry import Entry
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Money
@@ -544,3 +545,18 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
         work(order)
     order.refresh_from_db()
     assert order.status == "booking"
+
+
+@pytest.mark.parametrize(
+    ("to", "phones"),
+    [("AU", ["0491 570 006", "0491 570 157"]), ("US", ["+61491570006", "+13105550100"])],
+)
+def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
+    quill: Sender, alice: User, to: str, phones: list[str]
+) -> None:
+    entry = Entry.from_json(factories.quote(quill, alice).entry)
+    theirs = {"AU": "0491 570 157", "US": "(310) 555-0100"}[to]
+    pickup = dataclasses.replace(entry.pickup, phone="0491 570 006", country="AU")
+    receiver = dataclasses.replace(entry.receiver, phone=theirs, country=to)
+    shipment = dataclasses.replace(entry, pickup=pickup, receiver=receiver).shipment()
+    assert [shipment.sender.phone, shipment.receiver.phone] == phones
