@@ -11,8 +11,6 @@ from orders.models import Order
 from orders.models.pauses import QUOTES
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 
-CENT = Decimal("0.01")
-
 
 def still_agreed(order: Order, now: dt.datetime) -> bool:
     """True when the booking may go at the accepted price or less.
@@ -56,7 +54,7 @@ def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> boo
     if offer["currency"] != order.currency or agreed["price"] > order.price:
         problem = {
             "kind": "price_rose",
-            "text": "The carrier's price went up before the booking was sent. Nothing was booked.",
+            "text": "The carrier changed its price before the booking was sent. Nothing was booked.",
             "old": str(order.price),
             "new": str(agreed["price"]),
             "offer": offer,
@@ -74,7 +72,7 @@ def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
         "product_name": offer["name"],
         "first_mile": offer["first_mile"],
         "duties_paid": offer["duties_paid"],
-        "price": Decimal(offer["amount"]).quantize(CENT, ROUND_HALF_UP),
+        "price": Decimal(offer["amount"]).quantize(settling.CENT, ROUND_HALF_UP),
         "currency": offer["currency"],
         "breakdown": offer["breakdown"],
         "plan": offer["plan"],

@@ -5,7 +5,7 @@ from collections import defaultdict
 from decimal import Decimal
 
 from django.db.models import DecimalField, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
-from django.db.models.functions import Coalesce, Round
+from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import BillingReport, Charge, Kind, Order
 from orders.models.billing import CANCEL_REFUNDS
@@ -14,7 +14,8 @@ from orders.models.statuses import Status
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
 MONEY = DecimalField(max_digits=16, decimal_places=2)
-BOOKED = Coalesce("order__charged_price", "order__price")
+# What an order may cost: what the carrier said at the booking, and never more than was agreed to.
+EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
 
 
@@ -33,20 +34,25 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
-    """Orders that cost something else than was booked, until an operator accepts it, gives or takes back."""
-    unexpected = POSTED.filter(is_unexpected=True)
+    """Orders that cost something else than was agreed, until an operator accepts it, gives or takes back.
+
+    Known from the booking on; from the bill on by its lines.
+    """
+    billed = Charge.objects.filter(posted_at__isnull=False, is_unexpected=True).values("order")
+    booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
+    unbilled = booked.exclude(Exists(POSTED.filter(kind=Kind.ORDER))).values("pk")
     settled = POSTED.filter(report=None)
-    return _recent(now).filter(Exists(unexpected), ~Exists(settled))
+    return _recent(now).filter(~Exists(settled), pk__in=billed.union(unbilled))
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
-    """Mark the costs among these posted lines that, with their cover, are not what was booked, and no other.
+    """Mark the costs among these posted lines that, with their cover, are not what was agreed, and no other.
 
     Told once, here: to compare all orders of three months on every look at the desk takes half a second.
     """
     costs = lines.filter(kind=Kind.ORDER, order__isnull=False)
     sums = lines.filter(kind__in=(Kind.ORDER, Kind.COVER), order__isnull=False).order_by().values("order")
-    odd = sums.annotate(billed=Round(Sum("amount"), 2), booked=Min(BOOKED)).exclude(billed=F("booked"))
+    odd = sums.annotate(billed=Round(Sum("amount"), 2), expected=Min(EXPECTED)).exclude(billed=F("expected"))
     costs.filter(order__in=odd.values("order")).update(is_unexpected=True)
     costs.filter(is_unexpected=True).exclude(order__in=odd.values("order")).update(is_unexpected=False)
 

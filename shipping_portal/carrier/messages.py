@@ -21,6 +21,9 @@ class Money:
     amount: Decimal
     currency: str
 
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}"
+
 
 @dataclass(frozen=True)
 class Party:
