@@ -8,6 +8,7 @@ from orders.entry import Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Money, Product
 
 
@@ -19,6 +20,10 @@ class Paused(Exception):
     """The operator paused prices for everybody; the text is for the sender."""
 
 
+class Unreadable(CarrierError):
+    """The carrier gave prices, and none that can be read. The operator is told by the log of calls."""
+
+
 def ask(
     sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
 ) -> Quote:
@@ -26,27 +31,36 @@ def ask(
 
     A minute holds so many `typed` ones; those of an import's rows go at the carrier's rate and count for nobody.
 
-    Raises Paused, TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to
-    ask again: a quote books nothing). Interface §2.4, §4, §8.
+    Raises Paused, TooMany, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of
+    them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
     if pause := gateway.account().pause_of(QUOTES, now):
         raise Paused(pause.text)
     kept = None if fresh else _kept(sender, entry, now)
     if kept:
-        return kept
+        return _readable(kept)
     lately = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1))
     asked = lately.filter(import_rows=None).count() if typed else 0
     if asked >= sender.quotes_a_minute:
         raise TooMany(f"{asked} quotes in the last minute")
-    products = gateway.carrier().quote(entry.shipment())
-    return Quote.objects.create(
+    quoted = gateway.carrier().quote(entry.shipment())
+    made = Quote.objects.create(
         sender=sender,
         made_by=by,
         entry=entry.to_json(),
         inputs_hash=entry.hash(),
-        products=[offer_from(product) for product in products],
+        products=[offer_from(product) for product in quoted.products],
+        unreadable=len(quoted.unreadable),
         made_at=now,
     )
+    return _readable(made)
+
+
+def _readable(quote: Quote) -> Quote:
+    """Raises Unreadable for one without products that is not known to be empty."""
+    if quote.unreadable and not quote.products:
+        raise Unreadable(f"none of {quote.unreadable} rows could be read")
+    return quote
 
 
 def _kept(sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:

@@ -24,7 +24,7 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
         order.postpone(pause.look_again_at(now))
         return False
     try:
-        products = gateway.carrier(order).quote(order.entry().shipment())
+        quoted = gateway.carrier(order).quote(order.entry().shipment())
     except AccountStopped as error:
         order.account.stop(str(error), now)
         order.postpone(now + dt.timedelta(seconds=60))
@@ -35,8 +35,11 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
         settling.try_later(order, now)
     else:
-        offers = [quoting.offer_from(product) for product in products]
-        return _accept(order, next((o for o in offers if o["code"] == order.product_code), None), now)
+        offers = [quoting.offer_from(product) for product in quoted.products]
+        offer = next((offer for offer in offers if offer["code"] == order.product_code), None)
+        if offer or not quoted.unreadable:
+            return _accept(order, offer, now)
+        settling.try_later(order, now)  # it may be the one that could not be read
     return False
 
 

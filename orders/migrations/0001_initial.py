@@ -114,6 +114,7 @@ class Migration(migrations.Migration):
                 ('entry', models.JSONField()),
                 ('inputs_hash', models.CharField(max_length=64)),
                 ('products', models.JSONField()),
+                ('unreadable', models.PositiveSmallIntegerField(default=0)),
                 ('made_at', models.DateTimeField(db_index=True)),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quotes', to='accounts.sender')),
@@ -369,8 +370,12 @@ class Migration(migrations.Migration):
                 ('status', models.PositiveSmallIntegerField(null=True)),
                 ('milliseconds', models.PositiveIntegerField()),
                 ('outcome', models.CharField(max_length=40)),
+                ('unreadable', models.PositiveSmallIntegerField(default=0, verbose_name='rows not read')),
                 ('order', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='calls', to='orders.order')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('unreadable__gt', 0)), fields=['at'], name='calls_not_read_in_full')],
+            },
         ),
         migrations.CreateModel(
             name='CancelAttempt',

@@ -103,6 +103,14 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Quoted:
+    """The products of a quote; `unreadable` says of each row left out what of it could not be read."""
+
+    products: tuple[Product, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class LabelLink:
     """Where one label can be fetched. The address is never shown: it may carry a signature."""
 
@@ -180,7 +188,10 @@ class LabelFile:
 
 @dataclass(frozen=True)
 class Call:
-    """One request as it went: for the request log. Holds no query value, no link and no credential."""
+    """One request as it went: for the request log. Holds no query value, no link and no credential.
+
+    `unreadable` counts the rows of a quote that were left out.
+    """
 
     operation: str
     method: str
@@ -188,3 +199,4 @@ class Call:
     status: int | None
     seconds: float
     outcome: str
+    unreadable: int = 0
