@@ -4,12 +4,14 @@ import datetime as dt
 from typing import Any
 
 from orders import gateway
-from orders.entry import Entry
+from orders.entry import PREPAID_DIGITS, Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Money, Product
+
+NEEDS_CODES = f"It needs a {PREPAID_DIGITS}-digit HS code for each item."
 
 
 class TooMany(Exception):
@@ -49,7 +51,7 @@ def ask(
         made_by=by,
         entry=entry.to_json(),
         inputs_hash=entry.hash(),
-        products=[offer_from(product) for product in quoted.products],
+        products=[offer_from(product, entry) for product in quoted.products],
         unreadable=len(quoted.unreadable),
         made_at=now,
     )
@@ -68,8 +70,8 @@ def _kept(sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
     return newest if newest and newest.is_live(now) else None
 
 
-def offer_from(product: Product) -> dict[str, Any]:
-    """A product as the JSON a Quote keeps; the form is written on Quote."""
+def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
+    """A product as the JSON a Quote keeps; the form is written on Quote. What must fail is marked as refused."""
     return {
         "code": product.code,
         "name": product.name,
@@ -84,6 +86,7 @@ def offer_from(product: Product) -> dict[str, Any]:
         "eta_to": product.eta_to.isoformat() if product.eta_to else None,
         "duties_paid": product.duties_paid,
         "cover": str(product.cover_price.amount) if product.cover_price else None,
+        "refused": NEEDS_CODES if product.duties_paid and not entry.may_prepay_duties else "",
     }
 
 

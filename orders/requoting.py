@@ -9,6 +9,7 @@ from django.conf import settings
 from orders import gateway, quoting, settling
 from orders.models import Order
 from orders.models.pauses import QUOTES
+from orders.models.quotes import bookable
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 
 
@@ -35,8 +36,8 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
         settling.try_later(order, now)
     else:
-        offers = [quoting.offer_from(product) for product in quoted.products]
-        offer = next((offer for offer in offers if offer["code"] == order.product_code), None)
+        offers = [quoting.offer_from(product, order.entry()) for product in quoted.products]
+        offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
         if offer or not quoted.unreadable:
             return _accept(order, offer, now)
         settling.try_later(order, now)  # it may be the one that could not be read

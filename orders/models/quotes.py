@@ -40,4 +40,10 @@ class Quote(models.Model):
         return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
     def offer(self, code: str) -> dict[str, Any] | None:
-        return next((offer for offer in self.products if offer["code"] == code), None)
+        """The product of this code, if it can be booked."""
+        return next((offer for offer in bookable(self.products) if offer["code"] == code), None)
+
+
+def bookable(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of a quote's products that aren't known to be refused."""
+    return [offer for offer in products if not offer.get("refused")]

@@ -4,7 +4,7 @@ import datetime as dt
 import gzip
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,15 +33,6 @@ AUD, EUR = (
 )
 COMMA = product(eta=None, quote={"gross": {"amount": "1,012.08", "currency": "AUD"}})
 NONE_READ = "The carrier's answer couldn't be read in full, so there are no prices yet."
-
-
-@pytest.fixture
-def far_side(settings: Any) -> Iterator[SocketCarrier]:
-    """A carrier whose every byte the test decides."""
-    carrier = SocketCarrier()
-    settings.CARRIER_BASE_URL = carrier.url
-    yield carrier
-    carrier.close()
 
 
 @pytest.fixture
