@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking
+from orders import booking, quoting
+from orders.entry import Entry
 from orders.importing import checking, choosing
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
