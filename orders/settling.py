@@ -78,7 +78,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 return
             fields = _booked_fields(order, booked, at)
             reason = "the carrier booked it"
-            if fields["charged_price"] is fields.get("unagreed_price") is None:
+            if booked.price is None:
                 reason += "; its reply names no price we can use"
             order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
             notifications.booked(order, at)

@@ -58,7 +58,8 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     rows = at(said, contract.products) if contract.products else said
     if not isinstance(rows, list):
         raise unknown(reply, contract, "the quote is not a list of products")
-    products, unreadable = [], []
+    products: list[Product] = []
+    unreadable: list[str] = []
     for row in rows:
         if product := _product(row, contract, today):
             products.append(product)
