@@ -12,6 +12,7 @@ from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
 KG = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
 CM = {"cm": Decimal(1), "in": Decimal("2.54")}
+PREPAID_DIGITS = 10  # of an HS code, where duties are paid upfront; assumed, as the interface names no number
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class Entry:
         """Names the inputs: changed inputs never ride an old price. The size's name is no input of a price."""
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def may_prepay_duties(self) -> bool:
+        """Has every item the HS code that customs need to reckon its duties beforehand?"""
+        digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
+        return all(count == PREPAID_DIGITS for count in digits)
 
     def shipment(
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None

@@ -42,6 +42,7 @@ def carrier(order: Order | None = None) -> Carrier:
             status=call.status,
             milliseconds=round(call.seconds * 1000),
             outcome=call.outcome[:40],
+            unreadable=call.unreadable,
             order=order,
         )
 

@@ -14,6 +14,7 @@ from orders.models.statuses import Progress, Status
 from orders.receivers import masked
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts.templatetags.words import money, money_in
 
 if TYPE_CHECKING:
     from orders.models import Order, OrderChange, Replacement
@@ -60,6 +61,9 @@ TROUBLES: dict[str, str] = {
     Progress.RETURNING: "{order} to {name} is coming back to you.",
 }
 DELIVERED = "{order} to {name} was delivered."
+UNAGREED = "{order} to {name} was booked at another price. "
+MAY_CANCEL = " You can cancel it before it leaves."
+ASK_US = " Contact us if you don't want it at that price."
 ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
 NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked."
 
@@ -74,6 +78,20 @@ def moved(change: "OrderChange") -> None:
     if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
         return
     notices.tell(event(change.order, "booking", change.news, words, change.at), now=change.at)
+
+
+def booked(order: "Order", at: dt.datetime) -> None:
+    """Notify of a booking at a price nobody agreed to, until the order's next move; any other costs no query."""
+    if order.unagreed_price is not None:
+        words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if order.can_cancel(at) else ASK_US)
+        notices.tell(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
+
+
+def not_as_agreed(order: "Order") -> str:
+    """The price agreed to beside the one booked, each with its currency where they differ in that."""
+    shown = money if order.unagreed_currency == order.currency else money_in
+    booked_at = shown(order.unagreed_price, order.unagreed_currency)
+    return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
 
 
 def advanced(order: "Order") -> None:

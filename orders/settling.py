@@ -10,18 +10,19 @@ unknown          the same key again where the contract allows it, else an operat
 import datetime as dt
 import time
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import gateway, second_orders
+from orders import gateway, notifications, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
-from shipping_portal.carrier.messages import Booked
+from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
@@ -31,6 +32,7 @@ OWED_LABELS = ("full", "cropped")
 # An order that was told to be not booked, and where its sender may have taken it since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
+CENT = Decimal("0.01")
 
 
 def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
@@ -76,9 +78,10 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 return
             fields = _booked_fields(order, booked, at)
             reason = "the carrier booked it"
-            if fields["charged_price"] is None:
+            if booked.price is None:
                 reason += "; its reply names no price we can use"
             order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
+            notifications.booked(order, at)
             second_orders.note(order, at=at)
             for size in OWED_LABELS:
                 Label.objects.create(order=order, size=size, due_at=at)
@@ -93,18 +96,31 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
 
 
 def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
-    same_currency = booked.price is not None and booked.price.currency == order.currency
     return {
+        **_price_fields(order, booked.price),
         "carrier_order_id": booked.order_id,
         "carrier_reference": booked.reference,
         "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
-        "charged_price": booked.price.amount if booked.price and same_currency else None,
         "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
         "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
         "booked_at": at,
         "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
         "problem": {},
         "search": f"{order.search_text()} {booked.reference.lower()}",
+    }
+
+
+def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
+    """What the carrier charges, and whether anybody agreed to that."""
+    if booked is None:
+        return {"charged_price": None}
+    amount = booked.amount.quantize(CENT, ROUND_HALF_UP)
+    is_comparable = booked.currency == order.currency
+    is_agreed = is_comparable and amount <= order.price
+    return {
+        "charged_price": amount if is_comparable else None,
+        "unagreed_price": None if is_agreed else amount,
+        "unagreed_currency": "" if is_agreed else booked.currency,
     }
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from decimal import Decimal
 
 from django.db.models import DecimalField, Exists, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
-from django.db.models.functions import Coalesce, Round
+from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import BillingReport, Charge, Kind, Order
 from orders.models.billing import CANCEL_REFUNDS, cents
@@ -15,7 +15,8 @@ LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
 BATCH = 1000  # lines marked by one statement
 MONEY = DecimalField(max_digits=16, decimal_places=2)
-BOOKED = Coalesce("order__charged_price", "order__price")
+# What an order may cost: what the carrier said at the booking, and never more than was agreed to.
+EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
 
 
@@ -34,14 +35,19 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
-    """Orders that cost something else than was booked, until an operator accepts it, gives or takes back."""
-    unexpected = POSTED.filter(is_unexpected=True)
+    """Orders that cost something else than was agreed, until an operator accepts it, gives or takes back.
+
+    Known from the booking on; from the bill on by its lines.
+    """
+    billed = Charge.objects.filter(posted_at__isnull=False, is_unexpected=True).values("order")
+    booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
+    unbilled = booked.exclude(Exists(POSTED.filter(kind=Kind.ORDER))).values("pk")
     settled = POSTED.filter(report=None)
-    return _recent(now).filter(Exists(unexpected), ~Exists(settled))
+    return _recent(now).filter(~Exists(settled), pk__in=billed.union(unbilled))
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
-    """Mark the costs among these posted lines that, with their cover, are not what was booked, and no other.
+    """Mark the costs among these posted lines that, with their cover, are not what was agreed, and no other.
 
     Told once, here: to compare all orders of three months on every look at the desk takes half a second. The odd
     orders are found first and marked by key: of a report just read PostgreSQL's statistics know nothing, and a
@@ -58,12 +64,12 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
 
 
 def _odd(lines: QuerySet[Charge]) -> set[int]:
-    """The orders whose cost and cover among these lines come to something else than was booked."""
+    """The orders whose cost and cover among these lines come to something else than was agreed."""
     sums = (
         lines.filter(kind__in=(Kind.ORDER, Kind.COVER), order__isnull=False).order_by().values_list("order")
     )
-    billed = sums.annotate(billed=Sum("amount"), booked=Min(BOOKED))
-    return {order for order, amount, booked in billed if cents(amount) != cents(booked)}
+    billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
+    return {order for order, amount, expected in billed if cents(amount) != cents(expected)}
 
 
 def accept(line: Charge) -> bool:

@@ -98,13 +98,14 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
     """The sender's yes to the rows that stopped because their price went up; how many were booked by it.
 
-    `prices` are the new ones by the order's key, as the sender saw them: a price that rose again is asked about again.
+    `prices` are the new ones by the order's key, as the sender saw them, such as "9.40 AUD": one that changed again is
+    asked about again.
     Raises as booking.confirm.
     """
     risen = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
     agreed = 0
     for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
-        if prices[str(order.uuid)] != str(order.problem["new"]):
+        if prices[str(order.uuid)] != str(order.asked):
             continue
         with suppress(Order.WrongStatus):  # agreed to in another tab
             booking.confirm(order, by=by, now=now)

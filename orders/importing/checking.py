@@ -11,11 +11,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders import gateway, offers, quoting
-from orders.forms import ParcelForm
-from orders.importing import columns, twins
-from orders.models import ColumnMapping, Import, ImportRow
+from orders.forms import SIZES, ParcelForm
+from orders.importing import choosing, columns, twins
+from orders.models import ColumnMapping, Import, ImportRow, Quote
+from orders.models.quotes import bookable
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -150,13 +152,26 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
     except (CarrierError, quoting.Paused):
         try_later(row)
     else:
-        second_look = offers.warnings(entry)
+        if not bookable(quote.products):
+            form.take_refusal(_why_none(quote, form))
+            return _to_fix(row, form)
+        second_look = offers.warnings(entry) + choosing.unmet(quote.products, row.file.sender.service_rule)
         row.finish(
             state=State.WARNING if second_look else State.READY,
             quote=quote,
             reference=row.reference,
             problems={"": second_look} if second_look else {},
         )
+
+
+def _why_none(quote: Quote, form: ParcelForm) -> dict[str, list[str]]:
+    """Why no service can be booked, by our field names: a code is missing, or the carrier offers nothing."""
+    if quote.products:
+        return {"item_1_hs_code": [quote.products[0]["refused"]]}
+    entry = form.entry()
+    parcel = f"{plain(entry.measures.weight)} {form.weight_unit} from {entry.pickup.postcode}"
+    text = f"The carrier offers no service for {parcel} to {entry.receiver.postcode}. Check weight and size."
+    return {name: [text] for name in ("weight", *SIZES)}
 
 
 def try_later(row: ImportRow) -> None:

@@ -1,12 +1,15 @@
 """Which of a quote's products a rule means, and what a whole file costs by each rule."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from orders.models import Order
+from orders.models.quotes import bookable
 from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import money_in
 
 Rule = Sender.ServiceRule
 
@@ -17,8 +20,7 @@ class Total:
 
     rule: str
     label: str
-    amount: Decimal
-    currency: str
+    price: str  # of each currency its own sum
     has_pickup: bool
 
 
@@ -30,7 +32,7 @@ def last_product(sender: Sender) -> str:
 
 def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
     """The offer a rule means, or the cheapest where there is none of its kind; None when nothing is offered."""
-    by_price = sorted(products, key=lambda offer: Decimal(offer["amount"]))
+    by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
     wanted = by_price
     if rule == Rule.CHEAPEST_PICKUP:
         wanted = [offer for offer in by_price if offer["first_mile"] == "pickup"]
@@ -39,6 +41,14 @@ def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[st
     elif rule == Rule.LAST:
         wanted = [offer for offer in by_price if offer["code"] == last]
     return next(iter(wanted or by_price), None)
+
+
+def unmet(products: list[dict[str, Any]], rule: str) -> list[str]:
+    """What the rule asks for and the parcel is not offered, where something else goes instead."""
+    found = choose(products, rule)
+    if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
+        return []
+    return [f"No pickup is offered for this parcel. It would go by {found['name']}."]
 
 
 def totals(offered: Sequence[list[dict[str, Any]]], sender: Sender) -> list[Total]:
@@ -50,10 +60,12 @@ def totals(offered: Sequence[list[dict[str, Any]]], sender: Sender) -> list[Tota
 
 def _total(rule: Rule, chosen: list[dict[str, Any] | None]) -> Total:
     found = [offer for offer in chosen if offer]
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for offer in found:
+        sums[offer["currency"]] += Decimal(offer["amount"])
     return Total(
         rule=rule.value,
         label=str(rule.label),
-        amount=sum((Decimal(offer["amount"]) for offer in found), Decimal(0)),
-        currency=found[0]["currency"] if found else "",
+        price=" + ".join(money_in(amount, currency) for currency, amount in sums.items()),
         has_pickup=any(offer["first_mile"] == "pickup" for offer in found),
     )

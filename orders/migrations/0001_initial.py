@@ -114,6 +114,7 @@ class Migration(migrations.Migration):
                 ('entry', models.JSONField()),
                 ('inputs_hash', models.CharField(max_length=64)),
                 ('products', models.JSONField()),
+                ('unreadable', models.PositiveSmallIntegerField(default=0)),
                 ('made_at', models.DateTimeField(db_index=True)),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quotes', to='accounts.sender')),
@@ -239,6 +240,8 @@ class Migration(migrations.Migration):
                 ('carrier_reference', models.CharField(blank=True, max_length=40, null=True)),
                 ('carrier_pickup_date', models.DateField(blank=True, null=True)),
                 ('charged_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
+                ('unagreed_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
+                ('unagreed_currency', models.CharField(blank=True, max_length=3)),
                 ('public_tracking_url', models.URLField(blank=True, max_length=300)),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='orders', to='orders.carrieraccount')),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -249,7 +252,7 @@ class Migration(migrations.Migration):
                 ('quote', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='orders', to='orders.quote')),
             ],
             options={
-                'indexes': [models.Index(fields=['sender', '-id'], name='orders_orde_sender__34602d_idx'), models.Index(fields=['sender', 'status', '-id'], name='orders_orde_sender__e173eb_idx'), models.Index(condition=models.Q(('due_at__isnull', False)), fields=['status', 'due_at'], name='orders_owed'), models.Index(condition=models.Q(('first_mile', 'pickup'), ('progress', ''), ('status', 'booked')), fields=['carrier_pickup_date'], name='orders_waiting_for_a_driver'), models.Index(condition=models.Q(('status__in', ['cancel_unconfirmed', 'cancelling', 'conflict', 'rejected', 'unconfirmed'])), fields=['status'], name='orders_undecided'), models.Index(models.F('sender'), django.db.models.functions.comparison.Coalesce('carrier_pickup_date', 'pickup_date', models.Value(datetime.date(9999, 12, 31)), output_field=models.DateField()), models.F('id'), name='orders_by_pickup_day'), models.Index(condition=models.Q(('used_after_cancel_at__isnull', False), models.Q(models.Q(('progress', 'delivered'), ('status', 'booked')), ('status', 'cancelled'), _connector='OR', _negated=True), _connector='OR'), fields=['sender', 'status', 'progress', 'used_after_cancel_at'], name='orders_open'), models.Index(condition=models.Q(('progress', 'delivered'), ('status', 'booked')), fields=['sender', '-progress_at'], name='orders_last_delivered')],
+                'indexes': [models.Index(fields=['sender', '-id'], name='orders_orde_sender__34602d_idx'), models.Index(fields=['sender', 'status', '-id'], name='orders_orde_sender__e173eb_idx'), models.Index(condition=models.Q(('due_at__isnull', False)), fields=['status', 'due_at'], name='orders_owed'), models.Index(condition=models.Q(('first_mile', 'pickup'), ('progress', ''), ('status', 'booked')), fields=['carrier_pickup_date'], name='orders_waiting_for_a_driver'), models.Index(condition=models.Q(('status__in', ['cancel_unconfirmed', 'cancelling', 'conflict', 'rejected', 'unconfirmed'])), fields=['status'], name='orders_undecided'), models.Index(condition=models.Q(('unagreed_price__isnull', False)), fields=['created_at'], name='orders_unagreed'), models.Index(models.F('sender'), django.db.models.functions.comparison.Coalesce('carrier_pickup_date', 'pickup_date', models.Value(datetime.date(9999, 12, 31)), output_field=models.DateField()), models.F('id'), name='orders_by_pickup_day'), models.Index(condition=models.Q(('used_after_cancel_at__isnull', False), models.Q(models.Q(('progress', 'delivered'), ('status', 'booked')), ('status', 'cancelled'), _connector='OR', _negated=True), _connector='OR'), fields=['sender', 'status', 'progress', 'used_after_cancel_at'], name='orders_open'), models.Index(condition=models.Q(('progress', 'delivered'), ('status', 'booked')), fields=['sender', '-progress_at'], name='orders_last_delivered')],
                 'constraints': [models.UniqueConstraint(fields=('sender', 'form_token'), name='one_order_per_form'), models.UniqueConstraint(condition=models.Q(('carrier_reference__isnull', False)), fields=('account', 'carrier_reference'), name='a_carrier_reference_once_per_account'), models.CheckConstraint(condition=models.Q(models.Q(('booked_at__isnull', False), ('carrier_reference__isnull', False), ('status__in', ['booked', 'cancel_unconfirmed', 'cancelled', 'cancelling'])), models.Q(models.Q(('status__in', ['booked', 'cancel_unconfirmed', 'cancelled', 'cancelling']), _negated=True), ('carrier_reference__isnull', True)), _connector='OR'), name='a_reference_exactly_while_the_carrier_holds_it'), models.CheckConstraint(condition=models.Q(models.Q(('status', 'cancelled'), _negated=True), ('cancelled_at__isnull', False), _connector='OR'), name='cancelled_has_a_time'), models.CheckConstraint(condition=models.Q(('status__in', ['draft', 'booking', 'booked', 'rejected', 'unconfirmed', 'not_booked', 'conflict', 'cancelling', 'cancel_unconfirmed', 'cancelled'])), name='a_known_status'), models.CheckConstraint(condition=models.Q(('price__gte', 0)), name='price_not_negative'), models.CheckConstraint(condition=models.Q(('height_cm__gt', 0), ('length_cm__gt', 0), ('weight_kg__gt', 0), ('width_cm__gt', 0)), name='weight_and_dimensions_positive')],
             },
         ),
@@ -367,8 +370,12 @@ class Migration(migrations.Migration):
                 ('status', models.PositiveSmallIntegerField(null=True)),
                 ('milliseconds', models.PositiveIntegerField()),
                 ('outcome', models.CharField(max_length=40)),
+                ('unreadable', models.PositiveSmallIntegerField(default=0, verbose_name='rows not read')),
                 ('order', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='calls', to='orders.order')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('unreadable__gt', 0)), fields=['at'], name='calls_not_read_in_full')],
+            },
         ),
         migrations.CreateModel(
             name='CancelAttempt',

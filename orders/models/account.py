@@ -113,7 +113,11 @@ class CarrierCall(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     milliseconds = models.PositiveIntegerField()
     outcome = models.CharField(max_length=40)
+    unreadable = models.PositiveSmallIntegerField("rows not read", default=0)
     order = models.ForeignKey("orders.Order", on_delete=models.SET_NULL, null=True, related_name="calls")
+
+    class Meta:
+        indexes = [models.Index(fields=["at"], name="calls_not_read_in_full", condition=Q(unreadable__gt=0))]
 
     def __str__(self) -> str:
         return f"{self.operation} {self.status or self.outcome}"

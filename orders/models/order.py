@@ -26,7 +26,7 @@ from orders.models.statuses import (
     Status,
 )
 from shipping_portal.accounts import notices
-from shipping_portal.carrier.messages import Party
+from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
 NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
@@ -133,6 +133,9 @@ class Order(Job):
     carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
+    # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
+    unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
+    unagreed_currency = models.CharField(max_length=3, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)
 
     objects = OrderQuerySet.as_manager()
@@ -171,6 +174,9 @@ class Order(Job):
             ),
             models.Index(
                 fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))
+            ),
+            models.Index(
+                fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)
             ),
             # What the parcels list is sorted by, word for word as orders/listing.py asks for it.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
@@ -293,6 +299,13 @@ class Order(Job):
     def total(self) -> Decimal:
         """What the carrier charges: its own figure once booked, else the accepted quote."""
         return self.price if self.charged_price is None else self.charged_price
+
+    @property
+    def asked(self) -> Money:
+        """What a yes to this order agrees to: the carrier's new price while that waits, else the accepted quote."""
+        if offer := self.problem.get("offer"):
+            return Money(Decimal(self.problem["new"]), offer["currency"])
+        return Money(self.price, self.currency)
 
     def entry(self) -> Entry:
         """The parcel as typed; the quote it came from may be gone by now."""

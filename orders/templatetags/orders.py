@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from orders import gateway
+from orders import gateway, notifications
 from orders.importing.standing import reason
 from orders.models import ImportRow, Order
 from orders.models.pauses import PAUSABLE, Pause
@@ -66,6 +66,12 @@ def next_pickup(order: Order) -> dt.date | None:
 def why(row: ImportRow) -> str:
     """Why a row of an import came to nothing."""
     return reason(row)
+
+
+@register.filter
+def not_as_agreed(order: Order) -> str:
+    """The price agreed to beside the one booked."""
+    return notifications.not_as_agreed(order)
 
 
 @register.filter

@@ -178,12 +178,12 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The sender's yes to what the page showed: a new price, or booking again what was not booked."""
+    """The sender's yes to the amount and currency the page showed: a new price, or what was not booked."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         text = "It moved on since you opened the page. Nothing was booked twice."
         return refused(request, title="This parcel needs no yes now", text=text, order=found)
-    if request.POST.get("agreed") != agreed_price(found):
+    if request.POST.get("agreed") != str(found.asked):
         messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
         return redirect("booking_progress", found.uuid)
     try:
@@ -198,8 +198,3 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except Order.WrongStatus:  # another press of the same button was faster
         pass
     return redirect("booking_progress", found.uuid)
-
-
-def agreed_price(order: Order) -> str:
-    """The price that a yes stands for; posted back, so that nobody agrees to one they have not seen."""
-    return str(order.problem.get("new", order.price))

@@ -28,7 +28,9 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     line = " ".join(unicodedata.normalize("NFC", text).split())
     strange = next((c for c in line if not _is_printable(c)), "")
     if strange:
-        raise ValidationError(f"Write this in Latin letters: “{strange}” cannot be printed.", code="letters")
+        plain = _plain(line)
+        instead = f"Write “{plain}”" if plain else "Write this in Latin letters"
+        raise ValidationError(f"{instead}: “{strange}” cannot be printed.", code="letters")
     if line and not any(c.isalnum() for c in line):
         raise ValidationError("Use at least one letter or digit.", code="no_letters")
     if len(line) > longest:
@@ -91,6 +93,12 @@ def _is_printable(c: str) -> bool:
     if kind[0] == "L":
         return c in LETTERS_BY_USE or unicodedata.name(c, "").startswith("LATIN ")
     return c.isascii() or kind[0] in "PZ" or c in SIGNS_BY_USE
+
+
+def _plain(line: str) -> str:
+    """The line in the Latin letters it has variants of: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
+    letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
+    return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
 
 
 def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:

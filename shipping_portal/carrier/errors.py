@@ -42,14 +42,18 @@ class Rejected(CarrierError):
 
 
 class NotSent(CarrierError):
-    """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait."""
+    """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait.
+
+    `status` is that of its reply, None when it gave none.
+    """
 
     outcome = "not sent"
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, retry_after: float | None = None, status: int | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        self.status = status
 
 
 class AccountStopped(CarrierError):

@@ -32,7 +32,7 @@ def verdict(reply: Reply, contract: Contract, *, also_refused: Collection[int] =
     if reply.status in STOPPED:
         return _stopped(reply, contract)
     if reply.status == 429 and contract.too_many_requests_is_unprocessed:
-        return NotSent("the carrier asks us to slow down", _retry_after(reply))
+        return NotSent("the carrier asks us to slow down", _retry_after(reply), reply.status)
     if reply.status in REFUSED or reply.status in also_refused:
         return _rejected(reply, contract)
     return unknown(reply, contract, f"the carrier answered {reply.status}")

@@ -27,13 +27,13 @@ REPORT_STEPS = {
 ORDER_RULES: dict[str, tuple[str, Callable[[dt.datetime], QuerySet[Order]]]] = {
     "charged-after-cancelling": ("Charged although cancelled", reconciling.charged_after_cancelling),
     "not-refunded": ("Cancelled, not refunded after two reports", reconciling.not_refunded),
-    "charged-otherwise": ("Charged differently than booked", reconciling.charged_otherwise),
+    "charged-otherwise": ("Charged differently than agreed", reconciling.charged_otherwise),
     "never-charged": ("Booked, not charged after two reports", reconciling.never_charged),
 }
 ORDER_STEPS = {
     "charged-after-cancelling": "If its label was not used, ask the carrier to refund it; else tell the sender.",
     "not-refunded": "Ask the carrier for the refund by its reference, and when it was cancelled.",
-    "charged-otherwise": "Compare its price with its lines; ask the carrier why, credit the difference, or accept it.",
+    "charged-otherwise": "Compare its prices and its lines; ask the carrier why, credit the difference, or accept it.",
     "never-charged": "The carrier may charge it later, or under another reference: compare with lines nobody owns.",
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange
+from orders.models import BookingAttempt, CarrierAccount, CarrierCall, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk import money
@@ -113,6 +113,11 @@ def unread(now: dt.datetime) -> Q:
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 
 
+def not_read_in_full(now: dt.datetime) -> Q:
+    """Calls of the last day whose reply had rows we could not read: services that senders are not offered."""
+    return Q(unreadable__gt=0, at__gte=now - dt.timedelta(days=1))
+
+
 def label_missing() -> Q:
     """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
     others = Label.objects.filter(
@@ -174,6 +179,13 @@ def waiting(now: dt.datetime) -> list[Queue]:
             DeadLetter.objects.aggregate(n=Count("pk"), oldest=Min("parked_at")),
             "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
             "jobs_deadletter",
+        ),
+        made(
+            "Prices we can't read",
+            CarrierCall.objects.filter(not_read_in_full(now)).aggregate(n=Count("pk"), oldest=Min("at")),
+            "Senders miss these services. carrier_contract --probe names what it can't read; mend the contract file.",
+            "orders_carriercall",
+            "?needs=reading",
         ),
         made(
             "Labels not fetched",

@@ -71,7 +71,7 @@ def order(of: Sender, by: User, status: str, progress: str) -> Order:
     made = factories.order(of, by, status=status, progress=progress, due_at=None)
     if status in {"draft", "rejected"}:
         problem = (
-            {"kind": "price_rose", "old": "12.08", "new": "13.40"}
+            {"kind": "price_rose", "old": "12.08", "new": "13.40", "offer": {"currency": "AUD"}}
             if status == "draft"
             else {"text": "Too heavy."}
         )

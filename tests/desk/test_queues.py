@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CancelAttempt, CarrierAccount, ChargeWord, Dispute, Label, Order
+from orders.models import CancelAttempt, CarrierAccount, CarrierCall, ChargeWord, Dispute, Label, Order
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
@@ -54,6 +54,9 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
     for state in ("quarantined", "stored", "duplicate"):
         WebhookDelivery.objects.create(received_at=now, body=b"{", sha256="0" * 64, state=state)
+    for rows in (0, 3):
+        call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
+        CarrierCall.objects.create(at=now, unreadable=rows, **call)
     EventWord.objects.create(word="with sorter", first_seen_at=now)
     EventWord.objects.create(word="at depot", progress="in_transit", is_known=True, first_seen_at=now)
     money_matters(quill, alice, now)
@@ -90,7 +93,7 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
-    assert len(counts) == 23
+    assert len(counts) == 24
 
 
 def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
@@ -165,5 +168,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 23
+    assert text.count("Nothing to do.") == 24
     assert "None has come yet" in text

@@ -181,7 +181,7 @@ def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, 
     assert standing.counts(file).risen == 1
     order = Order.objects.get()
     assert importing.agree(file, {str(order.uuid): "1.00"}, by=alice, now=timezone.now()) == 0
-    seen = {str(order.uuid): order.problem["new"]}
+    seen = {str(order.uuid): str(order.asked)}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     work_off(file)
     assert standing.counts(file).booked == 1
@@ -455,7 +455,7 @@ def test_a_price_is_agreed_to_in_two_tabs_once(shop: SandboxCarrier, quill: Send
     shop.prices(20)
     book(file)
     order = Order.objects.get()
-    seen = {str(order.uuid): order.problem["new"]}
+    seen = {str(order.uuid): str(order.asked)}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 0
     work_off(file)

@@ -198,9 +198,12 @@ def test_all_that_was_typed_is_kept(listed: Client) -> None:
 @pytest.mark.parametrize(
     ("verb", "told"),
     [
-        ("500", "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."),
+        (
+            "500",
+            "The carrier has trouble of its own (it answered 500), so there are no prices yet.",
+        ),
         ("garbage", "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."),
-        ("429", "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."),
+        ("429", "The carrier is asked too often just now. Nothing was booked. Try again in 1 s."),
         (
             "403",
             "The carrier gives this portal no prices just now. Nothing was booked. Contact us and quote A-",

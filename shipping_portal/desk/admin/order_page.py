@@ -65,6 +65,7 @@ FIELDSETS: Any = [
             "fields": [
                 ("product_name", "product_code", "first_mile", "duties_paid"),
                 ("price", "charged_price", "currency"),
+                ("unagreed_price", "unagreed_currency"),
                 "breakdown",
                 ("eta_from", "eta_to"),
                 ("plan", "quoted_at"),
