@@ -3,10 +3,10 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders import booking, quoting
+from orders import answers, booking, quoting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.carrier.errors import AccountStopped
+from shipping_portal.carrier.errors import AccountStopped, Rejected
 
 
 def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
@@ -43,5 +43,7 @@ def sentence(error: Exception, sender: Sender) -> str:
                 "The carrier gives this portal no prices just now. Nothing was booked. "
                 f"Contact us and quote {sender.number}."
             )
+        case Rejected():  # of a parcel priced before
+            return f"{answers.problem(error, sender, sender.country, asked='quote')['text']} Nothing was booked."
         case _:
-            return "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."
+            return f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked. Try again."
