@@ -28,7 +28,7 @@ NO_SUCH_PLACE = 404
 
 
 class Refusal(NamedTuple):
-    """What the sender can put right, by our field names ("" for the parcel as a whole), and what the operator has to."""
+    """What the sender can put right, by our field names, "" for the whole parcel; and what the operator has to."""
 
     fields: dict[str, list[str]]
     faults: list[str]
@@ -45,7 +45,9 @@ def sort_out(error: Rejected, *, asked: str = "book") -> Refusal:
     return Refusal(fields, faults)
 
 
-def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, asked: str) -> None:
+def report(
+    error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, asked: str
+) -> None:
     """Put a fault of ours on the account's page, where the operator finds it; a sender's own mistake is none."""
     faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, asked=asked).faults
     if faults:

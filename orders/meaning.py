@@ -24,7 +24,7 @@ WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
 TOLD = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
-REFUSED_CANCEL = Q(cancel_refused_at__isnull=False)
+REFUSED_CANCEL = Q(status=Status.BOOKED, cancel_refused_at__isnull=False)
 
 
 NOT_CANCELLED = "Not cancelled, still booked"
@@ -51,7 +51,7 @@ def reason(order: Order) -> str:
 
 
 def waits_for(order: Order, now: dt.datetime) -> Pause | None:
-    """What holds an owed booking up: a pause of bookings or of the prices its old quote needs, or the carrier's stop."""
+    """What holds an owed booking up: the carrier's stop, a pause of bookings, or of the prices its old quote needs."""
     if order.status != Status.BOOKING:
         return None
     pause = order.account.pause_of(BOOKINGS, now) or order.account.stop_as_a_pause()

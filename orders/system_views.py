@@ -112,9 +112,7 @@ VIEWS: dict[str, View] = {
     "not-booked": View(
         "Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."
     ),
-    "not-cancelled": View(
-        NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."
-    ),
+    "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
     "couldnt-collect": View(
         "Driver came, parcel wasn't ready",
         _is(_booked(Progress.PICKUP_FUTILE)),

@@ -79,9 +79,8 @@ class Order(Job):
     # Until it is collected, cancelled, asked for again, or kept by its sender; `problem` says why.
     cancel_refused_at = models.DateTimeField(null=True, blank=True)
     generation = models.PositiveSmallIntegerField(default=1)
-    problem = models.JSONField(
-        default=dict, blank=True
-    )  # {"text": …, "fields": {name: [message]}} for the sender
+    # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind": …}
+    problem = models.JSONField(default=dict, blank=True)
 
     # What was typed: the parcel and its two ends (interface §2.1). Never edited after booking.
     pickup = models.JSONField()

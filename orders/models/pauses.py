@@ -14,7 +14,10 @@ AT_MOST = dt.timedelta(minutes=1)  # what waits looks again after that, as someb
 
 @dataclass(frozen=True)
 class Pause:
-    """One pause as it was asked for, or the carrier's stop of the account. `ends_at` is None where somebody has to resume it; `text` is for senders."""
+    """One pause as it was asked for, or the carrier's stop of the account. `text` is for senders.
+
+    `ends_at` is None where somebody has to resume it.
+    """
 
     what: str
     since: dt.datetime

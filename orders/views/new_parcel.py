@@ -111,4 +111,6 @@ def _form_page(request: MemberRequest, form: ParcelForm, brought: Brought, **mor
         "is_live_form": True,
     }
     context |= {"kept": kept_in(request), **more}
-    return render(request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200)
+    return render(
+        request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200
+    )

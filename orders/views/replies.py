@@ -44,6 +44,8 @@ def sentence(error: Exception, sender: Sender) -> str:
                 f"Contact us and quote {sender.number}."
             )
         case Rejected():  # of a parcel priced before
-            return f"{answers.problem(error, sender, sender.country, asked='quote')['text']} Nothing was booked."
+            return (
+                f"{answers.problem(error, sender, sender.country, asked='quote')['text']} Nothing was booked."
+            )
         case _:
             return f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked. Try again."

@@ -34,7 +34,14 @@ NEEDS_YOU = (
 HANDLED = ("driver-didnt-come", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
 # One query brings the first rows of each; the few parcels that are in two stand in the first.
-APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
+APART = (
+    "used-after-cancelling",
+    "not-booked",
+    "not-cancelled",
+    "couldnt-collect",
+    "delivery-problem",
+    "checking",
+)
 CLOSED = Q(used_after_cancel_at=None) & (
     Q(status=Status.BOOKED, progress=Progress.DELIVERED) | Q(status=Status.CANCELLED)
 )

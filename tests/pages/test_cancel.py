@@ -156,7 +156,7 @@ BEFORE_THE_YES = [
     ("cancel_unconfirmed", "/parcels/{uuid}/cancel/"),
     ("booked", "/help/cancel-a-parcel/"),
     ("booked", "/help/fix-a-mistake/"),
-    ("booked", "/terms/"),
+    ("booked", "/help/terms/"),
 ]
 
 
@@ -247,7 +247,14 @@ def missed(page: Client, order: Order) -> None:
 
 @pytest.mark.parametrize(
     ("then", "is_over"),
-    [(collected, True), (expired, True), (kept, True), (asked_again, True), (cancelled, True), (missed, False)],
+    [
+        (collected, True),
+        (expired, True),
+        (kept, True),
+        (asked_again, True),
+        (cancelled, True),
+        (missed, False),
+    ],
 )
 def test_a_refusal_is_told_until_it_no_longer_matters(
     page: Client, refused: Order, then: Callable[[Client, Order], None], is_over: bool

@@ -1,8 +1,9 @@
 """Each kind of refusal is told in the carrier's own words at each place; what is our fault goes to the operator."""
 
+import datetime as dt
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -18,7 +19,6 @@ from shipping_portal.desk import queues
 from tests import factories
 from tests.catalogue.meddling import Meddler, reply
 from tests.pages.typed import ABROAD, AT_HOME, messages_at, text
-from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
@@ -28,14 +28,6 @@ OURS_CANCEL = "The carrier refused how we asked. We're putting that right."
 PARTNER = {"metadata": [{"partner_id": ["can't be blank"]}]}
 NAME = {"receiver_name": ["must be written in Latin letters"]}
 NO_WAY = "Order can not be cancelled; contact support for help."
-
-
-@pytest.fixture
-def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
-    """The line to the sandbox carrier, on which a test changes what comes back."""
-    with Meddler(carrier.url) as it:
-        settings.CARRIER_BASE_URL = it.url
-        yield it
 
 
 def no(messages: Any, *, status: int = 422) -> bytes:
@@ -167,7 +159,9 @@ def test_a_booking_refused_for_our_fault_is_the_operators_and_asks_nothing_of_it
 
 def fault_queue() -> int:
     return next(
-        queue.count for queue in queues.waiting(timezone.now()) if queue.title == "Refused for a fault of ours"
+        queue.count
+        for queue in queues.waiting(timezone.now())
+        if queue.title == "Refused for a fault of ours"
     )
 
 
@@ -235,6 +229,44 @@ def test_a_refused_price_is_told_at_the_field(
     assert messages_at(answer, name) == [said]
     assert f'<a href="#id_{name}">{said}</a>' in unescape(answer.content.decode())
     assert WRAPPER not in text(answer)
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [(NAME, "Contact name: must be written in Latin letters. Nothing was booked."), (PARTNER, OURS)],
+    ids=["the sender's", "ours"],
+)
+def test_a_price_asked_for_again_and_refused_is_told_beside_the_old_one(
+    line: Meddler, listed: Client, quill: Sender, alice: User, messages: Any, said: str
+) -> None:
+    line.says("quote", no(messages))
+    quote = factories.quote(quill, alice)
+    answer = listed.post(f"/parcels/new/{quote.uuid}/", follow=True)
+    assert said in text(answer)
+    assert WRAPPER not in text(answer)
+
+
+def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
+    line: Meddler, listed: Client, quill: Sender, alice: User
+) -> None:
+    order = factories.order(
+        quill,
+        alice,
+        status="booking",
+        due_at=timezone.now(),
+        quoted_at=timezone.now() - dt.timedelta(hours=1),
+    )
+    line.says("quote", no(NAME))
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "draft"
+    found = places(listed, order)
+    del found["cancel"]
+    found["booking"] = text(listed.get(f"/parcels/{order.uuid}/booking/"))
+    said = {
+        place: "Contact name: must be written in Latin letters." in words for place, words in found.items()
+    }
+    assert said == dict.fromkeys(found, True)
 
 
 @pytest.mark.parametrize("answer", [no(PARTNER), no(None, status=404)], ids=["partner id", "404"])
