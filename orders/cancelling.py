@@ -54,6 +54,7 @@ def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.d
     Raises Order.WrongStatus once it is settled, and while a worker asks the carrier.
     """
     changes: dict[str, Any]
+    ended: dict[str, Any]
     if is_cancelled:
         new, ended = Status.CANCELLED, {"state": State.DONE}
         changes = {**ANSWERED, "cancelled_at": now}

@@ -119,18 +119,22 @@ def event(
     why: str = "",
 ) -> Fact:  # fmt: skip
     """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
-    why = why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
     return Fact(
         sender=order.sender,
         kind=kind,
         once=once,
         line=words.format(
-            order=order.carrier_reference or "It", name=masked(order.receiver_name), why=why
+            order=order.carrier_reference or "It", name=masked(order.receiver_name), why=cut(why)
         ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,
         bundle=bundle,
     )
+
+
+def cut(why: str) -> str:
+    """The carrier's words as far as a line has room for them."""
+    return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
 def _of_progress(order: "Order", at: dt.datetime) -> Fact | None:

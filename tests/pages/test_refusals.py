@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import booking, cancelling, replacing
-from orders.importing import checking
-from orders.models import CarrierAccount, Order
+from orders.importing import checking, finishing
+from orders.models import CarrierAccount, Import, Order
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.desk import queues
 from tests import factories
@@ -322,6 +322,12 @@ def test_a_row_refused_when_it_was_booked_is_told_in_the_imports_result(
     words = text(listed.get(f"/imports/{row.file.uuid}/"))
     assert "Contact name: must be written in Latin letters." in words
     assert WRAPPER not in words
+    Import.objects.update(begun_at=timezone.now(), begun_by=alice)
+    finishing.look(timezone.now())
+    told = Notice.objects.get(once__startswith="import:").line
+    assert (
+        told == "orders.csv: 0 booked, 1 not booked. Row 2: Contact name: must be written in Latin letters."
+    )
 
 
 def test_many_messages_are_shortened_where_there_is_little_room(
