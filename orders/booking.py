@@ -133,8 +133,7 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         return False
     why = _hopeless(order, now)
     if why:
-        text = f"{why} Nothing was booked and you weren't charged."
-        settling.step_aside(order, Status.REJECTED, text, {"text": text, "fields": {}}, at=now)
+        settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
         return False
     held = order.account.holds_until(now)
     if held or not order.account.take_probe(now):

@@ -3,12 +3,12 @@
 import datetime as dt
 from typing import Any
 
-from orders import gateway
+from orders import answers, gateway
 from orders.entry import PREPAID_DIGITS, Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
 
 NEEDS_CODES = f"It needs a {PREPAID_DIGITS}-digit HS code for each item."
@@ -45,7 +45,11 @@ def ask(
     asked = lately.filter(import_rows=None).count() if typed else 0
     if asked >= sender.quotes_a_minute:
         raise TooMany(f"{asked} quotes in the last minute")
-    quoted = gateway.carrier().quote(entry.shipment())
+    try:
+        quoted = gateway.carrier().quote(entry.shipment())
+    except (Rejected, AccountStopped) as error:
+        answers.report(error, gateway.account(), now, asked="quote")
+        raise
     made = Quote.objects.create(
         sender=sender,
         made_by=by,

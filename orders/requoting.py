@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import gateway, quoting, settling
+from orders import answers, gateway, quoting, settling
 from orders.models import Order
 from orders.models.pauses import QUOTES
 from orders.models.quotes import bookable
@@ -27,10 +27,12 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
     try:
         quoted = gateway.carrier(order).quote(order.entry().shipment())
     except AccountStopped as error:
-        order.account.stop(str(error), now)
+        order.account.stop(error.reason, now)
         order.postpone(now + dt.timedelta(seconds=60))
     except Rejected as error:
-        settling.back_to_draft(order, {"kind": "gone", **settling.words(error)}, at=now)
+        problem = answers.problem(error, order.sender, order.pickup["country"], asked="quote")
+        settling.back_to_draft(order, {"kind": "gone", **problem}, at=now)
+        answers.report(error, order.account, now, asked="quote")
     except NotSent as error:
         settling.try_later(order, now, retry_after=error.retry_after)
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again

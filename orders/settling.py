@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import gateway, notifications, second_orders
+from orders import answers, gateway, notifications, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -146,14 +146,16 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         facts = {
             "http_status": error.status,
             "response": error.body,
-            "error": str(error)[:300],
+            "error": "; ".join([str(error), *answers.sort_out(error).faults])[:300],
             "done_at": at,
         }
         if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
+            problem = answers.problem(error, order.sender, order.pickup["country"])
             order.move_to(
-                Status.REJECTED, reason=f"refused: {error.text}", at=at, due_at=None, problem=words(error)
+                Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem
             )
     order.account.note_answer()
+    answers.report(error, order.account, at, asked="book")
 
 
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
@@ -173,12 +175,12 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
         facts = {
             "http_status": error.status,
             "response": error.body,
-            "error": str(error)[:300],
+            "error": error.reason[:300],
             "done_at": at,
         }
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
             order.postpone(at + dt.timedelta(seconds=60))
-    order.account.stop(str(error), at)
+    order.account.stop(error.reason, at)
 
 
 def unknown(
@@ -196,7 +198,10 @@ def unknown(
             }
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
-        order.move_to(Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at))
+        problem = {"kind": "unclear", "text": answers.unclear(answer)}
+        order.move_to(
+            Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem
+        )
         if answer and answer.conflict:
             order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
     order.account.note_failure(at)
@@ -237,11 +242,6 @@ def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], 
     with transaction.atomic():
         if order.renew(at):
             order.move_to(status, reason=reason, at=at, due_at=None, problem=problem)
-
-
-def words(error: Rejected) -> dict[str, Any]:
-    """A refusal as the sender reads it: the carrier's own sentence and its messages by field."""
-    return {"text": error.text or "The carrier refused this booking.", "fields": error.messages}
 
 
 def send_until(lease: dt.datetime) -> float:

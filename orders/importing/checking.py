@@ -10,7 +10,7 @@ import re
 from django.db import transaction
 from django.utils import timezone
 
-from orders import gateway, offers, quoting
+from orders import answers, gateway, offers, quoting
 from orders.forms import SIZES, ParcelForm
 from orders.importing import choosing, columns, twins
 from orders.models import ColumnMapping, Import, ImportRow, Quote
@@ -147,7 +147,7 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
     try:
         quote = quoting.ask(row.file.sender, entry, by=row.file.made_by, now=timezone.now(), typed=False)
     except Rejected as error:
-        form.take_refusal(error.messages or {"": [error.text or "The carrier refused this parcel."]})
+        answers.put_at(form, error)
         _to_fix(row, form)
     except (CarrierError, quoting.Paused):
         try_later(row)

@@ -107,6 +107,13 @@ def came_to_nothing(file: Import) -> QuerySet[ImportRow]:
     return file.rows.filter(NOTHING).select_related("order")
 
 
+def first_reason(file: Import) -> str:
+    """The first row that wasn't booked and why, for a mail; "" where every row was."""
+    failed = came_to_nothing(file).exclude(state=State.FIX).first()
+    why = reason(failed) if failed else ""
+    return f"Row {failed.number}: {why}" if failed and why else ""
+
+
 def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
     had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)

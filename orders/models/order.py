@@ -18,6 +18,7 @@ from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
 from orders.models.statuses import (
     BEFORE_COLLECTION,
+    BEING_CANCELLED,
     HELD,
     MOVES,
     STILL_AT_SENDER,
@@ -75,10 +76,11 @@ class Order(Job):
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
+    # Until it is collected, cancelled, asked for again, or kept by its sender; `problem` says why.
+    cancel_refused_at = models.DateTimeField(null=True, blank=True)
     generation = models.PositiveSmallIntegerField(default=1)
-    problem = models.JSONField(
-        default=dict, blank=True
-    )  # {"text": …, "fields": {name: [message]}} for the sender
+    # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind": …}
+    problem = models.JSONField(default=dict, blank=True)
 
     # What was typed: the parcel and its two ends (interface §2.1). Never edited after booking.
     pickup = models.JSONField()
@@ -182,7 +184,7 @@ class Order(Job):
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
             # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list.
             models.Index(
-                fields=["sender", "status", "progress", "used_after_cancel_at"],
+                fields=["sender", "status", "progress", "used_after_cancel_at", "cancel_refused_at"],
                 name="orders_open",
                 condition=OPEN,
             ),
@@ -225,11 +227,17 @@ class Order(Job):
         moved = progress not in STILL_AT_SENDER
         if moved and self.cancelled_at and at and at > self.cancelled_at and not self.used_after_cancel_at:
             changes["used_after_cancel_at"] = at
+        if moved or progress == Progress.EXPIRED:
+            changes["cancel_refused_at"] = None
         Order.objects.filter(pk=self.pk).update(**changes)
         for name, value in changes.items():
             setattr(self, name, value)
         if is_new:
             notifications.advanced(self)
+
+    def keep(self) -> None:
+        """Its sender has read that it wasn't cancelled, and keeps it booked."""
+        Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
 
     def note_pickup_date(self, day: dt.date) -> None:
         """The carrier moved the pickup; a derived missed pickup disappears with it."""
@@ -370,6 +378,12 @@ class OrderChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.old} → {self.new}"
+
+    @property
+    def refusal(self) -> str:
+        """Why the carrier said no, as senders read it; an operator's reason is not for them."""
+        is_no = self.new == Status.REJECTED or (self.new == Status.BOOKED and self.old in BEING_CANCELLED)
+        return self.reason if is_no and self.by_id is None else ""
 
     @property
     def news(self) -> str:

@@ -18,9 +18,9 @@ register = template.Library()
 
 @register.simple_tag
 def carrier_pauses() -> list[Pause]:
-    """What the operator paused for everybody just now: bookings, prices, both or nothing."""
+    """What holds everybody up just now: the carrier's stop, and what the operator paused of bookings and prices."""
     account, now = gateway.account(), timezone.now()
-    pauses = (account.pause_of(what, now) for what in PAUSABLE)
+    pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
 
 
@@ -41,17 +41,6 @@ def with_query(context: template.Context, **changes: Any) -> str:
         else:
             query[name] = str(value)
     return f"?{query.urlencode()}" if query else "."
-
-
-@register.filter
-def field_words(name: str) -> str:
-    """A field of a refusal in words: `receiver_postcode` is "Receiver postcode"."""
-    return (
-        name.replace("_", " ")
-        .replace("line1", "address line 1")
-        .replace("line2", "address line 2")
-        .capitalize()
-    )
 
 
 @register.simple_tag

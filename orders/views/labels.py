@@ -19,11 +19,16 @@ log = logging.getLogger(__name__)
 @audience(*BOOKERS)
 @require_GET
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
-    """The original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored."""
+    """The original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored.
+
+    While the carrier owes the label, the 404 says so.
+    """
     labels = Label.objects.filter(order__sender__memberships__user=request.user, order__status=Status.BOOKED)
     found = get_object_or_404(labels.select_related("order", "file"), order__uuid=order, size=size)
-    if not found.is_ready:
+    if found.purged_at:
         raise Http404
+    if not found.is_ready:
+        return render(request, "orders/label_late.html", {"label": found, "order": found.order}, status=404)
     try:
         content = found.intact_bytes()
     except LabelBytes.DoesNotExist:  # purged a moment ago

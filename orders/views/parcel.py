@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
 from orders.billing import lines, statements
-from orders.meaning import standing, waits_for
+from orders.meaning import reason, standing, waits_for
 from orders.models import Export, Label, Order
 from orders.models.statuses import Status
 from orders.offers import money_lines
@@ -70,8 +70,9 @@ def parcel_state(order: Order) -> str:
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
+    refused = ".refused" if order.cancel_refused_at else ""
     soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
-    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{soon}"
+    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{refused}{soon}"
 
 
 def _money_state(request: MemberRequest, order: Order) -> str:
@@ -97,6 +98,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "order": order,
         "state": state,
         "standing": standing(order, now),
+        "reason": reason(order),
         "pause": waits_for(order, now),
         "progress": order.shown_progress(now),
         "missed_twice": order.missed_twice(now),

@@ -5,12 +5,10 @@ import math
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders import booking, quoting
+from orders import answers, booking, quoting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown
-
-SERVER_TROUBLE = 500
+from shipping_portal.carrier.errors import AccountStopped, Rejected
 
 
 def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
@@ -52,25 +50,16 @@ def sentence(error: Exception, sender: Sender) -> str:
                 "The carrier's answer couldn't be read in full, so there are no prices yet. "
                 "Nothing was booked. We've told the operator."
             )
-        case NotSent(status=429) | OutcomeUnknown(status=429):
+        case Rejected():  # of a parcel priced before
             return (
-                f"The carrier is asked too often just now. Nothing was booked. Try again in {_wait(error)}."
-            )
-        case OutcomeUnknown(status=int(status)) if status >= SERVER_TROUBLE:
-            return (
-                f"The carrier has trouble of its own (it answered {status}), so there are no prices yet. "
-                "Nothing was booked. Try again."
-            )
-        case OutcomeUnknown(status=int()):
-            return (
-                "The carrier gave an answer we can't read, so there are no prices yet. "
-                "Nothing was booked. Try again; if it stays so, contact us."
+                f"{answers.problem(error, sender, sender.country, asked='quote')['text']} Nothing was booked."
             )
         case _:
-            return "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."
+            why = f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked."
+            return f"{why} Try again{_when(error)}."
 
 
-def _wait(error: NotSent | OutcomeUnknown) -> str:
-    """How long the carrier wants to be left alone; a minute where it doesn't say."""
+def _when(error: Exception) -> str:
+    """How long the carrier wants to be left alone, where it says so."""
     seconds = getattr(error, "retry_after", None)
-    return f"{math.ceil(seconds)} s" if seconds else "a minute"
+    return f" in {math.ceil(seconds)} s" if seconds else ""

@@ -65,14 +65,16 @@ class AccountStopped(CarrierError):
         super().__init__(f"account stopped ({status})")
         self.status = status
         self.text = text
+        self.reason = f"{self}: {text}" if text else str(self)  # for the operator
         self.body = body
 
 
 class OutcomeUnknown(CarrierError):
     """The carrier may or may not have acted.
 
-    `reference` is the one read from an otherwise unusable reply. `conflict` means that the reply speaks of
-    another order than ours, or of a cancelled one, so a person has to look.
+    `answered` tells an answer we can't read from silence. `reference` is the one read from an otherwise unusable
+    reply. `conflict` means that the reply speaks of another order than ours, or of a cancelled one, so a person has
+    to look.
     """
 
     outcome = "unknown"
@@ -85,10 +87,12 @@ class OutcomeUnknown(CarrierError):
         *,
         reference: str = "",
         conflict: bool = False,
+        late: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.status = status
+        self.answered = status is not None and not late
         self.body = body
         self.reference = reference
         self.conflict = conflict

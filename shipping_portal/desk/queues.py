@@ -163,10 +163,15 @@ def _accounts(now: dt.datetime) -> Queue:
     return made(
         "Carrier account stopped or paused",
         {"n": len(since), "oldest": min(since, default=None)},
-        "Read on its page what does not leave and why; resume it once that is settled.",
+        "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
         "orders_carrieraccount",
         "?held=yes",
     )
+
+
+def at_fault(now: dt.datetime) -> Q:
+    """Accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
+    return Q(fault_at__gte=now - dt.timedelta(days=1))
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
@@ -174,6 +179,13 @@ def waiting(now: dt.datetime) -> list[Queue]:
     return [
         *_orders(now),
         _accounts(now),
+        made(
+            "Refused for a fault of ours",
+            CarrierAccount.objects.filter(at_fault(now)).aggregate(n=Count("pk"), oldest=Min("fault_at")),
+            "Read the carrier's words on the account's page; put the settings or the contract file right.",
+            "orders_carrieraccount",
+            "?held=fault",
+        ),
         made(
             "Dead letters",
             DeadLetter.objects.aggregate(n=Count("pk"), oldest=Min("parked_at")),

@@ -218,7 +218,6 @@ def test_a_booking_that_could_not_be_sent_in_time_is_refused_in_our_words(
     work(order)
     assert order.status == "rejected"
     assert why in order.problem["text"]
-    assert order.problem["text"].endswith("Nothing was booked and you weren't charged.")
 
 
 @pytest.mark.parametrize(("day", "calls"), [("2026-11-23", 0), ("2026-11-24", 1)], ids=["yesterday", "today"])

@@ -44,9 +44,9 @@ SAID = [
     (
         {
             "status": "rejected",
-            "problem": {"text": "Too heavy.", "fields": {"receiver_postcode": ["is unknown"]}},
+            "problem": {"text": "Too heavy.", "said": ["Too heavy.", "Postcode: is unknown."]},
         },
-        "Too heavy. Receiver postcode: is unknown You weren't charged. Everything you typed is kept. Fix and book",
+        "Too heavy. Postcode: is unknown. You weren't charged. Everything you typed is kept. Fix and book",
     ),
     ({"status": "draft", "problem": ROSE}, "The price is now $9.40 AUD (was $8.95 AUD)"),
     ({"status": "draft", "problem": {"kind": "gone", "text": "Withdrawn."}}, "Withdrawn. Nothing was sent"),
