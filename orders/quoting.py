@@ -7,6 +7,7 @@ from orders import gateway
 from orders.entry import Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
+from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Money, Product
 
@@ -24,7 +25,8 @@ def ask(
 ) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
-    A minute holds so many `typed` ones; those of an import's rows go at the carrier's rate and count for nobody.
+    A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
+    count for nobody.
 
     Raises Paused, TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to
     ask again: a quote books nothing). Interface §2.4, §4, §8.
@@ -34,10 +36,8 @@ def ask(
     kept = None if fresh else _kept(sender, entry, now)
     if kept:
         return kept
-    lately = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1))
-    asked = lately.filter(import_rows=None).count() if typed else 0
-    if asked >= sender.quotes_a_minute:
-        raise TooMany(f"{asked} quotes in the last minute")
+    if typed and not limits.take_quote(sender, now):
+        raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
     products = gateway.carrier().quote(entry.shipment())
     return Quote.objects.create(
         sender=sender,

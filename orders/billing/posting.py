@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Sum
 
-from orders.billing import notifications, reconciling
+from orders.billing import exposing, notifications, reconciling
 from orders.models import BillingReport, CarrierAccount, Charge, Kind
 from orders.models.billing import cents
 from shipping_portal.accounts.models import User
@@ -78,6 +78,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
     report.lines.filter(is_repeat=False).update(posted_at=now)
+    exposing.count(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())
     notifications.posted(report, now)
 

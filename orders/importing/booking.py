@@ -22,7 +22,6 @@ from shipping_portal.jobs.registry import job
 State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
     booking.Suspended: "Booking is off for this account.",
-    booking.TooManyToday: "Today's bookings of this account are used up.",
     booking.PickupDayPassed: "The pickup day passed before this row's turn came.",
     booking.Gone: "No service is offered for this parcel any more.",
 }
@@ -71,6 +70,8 @@ def work(row: ImportRow) -> None:
         checking.try_later(row)
     except booking.TokenReused:  # made meanwhile, by a worker that was slower than its lease
         order = _made_before(row)
+    except booking.LimitReached as error:  # kept with the file: Try again books it once there is room
+        row.finish(state=State.FAILED, problems={"": [str(error)]})
     except tuple(NO_BOOKING) as error:
         row.finish(state=State.FAILED, problems={"": [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
     if order:

@@ -69,7 +69,7 @@ def _agree(request: MemberRequest, file: Import) -> None:
     prices = {order: price for order, _, price in said}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
-    except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
+    except (booking.Suspended, booking.Paused, booking.LimitReached, booking.PickupDayPassed) as error:
         messages.error(request, sentence(error, request.sender))
     else:
         if agreed < len(prices):

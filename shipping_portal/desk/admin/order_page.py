@@ -26,7 +26,7 @@ FIELDSETS: Any = [
         "When",
         {
             "fields": [
-                ("created_at", "made_by"),
+                ("created_at", "submitted_at", "made_by"),
                 ("booked_at", "cancelled_at"),
                 ("pickup_date", "carrier_pickup_date"),
                 ("progress_at", "used_after_cancel_at"),

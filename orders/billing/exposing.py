@@ -1,0 +1,33 @@
+"""What a posted bill does to the limits: what it names is not unbilled any more, and what it adds counts."""
+
+from django.db.models import F, QuerySet, Sum
+from django.db.models.functions import Round
+
+from orders import limits as order_limits
+from orders.models import Charge, Kind, Order
+from orders.models.billing import REFUNDS
+from shipping_portal.accounts import limits
+from shipping_portal.accounts.models import Sender
+
+BILLS = (Kind.ORDER, Kind.UN_CANCELLATION, *REFUNDS)  # of the order itself, rather than of its size or cover
+
+
+def count(lines: QuerySet[Charge]) -> None:
+    """Count these posted lines. Their senders are locked in one order, and before any order (Sender, Order, Parcel)."""
+    owners = lines.filter(order__isnull=False)
+    rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
+    list(rows.select_for_update(no_key=True).values_list("pk"))
+    _end_exposure(Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0))
+    _count_dearer(Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on")))
+
+
+def _end_exposure(orders: QuerySet[Order]) -> None:
+    for sender, sum_of_it in orders.order_by().values_list("sender").annotate(Round(Sum("unbilled"), 2)):
+        limits.change(sender, unbilled=-sum_of_it)
+    orders.update(unbilled=0)
+
+
+def _count_dearer(orders: QuerySet[Order]) -> None:
+    """Only those of a day that still counts: rarely any, as bills tell of last week."""
+    for order in orders:
+        order_limits.billed(order, order.charges.posted().net().get(order.currency, order.reserved))
