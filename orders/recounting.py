@@ -26,11 +26,15 @@ LOOKS_BACK = dt.timedelta(days=7)  # for what all senders together spent in a da
 @chore("recount", every=86_400)
 def recount(now: dt.datetime) -> None:
     """Compare every counter with the orders, and put right what is wrong."""
-    wrong = [*_senders(), *_days(now)]
-    mended = sum(_mend(row, now) for row in wrong)
+    mended = sum(_mend(row, now) for row in miscounted(now))
     if mended:
         day, _ = DailySpend.objects.get_or_create(day=now.date())
         DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + mended, mended_at=now)
+
+
+def miscounted(now: dt.datetime) -> list[Any]:
+    """The rows whose counters are wrong: senders, and days of all of them."""
+    return [*_senders(), *_days(now)]
 
 
 def _senders() -> QuerySet[Any]:
@@ -71,10 +75,12 @@ def _mend(seen: Any, now: dt.datetime) -> int:
     row = rows.filter(pk=seen.pk).first()
     if row is None:
         return 0
+    was = {counter: getattr(row, counter) for counter in counters}
     right = {counter: getattr(row, f"counted_{counter}") for counter in counters}
-    wrong = [counter for counter in counters if getattr(row, counter) != right[counter]]
-    told = "; ".join(f"{counter} was {getattr(row, counter)}, is {right[counter]}" for counter in wrong)
     type(row).objects.filter(pk=row.pk).update(**right)
+    row.refresh_from_db(fields=counters)
+    wrong = [counter for counter in counters if getattr(row, counter) != was[counter]]
+    told = "; ".join(f"{counter} was {was[counter]}, is {getattr(row, counter)}" for counter in wrong)
     sender = row if isinstance(row, Sender) else None
     Audit.write("limits recounted", row, by=None, sender=sender, reason=told, at=now)
     logger.error("limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": told})

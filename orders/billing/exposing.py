@@ -22,8 +22,9 @@ def count(lines: QuerySet[Charge]) -> None:
 
 
 def _end_exposure(orders: QuerySet[Order]) -> None:
-    for sender, sum_of_it in orders.order_by().values_list("sender").annotate(Round(Sum("unbilled"), 2)):
-        limits.change(sender, unbilled=-sum_of_it)
+    sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
+    for sender, billed in sums.values_list("sender", "billed"):
+        limits.change(sender, unbilled=-billed)
     orders.update(unbilled=0)
 
 

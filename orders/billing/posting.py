@@ -70,7 +70,8 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 @transaction.atomic
 def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     """Let it count, for ever. Lines posted before, in this file's week or another, stay out. Raises NotReady."""
-    CarrierAccount.objects.select_for_update().get(pk=report.account_id)  # one post after the other
+    # One post after the other. Not its key: each booking, which has its sender's row by then, needs that.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
     report.refresh_from_db()
     if found := obstacles(report):
         raise NotReady(found)
