@@ -97,7 +97,7 @@ def _charged(order: "Order", price: Decimal) -> dict[str, Any]:
 def billed(order: "Order", total: Decimal) -> None:
     """Posted bills charge this much for it: what is more than was reserved counts on its day. Its sender is locked."""
     more = total - order.reserved
-    if order.reserved_on and more > 0:
+    if order.reserved_on:
         limits.change(order.sender_id, order.reserved_on, money=more)
         _spend(order.reserved_on, more)
         type(order)._default_manager.filter(pk=order.pk).update(reserved=total)

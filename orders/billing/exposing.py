@@ -1,11 +1,11 @@
 """What a posted bill does to the limits: what it names is not unbilled any more, and what it adds counts."""
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 from django.db.models.functions import Round
 
 from orders import limits as order_limits
 from orders.models import Charge, Kind, Order
-from orders.models.billing import REFUNDS
+from orders.models.billing import REFUNDS, cents
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender
 
@@ -30,5 +30,7 @@ def _end_exposure(orders: QuerySet[Order]) -> None:
 
 def _count_dearer(orders: QuerySet[Order]) -> None:
     """Only those of a day that still counts: rarely any, as bills tell of last week."""
-    for order in orders:
-        order_limits.billed(order, order.charges.posted().net().get(order.currency, order.reserved))
+    own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
+    billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
+    for order in billed.filter(billed__gt=F("reserved")):
+        order_limits.billed(order, cents(order.billed))

@@ -81,7 +81,9 @@ class Order(Job):
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
-    submitted_at = models.DateTimeField(db_index=True)  # when it was owed to the carrier, the last time it was
+    submitted_at = models.DateTimeField(
+        db_index=True
+    )  # when it was owed to the carrier, the last time it was
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
@@ -222,7 +224,9 @@ class Order(Job):
             raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
         if new == Status.BOOKING:
             changes["submitted_at"] = at
-        changes |= limits.counted(self, new, changes, at)  # the sender's row before the order's, as everywhere
+        changes |= limits.counted(
+            self, new, changes, at
+        )  # the sender's row before the order's, as everywhere
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
         change = OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)

@@ -127,7 +127,9 @@ def change(
     same = Q(counted_on=day)
     Sender.objects.filter(pk=sender_id).update(
         booked_today=Case(When(same, then=F("booked_today") + parcels), default=F("booked_today")),
-        spent_today=Case(When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")),
+        spent_today=Case(
+            When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")
+        ),
         unbilled=Round(F("unbilled") + _value(unbilled), 2),
     )
 
@@ -142,19 +144,47 @@ def take_quote(sender: Sender, now: dt.datetime) -> bool:
     return bool(rows.update(minute_began_at=began, quotes_this_minute=count))
 
 
+@dataclass(frozen=True)
+class Usage:
+    """One line for a page: how much is used of the operator's limit, and the owner's own, if there is one."""
+
+    name: str
+    used: str
+    own: str = ""
+
+
+def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
+    """How much of each limit is used, in words."""
+    counts, currency = used(sender, now), sender.currency
+
+    def line(name: str, counter: str, most: Any, own: Any = None) -> Usage:
+        of = ", no limit" if most is None else f" of {_shown(most, currency)}"
+        return Usage(
+            name, _shown(counts[counter], currency) + of, "" if own is None else _shown(own, currency)
+        )
+
+    return [
+        line("Parcels today", "booked_today", sender.bookings_a_day, sender.own_bookings_a_day),
+        line("Money today", "spent_today", sender.money_a_day, sender.own_money_a_day),
+        line("Booked, not billed yet", "unbilled", sender.unbilled_limit),
+    ]
+
+
 def tomorrow(sender: Sender, now: dt.datetime) -> str:
     """The day on which there is room again, as a page writes it."""
     return local_date(day_of(sender, now) + dt.timedelta(days=1), sender)
 
 
 def _sentence(limit: Limit, sender: Sender, count: Any, amount: Decimal | None, now: dt.datetime) -> str:
-    is_money = limit.used != "booked_today"
-    most = getattr(sender, limit.most)
-    shown = [money_in(value, sender.currency) if is_money else f"{value:,}" for value in (most, count)]
-    this = "" if amount is None else f", and this parcel costs {money_in(amount, sender.currency)}"
-    told = limit.words.format(most=shown[0], used=shown[1], this=this)
+    most, count = (_shown(value, sender.currency) for value in (getattr(sender, limit.most), count))
+    this = "" if amount is None else f", and this parcel costs {_shown(amount, sender.currency)}"
+    told = limit.words.format(most=most, used=count, this=this)
     opens = limit.opens.format(tomorrow=tomorrow(sender, now))
     return f"{told} {NOTHING_HAPPENED} {opens} {limit.raised_by.format(number=sender.number)}"
+
+
+def _shown(value: int | Decimal, currency: str) -> str:
+    return f"{value:,}" if isinstance(value, int) else money_in(value, currency)
 
 
 def _value(amount: Decimal) -> Value:

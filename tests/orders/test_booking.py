@@ -478,9 +478,7 @@ def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     order = work(submitted())
-    Order.objects.filter(pk=order.pk).update(
-        status="cancelled", cancelled_at=timezone.now(), **NOT_COUNTED
-    )
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now(), **NOT_COUNTED)
     before = len(carrier.requests())
     for label in order.labels.all():
         labels.work(label.pk)

@@ -1,5 +1,6 @@
 """Limits: counted by the move that may cost something, given back exactly once, whatever becomes of the order."""
 
+import dataclasses
 import datetime as dt
 import uuid
 from collections.abc import Callable, Iterator
@@ -11,11 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, recounting, resolving, settling
+from orders import booking, quoting, recounting, resolving, settling
 from orders.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.carrier.errors import Rejected
+from shipping_portal.carrier.errors import CarrierError, Rejected
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -70,9 +71,21 @@ def of(orders: int, *, price: Decimal = PRICE) -> tuple[int, Decimal, Decimal]:
 LIMITS = [
     ("bookings_a_day", 2, "This account books at most 2 parcels a day; 2 are booked today."),
     ("own_bookings_a_day", 2, "Your own limit is 2 parcels a day; 2 are booked today."),
-    ("money_a_day", "24.16", "books for at most $24.16 AUD a day; $24.16 AUD is used today, and this parcel costs"),
-    ("own_money_a_day", "36.23", "Your own limit is $36.23 AUD a day; $24.16 AUD is used today, and this parcel"),
-    ("unbilled_limit", "24.16", "may have $24.16 AUD booked that is not billed yet; $24.16 AUD is, and this parcel"),
+    (
+        "money_a_day",
+        "24.16",
+        "books for at most $24.16 AUD a day; $24.16 AUD is used today, and this parcel costs",
+    ),
+    (
+        "own_money_a_day",
+        "36.23",
+        "Your own limit is $36.23 AUD a day; $24.16 AUD is used today, and this parcel",
+    ),
+    (
+        "unbilled_limit",
+        "24.16",
+        "may have $24.16 AUD booked that is not billed yet; $24.16 AUD is, and this parcel",
+    ),
 ]
 
 
@@ -96,10 +109,14 @@ def test_the_one_too_many_is_refused_with_nothing_owed_and_all_of_it_told(
 def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=0)
     at_noon = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
-    with pytest.raises(LimitReached, match=r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-"):
+    with pytest.raises(
+        LimitReached, match=r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-"
+    ):
         press(now=at_noon)
     limit(quill, bookings_a_day=1, unbilled_limit=0)
-    with pytest.raises(LimitReached, match="as the carrier's weekly bills are posted, or when a parcel is cancelled"):
+    with pytest.raises(
+        LimitReached, match="as the carrier's weekly bills are posted, or when a parcel is cancelled"
+    ):
         press(now=at_noon)
 
 
@@ -129,7 +146,9 @@ def test_a_limit_counts_by_one_update_without_a_subquery_and_one_for_all_senders
     quote = factories.quote(Sender.objects.get(), alice)
     with CaptureQueriesContext(connection) as seen:
         press(seen=quote)
-    about = [q["sql"] for q in seen.captured_queries if "booked_today" in q["sql"] or "dailyspend" in q["sql"]]
+    about = [
+        q["sql"] for q in seen.captured_queries if "booked_today" in q["sql"] or "dailyspend" in q["sql"]
+    ]
     assert [sql.split()[0] for sql in about] == ["UPDATE", "UPDATE"]
     assert not any("SELECT" in sql for sql in about)
 
@@ -292,9 +311,7 @@ def test_the_yes_to_a_higher_price_does_not_count_itself(
 
 
 @pytest.mark.parametrize("status", ["draft", "not_booked"])
-def test_a_yes_that_does_not_fit_leaves_the_order_as_it_was(
-    quill: Sender, alice: User, status: str
-) -> None:
+def test_a_yes_that_does_not_fit_leaves_the_order_as_it_was(quill: Sender, alice: User, status: str) -> None:
     order = factories.order(quill, alice, status=status)
     stale = Order.objects.get(pk=order.pk)
     assert stale.sender.bookings_a_day
@@ -360,6 +377,34 @@ def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_des
         press()
     assert DailySpend.objects.get().refused_at
     assert not Order.objects.exists()
+
+
+# -- Prices a minute -----------------------------------------------------------------------------
+
+
+def test_requests_for_prices_count_whether_they_are_answered_or_not(
+    quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
+    limit(quill, quotes_a_minute=2)
+    now = timezone.now()
+
+    def ask(weight: str, *, at: dt.datetime = now, **how: Any) -> Any:
+        measures = dataclasses.replace(factories.entry(quill).measures, weight=Decimal(weight))
+        return quoting.ask(quill, factories.entry(quill, measures=measures), by=alice, now=at, **how)
+
+    carrier.trouble("quote", "500")
+    with pytest.raises(CarrierError):
+        ask("1")
+    ask("2")
+    ask("2")  # kept
+    before = len(carrier.requests())
+    with pytest.raises(quoting.TooMany):
+        ask("3")
+    assert len(carrier.requests()) == before
+    ask("3", typed=False)
+    with pytest.raises(quoting.TooMany):
+        ask("4", at=now + dt.timedelta(seconds=59))
+    ask("4", at=now + dt.timedelta(seconds=60))
 
 
 # -- The recount ---------------------------------------------------------------------------------

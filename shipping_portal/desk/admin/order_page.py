@@ -65,6 +65,7 @@ FIELDSETS: Any = [
             "fields": [
                 ("product_name", "product_code", "first_mile", "duties_paid"),
                 ("price", "charged_price", "currency"),
+                ("reserved_on", "reserved", "unbilled"),
                 "breakdown",
                 ("eta_from", "eta_to"),
                 ("plan", "quoted_at"),
