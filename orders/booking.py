@@ -15,8 +15,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import gateway, limits, requoting, settling
-from orders.limits import LimitReached
 from orders.entry import Entry, in_metric
+from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.pauses import BOOKINGS
 from orders.models.statuses import Status

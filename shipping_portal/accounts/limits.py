@@ -23,7 +23,7 @@ NOTHING_HAPPENED = "Nothing was booked and you weren't charged."
 
 
 class LimitReached(Exception):
-    """A booking does not fit. The text is for the sender: which limit, how much is used, when it opens, who raises it."""
+    """A booking does not fit. The text is for the sender: which limit, what is used, when it opens, who raises it."""
 
 
 @dataclass(frozen=True)

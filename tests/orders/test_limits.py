@@ -357,7 +357,7 @@ def test_all_senders_together_have_a_limit_for_a_day(
     now = timezone.now()
     press()
     press(seen=factories.quote(other, bob))
-    with pytest.raises(DailyLimitReached, match="Bookings rest until tomorrow.*weren't charged.*midnight"):
+    with pytest.raises(DailyLimitReached, match=r"Bookings rest until tomorrow.*weren't charged.*midnight"):
         press(now=now)
     assert Order.objects.count() == 2
     assert counters(quill) == of(1)

@@ -11,7 +11,6 @@ from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
 
-
 CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
