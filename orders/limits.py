@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Value
+from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Round
 
 from orders.models.spending import DailySpend
@@ -106,7 +106,7 @@ def billed(order: "Order", total: Decimal) -> None:
 def _locked_counts(order: "Order") -> tuple[dt.date, Decimal, Decimal] | None:
     """What it counts for; None when it was given back since it was read, so that this move comes too late."""
     Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
-    own = type(order)._default_manager.filter(pk=order.pk, reserved_on__isnull=False)
+    own: QuerySet[Any, Any] = type(order)._default_manager.filter(pk=order.pk, reserved_on__isnull=False)
     return own.values_list("reserved_on", "reserved", "unbilled").first()
 
 

@@ -55,9 +55,9 @@ def _days(now: dt.datetime) -> QuerySet[Any]:
     return _wrong(lately.annotate(counted_spent=_sum(orders, "reserved")), ("spent",))
 
 
-def _sum(orders: QuerySet[Order], field: str) -> Coalesce:
-    total = orders.annotate(total=Round(Sum(field), 2)).values("total")
-    return Coalesce(Subquery(total, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
+def _sum(orders: QuerySet[Any, Any], field: str) -> Coalesce:
+    in_all = orders.annotate(in_all=Round(Sum(field), 2)).values("in_all")
+    return Coalesce(Subquery(in_all, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
 
 
 def _wrong(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]:

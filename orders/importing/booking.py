@@ -7,7 +7,6 @@ agree  (web)     the sender's yes to the rows whose price went up
 
 import datetime as dt
 from collections.abc import Mapping
-from contextlib import suppress
 
 from django.db import transaction
 from django.utils import timezone
@@ -100,14 +99,20 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
     """The sender's yes to the rows that stopped because their price went up; how many were booked by it.
 
     `prices` are the new ones by the order's key, as the sender saw them: a price that rose again is asked about again.
-    Raises as booking.confirm.
+    Raises as booking.confirm; a limit that is reached on the way leaves the rest as they are.
     """
     risen = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
     agreed = 0
     for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
         if prices[str(order.uuid)] != str(order.problem["new"]):
             continue
-        with suppress(Order.WrongStatus):  # agreed to in another tab
+        try:
             booking.confirm(order, by=by, now=now)
             agreed += 1
+        except Order.WrongStatus:  # agreed to in another tab
+            continue
+        except booking.LimitReached:
+            if not agreed:
+                raise
+            break
     return agreed

@@ -74,7 +74,9 @@ def _agree(request: MemberRequest, file: Import) -> None:
     else:
         if agreed < len(prices):
             messages.info(
-                request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile."
+                request,
+                f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile, "
+                "or today's limit is reached: they wait here for your yes.",
             )
 
 
