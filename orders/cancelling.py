@@ -279,7 +279,7 @@ def _again(order: Order) -> None:
 
 def _locked(order_id: int) -> Order:
     """An order is locked before its attempts, so that two workers never wait for each other."""
-    return Order.objects.select_for_update().get(pk=order_id)
+    return Order.objects.locked(order_id)
 
 
 def _swap(attempt: CancelAttempt, **changes: Any) -> bool:

@@ -93,7 +93,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         goods=goods.nudges([entry.description, *(item.description for item in entry.contents)]),
         order=order,
         twin=twin,
-        twin_seconds=int((now - twin.created_at).total_seconds()) if twin else 0,
+        twin_seconds=int((now - twin.submitted_at).total_seconds()) if twin else 0,
     )
 
 

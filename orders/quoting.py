@@ -7,6 +7,7 @@ from orders import answers, gateway
 from orders.entry import PREPAID_DIGITS, Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
+from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
@@ -31,7 +32,8 @@ def ask(
 ) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
-    A minute holds so many `typed` ones; those of an import's rows go at the carrier's rate and count for nobody.
+    A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
+    count for nobody.
 
     Raises Paused, TooMany, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of
     them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
@@ -41,10 +43,8 @@ def ask(
     kept = None if fresh else _kept(sender, entry, now)
     if kept:
         return _readable(kept)
-    lately = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1))
-    asked = lately.filter(import_rows=None).count() if typed else 0
-    if asked >= sender.quotes_a_minute:
-        raise TooMany(f"{asked} quotes in the last minute")
+    if typed and not limits.take_quote(sender, now):
+        raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
     try:
         quoted = gateway.carrier().quote(entry.shipment())
     except (Rejected, AccountStopped) as error:

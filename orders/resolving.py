@@ -153,10 +153,9 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
 
 def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
     """A replay in the air may book it yet, and its answer may be lost. Locks the order."""
-    asked = Order.objects.select_for_update().filter(
-        status=Status.UNCONFIRMED, due_at__gt=now, last_error=UNDER_WAY
-    )
-    if asked.filter(pk=order.pk).first():
+    seen = Order.objects.locked(order.pk)
+    is_asked = seen.due_at is not None and seen.due_at > now and seen.last_error == UNDER_WAY
+    if is_asked and seen.status == Status.UNCONFIRMED:
         raise CannotResolve("The carrier is being asked again right now. Decide in half a minute.")
 
 

@@ -63,7 +63,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
     """Booked once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
     try:
         with transaction.atomic(durable=True):
-            order = Order.objects.select_for_update().get(pk=attempt.order_id)
+            order = Order.objects.locked(attempt.order_id)
             facts = {
                 "http_status": booked.status,
                 "response": booked.body,
@@ -142,7 +142,7 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
 
 def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts = {
             "http_status": error.status,
             "response": error.body,
@@ -160,7 +160,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
 
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         if _swap(
             attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at
         ):
@@ -171,7 +171,7 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
 def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
     """The carrier refuses the account, not the parcel: the order stays owed and every booking waits."""
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts = {
             "http_status": error.status,
             "response": error.body,
@@ -188,7 +188,7 @@ def unknown(
 ) -> None:
     """Sent, and no answer we can trust. The same key again where that is safe, else an operator."""
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at}
         if answer:
             facts |= {
@@ -210,7 +210,7 @@ def unknown(
 def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
     """A reply that cannot be this parcel's: kept as evidence, never adopted; an operator decides."""
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
         _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at)
         BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
@@ -240,6 +240,7 @@ def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> 
 def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], *, at: dt.datetime) -> None:
     """End an owed booking of which nothing was sent; not if another worker has it by now."""
     with transaction.atomic():
+        Order.objects.locked(order.pk)
         if order.renew(at):
             order.move_to(status, reason=reason, at=at, due_at=None, problem=problem)
 

@@ -1,5 +1,6 @@
 """Every setting, read top to bottom; README's settings table and .env.example say what each one means."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import environ
@@ -118,6 +119,7 @@ CARRIER_LINK_KEY = env(
 )  # signs Authorised Tracking Page links, where the contract says so
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
+DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
 
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs alike, for campaigns -----------
 TIME_SCALE = env.float("TIME_SCALE", default=1.0)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch
 
-from orders.billing import kinds, notifications, reconciling
+from orders.billing import exposing, kinds, notifications, reconciling
 from orders.models import Charge, Kind, Order, OrderChange
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
@@ -58,6 +58,7 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
     if not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
         return False
     if order:
+        exposing.count(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
     notifications.found_its_sender(charge)
     return True

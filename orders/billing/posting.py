@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Sum
 
-from orders.billing import notifications, reconciling
+from orders.billing import exposing, notifications, reconciling
 from orders.billing.balancing import balances
 from orders.models import BillingReport, CarrierAccount, Charge, Kind
 from orders.models.billing import cents
@@ -59,7 +59,8 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 @transaction.atomic
 def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     """Let it count, for ever. Lines posted before, in this file's week or another, stay out. Raises NotReady."""
-    CarrierAccount.objects.select_for_update().get(pk=report.account_id)  # one post after the other
+    # One post after the other. Not its key: each booking, which has its sender's row by then, needs that.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
     report.refresh_from_db()
     if found := obstacles(report):
         raise NotReady(found)
@@ -67,6 +68,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
     _let_count(report, now)
+    exposing.count(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())
     notifications.posted(report, now)
 

@@ -84,7 +84,7 @@ def never_charged(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _recent(now: dt.datetime) -> QuerySet[Order]:
-    return Order.objects.filter(created_at__gte=now - LOOKS_BACK)
+    return Order.objects.filter(submitted_at__gte=now - LOOKS_BACK)
 
 
 def _costing(now: dt.datetime) -> QuerySet[Order]:

@@ -11,7 +11,7 @@ from django.db import models, transaction
 from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce
 
-from orders import notifications, pickups
+from orders import limits, notifications, pickups
 from orders.contract import contract
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
@@ -20,6 +20,7 @@ from orders.models.statuses import (
     BEFORE_COLLECTION,
     BEING_CANCELLED,
     HELD,
+    MAY_COST,
     MOVES,
     STILL_AT_SENDER,
     UNDECIDED,
@@ -44,6 +45,14 @@ class OrderQuerySet(models.QuerySet["Order"]):
 
     def held(self) -> Self:
         return self.filter(status__in=HELD)
+
+    def locked(self, pk: int) -> "Order":
+        """Read one for a move that may write its sender's counters: the sender's row is locked first, as it is there.
+
+        PostgreSQL locks in the order of `of`. Any other order and two workers could wait for each other.
+        """
+        rows = self.select_related("sender").select_for_update(of=("sender", "self"), no_key=True)
+        return rows.get(pk=pk)
 
 
 class Order(Job):
@@ -72,7 +81,10 @@ class Order(Job):
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.DRAFT)
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(db_index=True)
+    created_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(
+        db_index=True
+    )  # when it was owed to the carrier, the last time it was
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
@@ -130,6 +142,11 @@ class Order(Job):
     eta_to = models.DateField(null=True, blank=True)
     plan = models.CharField(max_length=100, blank=True)
 
+    # What it counts for in its sender's limits: `reserved` on one day, `unbilled` until its bill is posted.
+    reserved_on = models.DateField(null=True, blank=True)
+    reserved = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
+    unbilled = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
+
     # What the carrier answered.
     carrier_order_id = models.CharField(max_length=100, blank=True)
     carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
@@ -160,6 +177,11 @@ class Order(Job):
             ),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="a_known_status"),
             models.CheckConstraint(condition=Q(price__gte=0), name="price_not_negative"),
+            models.CheckConstraint(
+                condition=Q(reserved_on__isnull=True, reserved=0, unbilled=0)
+                | Q(reserved_on__isnull=False, status__in=sorted(MAY_COST)),
+                name="only_what_may_cost_is_counted",
+            ),
             models.CheckConstraint(
                 condition=Q(weight_kg__gt=0, length_cm__gt=0, width_cm__gt=0, height_cm__gt=0),
                 name="weight_and_dimensions_positive",
@@ -200,14 +222,19 @@ class Order(Job):
 
     @transaction.atomic
     def move_to(self, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-        """Move to another status, the one way to do so: compare-and-swap, its change row and its notice as one.
+        """Move to another status, the one way to do so: compare-and-swap, limits, change row and notice as one.
 
         `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
-        in MOVES or another worker moved the order since it was read.
+        in MOVES or another worker moved the order since it was read; to `booking` LimitReached as well.
         """
         old, changes = self.status, {**self.NOTHING_WENT_WRONG, **changes}
         if new not in MOVES[old]:
             raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
+        if new == Status.BOOKING:
+            changes["submitted_at"] = at
+        changes |= limits.counted(
+            self, new, changes, at
+        )  # the sender's row before the order's, as everywhere
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
         change = OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)

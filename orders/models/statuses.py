@@ -55,6 +55,15 @@ MOVES: dict[str, set[str]] = {
 # The carrier holds an order under our reference: exactly these carry one.
 HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
+# The carrier may charge for it, as far as is known: exactly these count for the limits. See orders/limits.py.
+MAY_COST = {
+    Status.BOOKING,
+    Status.UNCONFIRMED,
+    Status.CONFLICT,
+    Status.BOOKED,
+    Status.CANCELLING,
+    Status.CANCEL_UNCONFIRMED,
+}
 # What an operator may have to look at: the desk counts these on every visit.
 UNDECIDED = {
     Status.UNCONFIRMED,

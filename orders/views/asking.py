@@ -10,7 +10,7 @@ from orders.views.replies import sentence
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.carrier.errors import CarrierError, Rejected
 
-NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.TooManyToday)
+NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.LimitReached)
 
 
 def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:

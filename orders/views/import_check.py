@@ -84,7 +84,7 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return check_page(request, found, form, status=422)
     try:
         booking.refuse_unless_booking_is_on(request.sender, timezone.now())
-    except (booking.Paused, booking.TooManyToday) as error:
+    except (booking.Paused, booking.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
         return redirect("check_import", found.uuid)
     return _begin(request, found, form)

@@ -79,12 +79,14 @@ def _agree(request: MemberRequest, file: Import) -> None:
     prices = {order: price for order, _, price in said}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
-    except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
+    except (booking.Suspended, booking.Paused, booking.LimitReached, booking.PickupDayPassed) as error:
         messages.error(request, sentence(error, request.sender))
     else:
         if agreed < len(prices):
             messages.info(
-                request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile."
+                request,
+                f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile, "
+                "or today's limit is reached: they wait here for your yes.",
             )
 
 

@@ -166,7 +166,7 @@ def _pace(order: Order) -> str:
         return "slow"
     if order.status != Status.BOOKING:
         return ""
-    seconds = (timezone.now() - order.created_at).total_seconds()
+    seconds = (timezone.now() - order.submitted_at).total_seconds()
     return "slow" if seconds > SLOW_AFTER_SECONDS else "quick"
 
 
@@ -192,7 +192,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         booking.confirm(found, by=request.user, now=timezone.now())
     except booking.Suspended:
         return suspended(request, status=403)
-    except (booking.Paused, booking.TooManyToday) as error:
+    except (booking.Paused, booking.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
     except booking.PickupDayPassed as error:  # another day is chosen with the prices
         messages.error(request, sentence(error, request.sender))

@@ -26,16 +26,13 @@ def sentence(error: Exception, sender: Sender) -> str:
     match error:
         case quoting.TooMany():
             return (
-                f"This account asks for prices at most {sender.quotes_a_minute} times a minute. "
-                "Nothing was booked. Wait a minute, then try again."
+                f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
+                f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
             )
         case booking.Paused() | quoting.Paused():
             return f"{error} Nothing was booked.".strip()
-        case booking.TooManyToday():
-            return (
-                f"This account books at most {sender.bookings_a_day} parcels a day. Nothing was booked. "
-                f"Contact us and quote {sender.number} if you need more."
-            )
+        case booking.LimitReached():
+            return str(error)
         case booking.PickupDayPassed():
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
         case booking.Gone():

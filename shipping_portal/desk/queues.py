@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.models import BookingAttempt, CarrierAccount, CarrierCall, Label, Order, OrderChange
+from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk import money
@@ -130,6 +130,20 @@ def label_missing() -> Q:
 
 
 WORD_UNDECIDED = Q(progress="", is_known=False)
+# Of each: its title, its rule, and the next step.
+SPENDING_RULES: dict[str, tuple[str, Rule, str]] = {
+    "room": (
+        "Daily money limit reached",
+        # A day that is still under way somewhere on earth.
+        lambda now: Q(refused_at__isnull=False, day__gte=(now - dt.timedelta(hours=12)).date()),
+        "What doesn't fit waits until its sender's midnight. Raise DAILY_MONEY_LIMIT and restart if it is meant to go.",
+    ),
+    "recount": (
+        "Limit counters put right",
+        lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
+        "A counter differed from its orders. Look up “limits recounted” in the audit, and report it: it is our fault.",
+    ),
+}
 
 
 def _since() -> Coalesce:
@@ -174,11 +188,34 @@ def at_fault(now: dt.datetime) -> Q:
     return Q(fault_at__gte=now - dt.timedelta(days=1))
 
 
+def _spending(now: dt.datetime) -> list[Queue]:
+    """One query: there is a row a day."""
+    rules = {name: rule(now) for name, (_, rule, _) in SPENDING_RULES.items()}
+    counts = {f"n_{name}": Count("pk", filter=rule) for name, rule in rules.items()}
+    since = {
+        "room": Min("refused_at", filter=rules["room"]),
+        "recount": Min("mended_at", filter=rules["recount"]),
+    }
+    lately = DailySpend.objects.filter(day__gte=(now - dt.timedelta(days=8)).date())
+    found = lately.aggregate(**counts, **{f"oldest_{name}": oldest for name, oldest in since.items()})
+    return [
+        made(
+            title,
+            {"n": found[f"n_{name}"], "oldest": found[f"oldest_{name}"]},
+            next_step,
+            "orders_dailyspend",
+            f"?needs={name}",
+        )
+        for name, (title, _, next_step) in SPENDING_RULES.items()
+    ]
+
+
 def waiting(now: dt.datetime) -> list[Queue]:
     """Every queue, empty ones too, in the order in which they cost money; then those of the reports."""
     return [
         *_orders(now),
         _accounts(now),
+        *_spending(now),
         made(
             "Refused for a fault of ours",
             CarrierAccount.objects.filter(at_fault(now)).aggregate(n=Count("pk"), oldest=Min("fault_at")),

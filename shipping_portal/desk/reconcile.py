@@ -92,7 +92,7 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
         if change.new not in UNCLEAR:
             break
         since = change.at
-    return since or (last.sent_at if last else order.created_at)
+    return since or (last.sent_at if last else order.submitted_at)
 
 
 def _reading(order: Order, now: dt.datetime) -> Reading:

@@ -122,7 +122,7 @@ def typical() -> dict[str, Any]:
 def lately(of: Sender, by: User) -> Order:
     """Booked some weeks ago, so that a report has it."""
     made, ago = order(of, by, "booked", "delivered"), timezone.now() - dt.timedelta(days=20)
-    Order.objects.filter(pk=made.pk).update(created_at=ago, booked_at=ago, quoted_at=ago)
+    Order.objects.filter(pk=made.pk).update(created_at=ago, submitted_at=ago, booked_at=ago, quoted_at=ago)
     made.refresh_from_db()
     return made
 

@@ -8,7 +8,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CancelAttempt, CarrierAccount, CarrierCall, ChargeWord, Dispute, Label, Order
+from orders.models import (
+    CancelAttempt,
+    CarrierAccount,
+    CarrierCall,
+    ChargeWord,
+    DailySpend,
+    Dispute,
+    Label,
+    Order,
+)
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
@@ -57,6 +66,9 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     for rows in (0, 3):
         call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
         CarrierCall.objects.create(at=now, unreadable=rows, **call)
+    DailySpend.objects.create(day=now.date(), spent=50_000, refused_at=now, mended=2, mended_at=now)
+    long_over = now - dt.timedelta(days=8)
+    DailySpend.objects.create(day=long_over.date(), refused_at=long_over, mended=1, mended_at=long_over)
     EventWord.objects.create(word="with sorter", first_seen_at=now)
     EventWord.objects.create(word="at depot", progress="in_transit", is_known=True, first_seen_at=now)
     money_matters(quill, alice, now)
@@ -93,7 +105,7 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
-    assert len(counts) == 25
+    assert len(counts) == 27
 
 
 def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
@@ -168,5 +180,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 25
+    assert text.count("Nothing to do.") == 27
     assert "None has come yet" in text

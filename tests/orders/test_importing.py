@@ -101,6 +101,26 @@ def test_ready_rows_become_one_order_each(shop: SandboxCarrier, quill: Sender, a
     assert len(shop.ledger("booked")) == 2
 
 
+def test_rows_beyond_a_limit_say_so_and_are_booked_once_there_is_room(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    Sender.objects.update(bookings_a_day=1)
+    file = checked(Sender.objects.get(), alice, GOOD, GOOD.replace("1001", "1002"))
+    book(file)
+    assert sorted(states(file)) == ["booked", "failed"]
+    (told,) = file.rows.get(state="failed").problems[""]
+    assert "at most 1 parcels a day; 1 are booked today. Nothing was booked and you weren't charged." in told
+    assert len(shop.ledger("booked")) == 1
+
+    Sender.objects.update(bookings_a_day=2)
+    file = Import.objects.get()
+    assert importing.retry(file, timezone.now()) == 1
+    work_off(file)
+    book(file)
+    assert states(file) == ["booked", "booked"]
+    assert len(shop.ledger("booked")) == 2
+
+
 def test_a_row_worked_on_again_makes_no_second_order(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:

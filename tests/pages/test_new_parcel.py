@@ -244,9 +244,11 @@ def test_too_many_price_checks_wait_a_minute(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
     Sender.objects.filter(pk=quill.pk).update(quotes_a_minute=1)
-    factories.quote(quill, alice)
+    carrier.trouble("quote", "500")
+    listed.post("/parcels/new/", AT_HOME)
     answer = listed.post("/parcels/new/", AT_HOME)
-    assert "This account asks for prices at most 1 times a minute." in text(answer)
+    assert "This account asks for prices at most 1 times a minute, and has." in text(answer)
+    assert value_of(answer, "receiver_name") == "Priya Nair"
 
 
 def test_a_suspended_sender_is_told_why(listed: Client, quill: Sender, sam: User) -> None:

@@ -36,7 +36,7 @@ NEVER_DEARER = "999.00"  # than what was agreed
 def cast() -> tuple[Sender, User]:
     membership = Membership.objects.select_related("sender", "user").first()
     if membership is None:
-        sender = factories.sender(name="Campaign", bookings_a_day=10_000)
+        sender = factories.sender(name="Campaign", bookings_a_day=10_000, money_a_day=None)
         user = factories.user("campaign@quill.example", name="Campaign")
         factories.pickup_address(sender, email=user.email)
         membership = factories.member(sender, user)
