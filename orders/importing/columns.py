@@ -3,12 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
-from orders.entry import KG
-from orders.form_fields import PLAIN_NUMBER
-from orders.forms import UNITS, ParcelForm
+from orders.forms import SIZES, UNITS, ParcelForm
+from orders.importing import units
 from orders.models import ColumnMapping, Import, ImportRow
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
@@ -16,11 +14,13 @@ from shipping_portal.accounts.places import fold
 from shipping_portal.accounts.states import COUNTRY_NAMES
 
 LAST_NAME, WEIGHT = "receiver_last_name", "weight"
-SIZE, WEIGHT_UNIT = "size", "weight_unit"  # among the constants
+SIZE = "size"  # among the constants
+WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # one for all rows, or a column of them
+TABLES = {WEIGHT_UNIT: units.WEIGHTS, SIZE_UNIT: units.LENGTHS}
+MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
-UNITS_OF_WEIGHT = tuple(KG)
 
 # What shops call our fields, folded; the first of these that a file has is taken.
 SYNONYMS = {
@@ -52,10 +52,14 @@ SYNONYMS = {
                     "product name", "description", "item"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
                            "reference", "order", "name"),
-    WEIGHT: ("weight", "total weight", "weight kg", "weight g", "weight lb", "weight oz", "parcel weight"),
-    "length": ("length", "length cm", "length in"),
-    "width": ("width", "width cm", "width in"),
-    "height": ("height", "height cm", "height in", "depth"),
+    # Measures by their names without a unit.
+    WEIGHT: ("weight", "total weight", "parcel weight", "package weight"),
+    "length": ("length", "parcel length", "package length", "l"),
+    "width": ("width", "parcel width", "package width", "w"),
+    "height": ("height", "parcel height", "package height", "depth", "h"),
+    WEIGHT_UNIT: ("weight unit", "weight units", "unit of weight"),
+    SIZE_UNIT: ("dimension unit", "dimensions unit", "dimension units", "dimensions units", "unit of dimensions",
+                "size unit", "length unit", "unit of measures"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
     "item_1_description": ("item 1 what it is", "customs description"),
     "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price"),
@@ -73,7 +77,7 @@ LAST = 99
 
 @dataclass(frozen=True)
 class Field:
-    """One of our fields on the matching page. `name` is the parcel form's, but for units, which it does not have."""
+    """One of our fields on the matching page. `name` is the parcel form's without its unit."""
 
     name: str
     label: str
@@ -100,8 +104,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
         if LEFT_OUT.match(name):
             continue
         has_default = name == "receiver_country"
-        label = "Weight" if plain_name(name) == WEIGHT else str(control.label)
-        found.append(Field(plain_name(name), label, control.required and not has_default))
+        found.append(Field(plain_name(name), str(control.label), control.required and not has_default))
         if name == "receiver_name":
             found += [Field(extra, words, False) for extra, words in EXTRA.items()]
     return found
@@ -109,10 +112,12 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
 
 def guess(header: list[str], names: list[str]) -> dict[str, int]:
     """The best column for each field by its name; no column is two fields."""
-    folded = [fold(name) for name in header]
+    plain = [fold(name) for name in header]
+    bare = {kind: [units.bare(name, table) for name in header] for kind, table in TABLES.items()}
     wishes = [
         (LAST if (name, words) == SHOPS_NUMBER else rank, name, folded.index(words))
         for name in names
+        for folded in [bare.get(MEASURES.get(name, ""), plain)]
         for rank, words in enumerate(SYNONYMS.get(name, ()))
         if words in folded
     ]
@@ -123,10 +128,29 @@ def guess(header: list[str], names: list[str]) -> dict[str, int]:
     return found
 
 
-def guess_unit(header: list[str], columns: Mapping[str, int], country: str) -> str:
-    """The unit in the weight column's name, or the sender's own."""
-    words = fold(header[columns[WEIGHT]]).split() if WEIGHT in columns else []
-    return next((unit for unit in UNITS_OF_WEIGHT if unit in words), UNITS[country][0])
+def stated_units(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
+    """The units that the matched measures of a kind have by their columns' names, by these names."""
+    names = [header[matched[name]] for name, its in MEASURES.items() if its == kind and name in matched]
+    return {name: unit for name in names if (unit := units.stated(name, TABLES[kind]))}
+
+
+def own_units(country: str) -> dict[str, str]:
+    """The units of the parcel form in this country, by their kind."""
+    return dict(zip(TABLES, UNITS[country], strict=True))
+
+
+def unit_of(name: str, row: ImportRow, file: Import) -> str:
+    """The unit of a measure in this row: by its column's name, by the row's column of units, or by the choice."""
+    kind = MEASURES[name]
+    place, in_row = file.columns.get(name), file.columns.get(kind, len(row.cells))
+    by_name = units.stated(file.header[place], TABLES[kind]) if place is not None else ""
+    said = row.cells[in_row].strip() if in_row < len(row.cells) else ""
+    by_row = units.stated(said, TABLES[kind]) or said
+    return by_name or by_row or _chosen_unit(kind, file)
+
+
+def _chosen_unit(kind: str, file: Import) -> str:
+    return str(file.constants.get(kind) or own_units(file.sender.country)[kind])
 
 
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
@@ -136,26 +160,22 @@ def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
 def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
     """What the parcel form would hold had somebody typed this row into it."""
     country, constants = file.sender.country, dict(file.constants)
-    unit = constants.pop(WEIGHT_UNIT, UNITS[country][0])
+    own = own_units(country)
     constants.pop(SIZE, None)
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
     said = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
+    for name, kind in MEASURES.items():
+        for given, unit in ((constants, _chosen_unit(kind, file)), (said, unit_of(name, row, file))):
+            if name in given:
+                given[name] = units.convert(given[name], unit, own[kind], TABLES[kind])
     plain = _of_size(size, country) | constants | said
-    if WEIGHT in said:
-        plain[WEIGHT] = weigh(said[WEIGHT], unit, UNITS[country][0])
+    for kind in TABLES:
+        plain.pop(kind, None)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
-
-
-def weigh(text: str, unit: str, wanted: str) -> str:
-    """A weight in the unit the form asks for; what is no number stays as it is, for the form to refuse."""
-    bare = re.sub(rf"\s*{unit}$", "", text.strip(), flags=re.IGNORECASE)
-    if unit == wanted or not PLAIN_NUMBER.fullmatch(bare) or len(bare) > 12:
-        return bare
-    return f"{(Decimal(bare) * KG[unit] / KG[wanted]).quantize(Decimal('0.001')):f}"
 
 
 def country_code(text: str) -> str:

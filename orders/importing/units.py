@@ -1,0 +1,71 @@
+"""Units of a file's measures: stated by a header or a cell, and converted to the units of the parcel form."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+from orders.entry import CM, KG
+from orders.form_fields import PLAIN_NUMBER
+from shipping_portal.accounts.places import fold
+
+WEIGHTS: Mapping[str, Decimal] = KG
+# No parcel is entered or sent in mm or m: a file's are converted when its row is read.
+LENGTHS: Mapping[str, Decimal] = {"mm": Decimal("0.1"), "cm": CM["cm"], "m": Decimal(100), "in": CM["in"]}
+NAMES = {
+    "kg": "kg kgs kilo kilos kilogram kilograms",
+    "g": "g gr gm gms gram grams",
+    "lb": "lb lbs pound pounds",
+    "oz": "oz ounce ounces",
+    "cm": "cm cms centimetre centimetres centimeter centimeters",
+    "mm": "mm mms millimetre millimetres millimeter millimeters",
+    "m": "m metre metres meter meters",
+    "in": "in inch inches",
+}
+UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
+INCHES = re.compile(
+    r"""([^"″”]*)(?:["″”]|'')(\W*)"""
+)  # one such mark, at the end: more of them are quotation marks
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
+PLACES = Decimal("0.001")  # as many as the parcel form takes
+LONGEST = 12
+
+
+def stated(text: str, table: Mapping[str, Decimal]) -> str:
+    """The one unit of this table that the words state, such as mm in “Length (mm)”; "" where none or several do."""
+    found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
+    return str(found.pop()) if len(found) == 1 else ""
+
+
+def bare(text: str, table: Mapping[str, Decimal]) -> str:
+    """The words, folded, without those that state a unit of this table: “Length (mm)” is length."""
+    return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
+
+
+def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> str:
+    """The number in the unit wanted, to three decimals. A unit beside the number counts before the column's.
+
+    What is no number, or in no unit of this table, stays as it was typed, with its unit: the form refuses it.
+    """
+    cell = CELL.fullmatch(text.strip())
+    if cell is None:
+        return text
+    number, beside = cell[1], cell[2]
+    if beside:
+        unit = stated(beside, table)
+    if not unit:
+        return text
+    if unit == wanted:
+        return number
+    if not (unit in table and wanted in table and PLAIN_NUMBER.fullmatch(number)) or len(number) > LONGEST:
+        return f"{number} {unit}"
+    return f"{(Decimal(number) * table[unit] / table[wanted]).quantize(PLACES).normalize():f}"
+
+
+def _words(text: str) -> list[str]:
+    """The words of a header, folded. The “in” of “length in cm” is no unit."""
+    inches = INCHES.fullmatch(text)
+    spaced = CAMEL.sub(" ", f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
+    words = fold(spaced).split()
+    pairs = zip(words, [*words, ""][1:], strict=True)
+    return [word for word, after in pairs if word != "in" or after not in UNIT_OF]
