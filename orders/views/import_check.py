@@ -1,28 +1,31 @@
 """An import's check: what is ready, what there is to fix, and the button that books what is ready."""
 
+import re
 import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from orders import booking
-from orders.importing import choosing, fixing, owing, standing, taking
+from orders.importing import choosing, fixing, listing, outliers, owing, standing, taking
 from orders.importing.forms import BookAllForm
 from orders.models import Import, ImportRow
 from orders.views.replies import sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.models import Sender
 
-LISTED = 50
+EXAMPLES = 5  # of the rows that look wrong for one reason
 TABS = {
     "ready": (ImportRow.State.READY, ImportRow.State.OWED, ImportRow.State.BOOKED),
     "warnings": (ImportRow.State.WARNING,),
     "skipped": (ImportRow.State.SKIPPED,),
 }
+PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 SOME_LEFT = (
     "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
 )
@@ -40,30 +43,38 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
     if file.state == Import.State.MATCHING or address is None:
         return redirect("match_columns", file.uuid)
     counts = standing.counts(file)
-    show = request.GET.get("show") or ("fix" if counts.fix else "ready")
+    show = request.GET.get("show") or next(
+        (tab for tab in ("fix", "ready", "warnings") if getattr(counts, tab)), "ready"
+    )
     context = {"file": file, "form": form, "counts": counts, "show": show}
+    context["by_price"] = request.GET.get("sort") == "price"
     if "HX-Request" not in request.headers:  # a poll swaps the progress alone, and comes every two seconds
         context |= _to_book(request, file, form)
         context["fixes"] = fixing.grid(file, address) if show == "fix" else []
-        context["rows"] = _listed(file, show)
+        context["page"] = _listed(request, file, context)
     return render(request, "orders/import_check.html", context, status=status)
 
 
-def _listed(file: Import, show: str) -> QuerySet[ImportRow]:
-    return file.rows.filter(state__in=TABS.get(show, ())).select_related("quote", "order")[:LISTED]
+def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.Page:
+    rows, number = file.rows.filter(state__in=TABS.get(context["show"], ())), request.GET.get("page", "")
+    return listing.page(
+        rows, context["rule"], context["last"],
+        by_price=context["by_price"], number=int(number) if PAGE.fullmatch(number) else 1,
+    )  # fmt: skip
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
     """What the Book form says: the rows that are ready, what they cost by each rule, and the days for a pickup."""
-    ready, address = owing.ready(file), request.sender.pickup_address()
-    totals = choosing.totals([products for _, products in ready], request.sender) if ready else []
+    ready, last = owing.ready(file), choosing.last_product(request.sender)
+    address = request.sender.pickup_address()
+    totals = choosing.totals([row.products for row in ready], last) if ready else []
     offered = [total.rule for total in totals]
-    wanted = [form["rule"].value(), request.sender.service_rule, *offered]
+    wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule, *offered]
     return {
         "before": taking.booked_before(file) if ready else None,
         "ready": ready,
-        "last": choosing.last_product(request.sender),
-        "newest": max((quote for quote, _ in ready), default=0),
+        "last": last,
+        "newest": max((row.quote for row in ready), default=0),
         "totals": totals,
         "rule": next((rule for rule in wanted if rule in offered), ""),
         "has_pickup": any(total.has_pickup for total in totals),
@@ -74,10 +85,12 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 
 
 @audience(*BOOKERS)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Owe a booking for every ready row. The other rows stay where they are."""
+    """Owe a booking for every ready row, the others stay where they are; or ask once more about what looks wrong."""
     found, form = _mine(request, file), BookAllForm(request.POST)
+    if request.method == "GET":
+        return _once_more(request, found)
     if request.sender.is_suspended:
         return suspended(request, status=403)
     if not form.is_valid():
@@ -95,8 +108,9 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     chosen = form.cleaned_data
     seen = owing.Seen(chosen["rows"], chosen["newest"])
     press = owing.Press(
-        chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"]
-    )
+        chosen["rule"], request.user, timezone.now(), chosen["pickup_date"], seen, chosen["last"],
+        chosen["confirmed"],
+    )  # fmt: skip
     try:
         owed = owing.begin(file, press)
     except owing.MoreIsReady:
@@ -104,11 +118,47 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
             request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book."
         )
         return redirect("check_import", file.uuid)
+    except outliers.Unconfirmed:
+        if press.confirmed:
+            messages.warning(
+                request, "Rows or prices changed meanwhile. Nothing was booked yet: look once more."
+            )
+        return redirect(f"{reverse('book_import', args=[file.uuid])}?{_pressed(chosen)}")
     if not owed:
         messages.info(request, "No row was left to book. Nothing was booked by this.")
     elif owed < seen.rows:
         messages.info(request, SOME_LEFT.format(owed=owed, rows=seen.rows))
     return redirect("import", file.uuid)
+
+
+def _pressed(chosen: dict[str, Any]) -> str:
+    """The choices of a press, for the page that asks once more."""
+    query = QueryDict(mutable=True)
+    query.update({name: str(chosen[name] or "") for name in ("rule", "pickup_date", "last")})
+    return query.urlencode()
+
+
+def _once_more(request: MemberRequest, file: Import) -> HttpResponse:
+    """What looks wrong with the rows as they are now, and what all cost; the sender's yes to it comes back by POST."""
+    rule, last = request.GET.get("rule"), request.GET.get("last") or choosing.last_product(request.sender)
+    rule = rule if rule in Sender.ServiceRule.values else Sender.ServiceRule.CHEAPEST.value
+    choices = choosing.choices(owing.ready(file), rule, last)
+    stop = outliers.look(file, choices)
+    if stop is None:
+        return redirect("check_import", file.uuid)
+    firsts = [[choice.row.pk for choice in doubt.choices[:EXAMPLES]] for doubt in stop.doubts]
+    rows = file.rows.filter(pk__in=[pk for pks in firsts for pk in pks]).select_related("quote", "order")
+    lines = {line.row.pk: line for line in listing.lines(rows, rule, last)}
+    context = {
+        "file": file, "stop": stop, "rule": rule, "last": last, "count": len(choices),
+        "pickup_date": request.GET.get("pickup_date", ""),
+        "newest": max(choice.row.quote for choice in choices),
+        "total": choosing.total(rule, [choice.offer for choice in choices]),
+        "doubts": [
+            (doubt, [lines[pk] for pk in pks]) for doubt, pks in zip(stop.doubts, firsts, strict=True)
+        ],
+    }  # fmt: skip
+    return render(request, "orders/import_outliers.html", context)
 
 
 def _mine(request: MemberRequest, file: uuid.UUID) -> Import:

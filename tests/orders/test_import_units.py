@@ -82,8 +82,9 @@ def test_a_length_is_converted_exactly_or_left_for_the_form_to_refuse(
 @pytest.mark.parametrize(
     ("typed", "unit", "wanted", "read"),
     [
-        ("2400", "g", "kg", "2.4"), ("40 oz", "oz", "lb", "2.5"), ("heavy", "g", "kg", "heavy"), ("12", "oz", "kg", "0.34"),
-        ("0.5 kg", "g", "kg", "0.5"), ("1.5", "kg", "g", "1500"), ("2", "stone", "kg", "2 stone"), ("0", "g", "kg", "0"),
+        ("2400", "g", "kg", "2.4"), ("40 oz", "oz", "lb", "2.5"), ("heavy", "g", "kg", "heavy"),
+        ("12", "oz", "kg", "0.34"), ("0.5 kg", "g", "kg", "0.5"), ("1.5", "kg", "g", "1500"),
+        ("2", "stone", "kg", "2 stone"), ("0", "g", "kg", "0"),
     ],
 )  # fmt: skip
 def test_a_weight_is_converted_exactly_or_left_for_the_form_to_refuse(
