@@ -15,10 +15,23 @@ def density(measures: Measures) -> Decimal:
     return measures.weight * KG[measures.weight_units] * CUBIC_METRE / volume
 
 
+def odd(measures: Measures) -> str:
+    """`light` or `heavy` for its size; "" for a likely parcel."""
+    found = density(measures)
+    if is_likely(found):
+        return ""
+    return "light" if found < LIGHTEST else "heavy"
+
+
+def is_likely(found: Decimal) -> bool:
+    return LIGHTEST <= found <= HEAVIEST
+
+
 def doubt(measures: Measures) -> str:
     """What is odd about the parcel, in words; "" for a likely one."""
-    found = density(measures)
-    if LIGHTEST <= found <= HEAVIEST:
-        return ""
-    odd = "light" if found < LIGHTEST else "heavy"
-    return f"This parcel is very {odd} for its size. Check its weight, its measures and their units."
+    said = odd(measures)
+    return (
+        f"This parcel is very {said} for its size. Check its weight, its measures and their units."
+        if said
+        else ""
+    )

@@ -1,23 +1,20 @@
 """Which column of a file is which of our fields: guessed from its name, remembered once it was confirmed."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orders.forms import SIZES, UNITS, ParcelForm
+from orders.forms import UNITS, ParcelForm
 from orders.importing import units
+from orders.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
 from orders.models import ColumnMapping, Import, ImportRow
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.places import fold
 from shipping_portal.accounts.states import COUNTRY_NAMES
 
-LAST_NAME, WEIGHT = "receiver_last_name", "weight"
+LAST_NAME = "receiver_last_name"
 SIZE = "size"  # among the constants
-WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # one for all rows, or a column of them
-TABLES = {WEIGHT_UNIT: units.WEIGHTS, SIZE_UNIT: units.LENGTHS}
-MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
@@ -128,31 +125,6 @@ def guess(header: list[str], names: list[str]) -> dict[str, int]:
     return found
 
 
-def stated_units(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
-    """The units that the matched measures of a kind have by their columns' names, by these names."""
-    names = [header[matched[name]] for name, its in MEASURES.items() if its == kind and name in matched]
-    return {name: unit for name in names if (unit := units.stated(name, TABLES[kind]))}
-
-
-def own_units(country: str) -> dict[str, str]:
-    """The units of the parcel form in this country, by their kind."""
-    return dict(zip(TABLES, UNITS[country], strict=True))
-
-
-def unit_of(name: str, row: ImportRow, file: Import) -> str:
-    """The unit of a measure in this row: by its column's name, by the row's column of units, or by the choice."""
-    kind = MEASURES[name]
-    place, in_row = file.columns.get(name), file.columns.get(kind, len(row.cells))
-    by_name = units.stated(file.header[place], TABLES[kind]) if place is not None else ""
-    said = row.cells[in_row].strip() if in_row < len(row.cells) else ""
-    by_row = units.stated(said, TABLES[kind]) or said
-    return by_name or by_row or _chosen_unit(kind, file)
-
-
-def _chosen_unit(kind: str, file: Import) -> str:
-    return str(file.constants.get(kind) or own_units(file.sender.country)[kind])
-
-
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
     return ColumnMapping.objects.filter(sender=sender, fingerprint=fingerprint).first()
 
@@ -160,17 +132,10 @@ def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
 def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
     """What the parcel form would hold had somebody typed this row into it."""
     country, constants = file.sender.country, dict(file.constants)
-    own = own_units(country)
     constants.pop(SIZE, None)
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
     said = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
-    for name, kind in MEASURES.items():
-        for given, unit in ((constants, _chosen_unit(kind, file)), (said, unit_of(name, row, file))):
-            if name in given:
-                given[name] = units.convert(given[name], unit, own[kind], TABLES[kind])
-    plain = _of_size(size, country) | constants | said
-    for kind in TABLES:
-        plain.pop(kind, None)
+    plain = _of_size(size, country) | units.in_the_forms(constants, said, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country

@@ -17,10 +17,10 @@ from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.places import fold
 
 NO_COLUMN = ""
-CHOICES_OF_UNIT = {columns.WEIGHT_UNIT: "Weights are in", columns.SIZE_UNIT: "Measures are in"}
+CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
 UNIT_COLUMNS = (
-    columns.Field(columns.WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
-    columns.Field(columns.SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
+    columns.Field(units.WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
+    columns.Field(units.SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
 )
 
 
@@ -98,7 +98,7 @@ def named_columns(header: list[str]) -> list[tuple[str, str]]:
 
 def _without_unit(field: columns.Field) -> columns.Field:
     """A measure is named without the unit of the parcel form: the file's may be another."""
-    return replace(field, label=field.name.title()) if field.name in columns.MEASURES else field
+    return replace(field, label=field.name.title()) if field.name in units.MEASURES else field
 
 
 class MatchForm(forms.Form):
@@ -114,15 +114,15 @@ class MatchForm(forms.Form):
                 label=field.label, choices=places, required=False,
                 error_messages={"invalid_choice": "Choose one of the file's columns."},
             )  # fmt: skip
-            if field.name not in (columns.LAST_NAME, *columns.TABLES):
+            if field.name not in (columns.LAST_NAME, *units.TABLES):
                 self.fields[f"all_{field.name}"] = forms.CharField(
                     label=f"{field.label}, the same for all rows", max_length=255, required=False
                 )
-        for kind, table in columns.TABLES.items():
+        for kind, table in units.TABLES.items():
             self.fields[kind] = forms.ChoiceField(
                 label=CHOICES_OF_UNIT[kind],
                 choices=[(unit, unit) for unit in table],
-                initial=columns.own_units(file.sender.country)[kind],
+                initial=units.of_account(file.sender.country)[kind],
             )
         self._offer_sizes(file.sender)
 
@@ -136,7 +136,7 @@ class MatchForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        of_size = {columns.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
+        of_size = {units.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
         for field in self.wanted:
             given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
             if field.is_needed and not given and field.name not in of_size:
@@ -147,8 +147,8 @@ class MatchForm(forms.Form):
 
     def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
         """A column's name is taken at its word; a choice that says otherwise is one of two mistakes."""
-        for kind in columns.TABLES:
-            stated = columns.stated_units(self.file.header, self.columns, kind)
+        for kind in units.TABLES:
+            stated = units.of_columns(self.file.header, self.columns, kind)
             if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
                 name, unit = next(iter(stated.items()))
                 text = f"“{name}” says {unit}. Choose {unit}, or rename that column in your file and upload it again."
@@ -162,7 +162,7 @@ class MatchForm(forms.Form):
     @property
     def constants(self) -> dict[str, str]:
         names = {f"all_{field.name}": field.name for field in self.wanted}
-        names |= {name: name for name in (*columns.TABLES, columns.SIZE)}
+        names |= {name: name for name in (*units.TABLES, columns.SIZE)}
         said = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
         return {name: text for name, text in said.items() if text}
 
@@ -173,7 +173,7 @@ class MatchForm(forms.Form):
             column = self[f"column_{field.name}"]
             place = str(column.value() or "")
             at = int(place) if place.isdecimal() else -1
-            table = columns.TABLES.get(columns.MEASURES.get(field.name, ""))
+            table = units.TABLES.get(units.MEASURES.get(field.name, ""))
             preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
             constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None
             unit = units.stated(self.file.header[at], table) if table and preview else ""
@@ -183,11 +183,11 @@ class MatchForm(forms.Form):
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
-    names = [*(field.name for field in wanted), *columns.TABLES]
+    names = [*(field.name for field in wanted), *units.TABLES]
     matched = known.columns if known else columns.guess(file.header, names)
     constants = {
-        kind: next(iter(columns.stated_units(file.header, matched, kind).values()), own)
-        for kind, own in columns.own_units(file.sender.country).items()
+        kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
+        for kind, own in units.of_account(file.sender.country).items()
     } | (known.constants if known else {})
     named = {f"all_{name}": text for name, text in constants.items()}
     return named | constants | {f"column_{name}": str(place) for name, place in matched.items()}

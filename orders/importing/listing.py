@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from orders.importing import choosing
+from orders.importing.choosing import Ready
 from orders.models import ImportRow
 
 LISTED = 50
@@ -39,14 +40,20 @@ class Page:
         return self.number + 1
 
 
-def page(rows: QuerySet[ImportRow], rule: str, last: str, *, by_price: bool, number: int) -> Page:
-    """One page of these rows in the file's order, or the dearest first."""
-    start, mine = (number - 1) * LISTED, rows.select_related("quote", "order")
-    if by_price:
-        found = sorted(lines(mine, rule, last), key=lambda line: -(line.price or 0))[start:]
+def page(
+    rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int
+) -> Page:
+    """One page of these rows in the file's order; or those to be booked first, the dearest before the others."""
+    start, end = (number - 1) * LISTED, number * LISTED + 1
+    mine = rows.select_related("quote", "order")
+    if dearest_of is None:
+        found = list(mine[start:end])
     else:
-        found = lines(mine[start : start + LISTED + 1], rule, last)
-    return Page(found[:LISTED], number, len(found) > LISTED)
+        prices = {choice.row.pk: choice.price for choice in choosing.choices(dearest_of, rule, last)}
+        keys = sorted(rows.values_list("pk", flat=True), key=lambda pk: -prices.get(pk, -1))[start:end]
+        by_key = mine.in_bulk(keys)
+        found = [by_key[key] for key in keys if key in by_key]
+    return Page(lines(found[:LISTED], rule, last), number, len(found) > LISTED)
 
 
 def lines(rows: Iterable[ImportRow], rule: str, last: str) -> list[Line]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from orders.density import HEAVIEST, LIGHTEST, density
-from orders.importing import columns
+from orders.density import density, is_likely, odd
+from orders.importing import units
 from orders.importing.choosing import Choice
 from orders.models import Import, ImportRow
 from orders.models.statuses import Status
@@ -21,8 +21,8 @@ from shipping_portal.accounts.templatetags.words import money
 
 TIMES = 5
 FEWEST, LAST = 20, 100  # booked parcels that are a history, and the newest of them that count
-LIGHT, HEAVY = "Very light for their size", "Very heavy for their size"
-ASKED = (("length", "measures", -3), (columns.WEIGHT, "weights", 1))  # a volume is a length to the third
+UNLIKELY = {"light": "Very light for their size", "heavy": "Very heavy for their size"}
+ASKED = (("length", "measures", -3), (units.WEIGHT, "weights", 1))  # a volume is a length to the third
 CHECK = "Check their weights and measures."
 DEAR = "More than {times} times the middle price of {what}, {middle}"
 
@@ -57,20 +57,17 @@ def refuse_unless_confirmed(file: Import, choices: Sequence[Choice], confirmed: 
 
 def look(file: Import, choices: Sequence[Choice]) -> Stop | None:
     """What looks wrong with the rows about to be booked; None where nothing does. At most four queries."""
-    limits, odd = _limits(file, choices), defaultdict(list)
+    limits, wrong = _limits(file, choices), defaultdict(list)
     for choice in choices:
         if reason := _reason(choice, limits):
-            odd[reason].append(choice)
-    doubts = [Doubt(reason, rows, _question(file, reason, rows[0])) for reason, rows in odd.items()]
+            wrong[reason].append(choice)
+    doubts = [Doubt(reason, rows, _question(file, reason, rows[0])) for reason, rows in wrong.items()]
     return Stop(doubts, _confirmation(choices, doubts)) if doubts else None
 
 
 def _reason(choice: Choice, limits: Mapping[str, Decimal]) -> str:
-    found = density(choice.row.measures)
-    if found < LIGHTEST:
-        return LIGHT
-    if found > HEAVIEST:
-        return HEAVY
+    if unlikely := odd(choice.row.measures):
+        return UNLIKELY[unlikely]
     return next((reason for reason, most in limits.items() if choice.price > most), "")
 
 
@@ -92,30 +89,22 @@ def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, Decimal]:
 
 def _question(file: Import, reason: str, first: Choice) -> str:
     """Asks for the units in which such rows would be likely parcels, going by the first of them."""
-    if reason not in (LIGHT, HEAVY):
+    if reason not in UNLIKELY.values():
         return CHECK
     row, found, asked = file.rows.get(pk=first.row.pk), density(first.row.measures), []
     for name, words, power in ASKED:
-        table = columns.TABLES[columns.MEASURES[name]]
-        read = table.get(columns.unit_of(name, row, file))
-        likely = [unit for unit, size in table.items() if read and _is_likely(found * (size / read) ** power)]
+        table = units.TABLES[units.MEASURES[name]]
+        read = table.get(units.of_cell(name, row, file))
+        likely = [unit for unit, size in table.items() if read and is_likely(found * (size / read) ** power)]
         named = ["inches" if unit == "in" else unit for unit in likely]
         asked += [f"the {words} in {' or '.join(named)}"] if named else []
-    return (
-        f"Are {', or '.join(asked)}?"
-        if asked and reason in (LIGHT, HEAVY)
-        else "Check their weights and measures."
-    )
-
-
-def _is_likely(found: Decimal) -> bool:
-    return LIGHTEST <= found <= HEAVIEST
+    return f"Are {', or '.join(asked)}?" if asked else CHECK
 
 
 def _confirmation(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> str:
     rows = sorted((choice.row.pk, choice.row.quote, choice.code, str(choice.price)) for choice in choices)
-    odd = sorted(choice.row.pk for doubt in doubts for choice in doubt.choices)
-    return hashlib.sha256(json.dumps([rows, odd]).encode()).hexdigest()
+    wrong = sorted(choice.row.pk for doubt in doubts for choice in doubt.choices)
+    return hashlib.sha256(json.dumps([rows, wrong]).encode()).hexdigest()
 
 
 def _price(offer: Mapping[str, str]) -> Decimal:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from orders.importing import units
-from orders.importing.columns import LAST_NAME, MEASURES, TABLES, own_units, plain_name, unit_of
+from orders.importing.columns import LAST_NAME, plain_name
 from orders.importing.reading import REASON
 from orders.models import Import, ImportRow
 from orders.models.statuses import HELD, Status
@@ -142,8 +142,10 @@ def _own_cells(row: ImportRow, file: Import, width: int) -> list[str]:
 def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
     """Corrections by the file's own fields: measures in its units, the whole name where the first name was."""
     said = {plain_name(name): text for name, text in row.corrected.items()}
-    own = own_units(file.sender.country)
-    for name, kind in MEASURES.items():
+    own = units.of_account(file.sender.country)
+    for name, kind in units.MEASURES.items():
         if name in said:
-            said[name] = units.convert(said[name], own[kind], unit_of(name, row, file), TABLES[kind])
+            said[name] = units.convert(
+                said[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind]
+            )
     return said | ({LAST_NAME: ""} if "receiver_name" in said else {})

@@ -6,11 +6,17 @@ from decimal import Decimal
 
 from orders.entry import CM, KG
 from orders.form_fields import PLAIN_NUMBER
+from orders.forms import SIZES, UNITS
+from orders.models import Import, ImportRow
 from shipping_portal.accounts.places import fold
 
+WEIGHT = "weight"
+WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or a column of the file
 WEIGHTS: Mapping[str, Decimal] = KG
 # No parcel is entered or sent in mm or m: a file's are converted when its row is read.
 LENGTHS: Mapping[str, Decimal] = {"mm": Decimal("0.1"), "cm": CM["cm"], "m": Decimal(100), "in": CM["in"]}
+TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
+MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
 NAMES = {
     "kg": "kg kgs kilo kilos kilogram kilograms",
     "g": "g gr gm gms gram grams",
@@ -60,6 +66,42 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
     if not (unit in table and wanted in table and PLAIN_NUMBER.fullmatch(number)) or len(number) > LONGEST:
         return f"{number} {unit}"
     return f"{(Decimal(number) * table[unit] / table[wanted]).quantize(PLACES).normalize():f}"
+
+
+def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
+    """The units that the names of the columns matched to measures of this kind state, by those names."""
+    names = [header[matched[name]] for name, its in MEASURES.items() if its == kind and name in matched]
+    return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
+
+
+def of_account(country: str) -> dict[str, str]:
+    """The units of the parcel form in this country, by their kind."""
+    return dict(zip(TABLES, UNITS[country], strict=True))
+
+
+def of_cell(name: str, row: ImportRow, file: Import) -> str:
+    """The unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
+    kind = MEASURES[name]
+    place, in_row = file.columns.get(name), file.columns.get(kind, len(row.cells))
+    by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
+    said = row.cells[in_row].strip() if in_row < len(row.cells) else ""
+    return by_name or stated(said, TABLES[kind]) or said or _chosen(kind, file)
+
+
+def in_the_forms(
+    constants: Mapping[str, str], said: Mapping[str, str], row: ImportRow, file: Import
+) -> dict[str, str]:
+    """What a row says, else what all rows have, with every measure in the unit of the parcel form."""
+    plain, own = {**constants, **said}, of_account(file.sender.country)
+    for name in MEASURES.keys() & plain.keys():
+        kind = MEASURES[name]
+        unit = of_cell(name, row, file) if name in said else _chosen(kind, file)
+        plain[name] = convert(plain[name], unit, own[kind], TABLES[kind])
+    return {name: text for name, text in plain.items() if name not in TABLES}
+
+
+def _chosen(kind: str, file: Import) -> str:
+    return str(file.constants.get(kind) or of_account(file.sender.country)[kind])
 
 
 def _words(text: str) -> list[str]:

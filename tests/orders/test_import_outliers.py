@@ -20,6 +20,7 @@ from tests.orders.test_importing import GOOD, checked, states, work_off
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
+LIGHT, HEAVY = "Very light for their size", "Very heavy for their size"
 SMALL = ("0.35,30,20,15", "2.4,32,24,11", "1.1,25,18,12")
 TEN_TIMES = ("0.35,300,200,150", "2.4,320,240,110", "1.1,250,180,120")
 
@@ -112,12 +113,12 @@ def history(sender: Sender, by: User, *prices: str, status: str = "booked") -> N
 @pytest.mark.parametrize(
     ("read", "units", "reason", "question"),
     [
-        ("0.35,300,200,150", {}, outliers.LIGHT, "Are the measures in mm?"),
-        ("0.35,3,2,1", {"size_unit": "mm"}, outliers.HEAVY, "Are the measures in cm, or the weights in g or oz?"),
-        ("24,3.2,2.4,1.1", {}, outliers.HEAVY, "Are the weights in g?"),
-        ("6,12,8,6", {}, outliers.HEAVY, "Are the measures in inches, or the weights in g or lb or oz?"),
-        ("0.001,32,24,11", {"weight_unit": "g"}, outliers.LIGHT, "Are the measures in mm, or the weights in kg or lb?"),
-        ("0.001,900,900,900", {}, outliers.LIGHT, "Check their weights and measures."),
+        ("0.35,300,200,150", {}, LIGHT, "Are the measures in mm?"),
+        ("0.35,3,2,1", {"size_unit": "mm"}, HEAVY, "Are the measures in cm, or the weights in g or oz?"),
+        ("24,3.2,2.4,1.1", {}, HEAVY, "Are the weights in g?"),
+        ("6,12,8,6", {}, HEAVY, "Are the measures in inches, or the weights in g or lb or oz?"),
+        ("0.001,32,24,11", {"weight_unit": "g"}, LIGHT, "Are the measures in mm, or the weights in kg or lb?"),
+        ("0.001,900,900,900", {}, LIGHT, "Check their weights and measures."),
     ],
 )  # fmt: skip
 def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in(

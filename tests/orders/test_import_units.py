@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from orders.importing import checking, columns, reading, standing, taking
 from orders.importing.forms import MatchForm, guesses
-from orders.importing.units import LENGTHS, WEIGHTS, bare, convert, stated
+from orders.importing.units import LENGTHS, SIZE_UNIT, WEIGHT, WEIGHT_UNIT, WEIGHTS, bare, convert, stated
 from orders.models import Import
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -54,7 +54,7 @@ def test_a_header_states_the_unit_of_its_weights(header: str, unit: str) -> None
     ],
 )  # fmt: skip
 def test_a_measure_is_found_whatever_unit_its_header_states(header: str, field: str) -> None:
-    names = [columns.WEIGHT, "length", "width", "height", columns.WEIGHT_UNIT, columns.SIZE_UNIT]
+    names = [WEIGHT, "length", "width", "height", WEIGHT_UNIT, SIZE_UNIT]
     assert columns.guess(["Suburb", header], names) == {field: 1}
 
 
