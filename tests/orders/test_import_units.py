@@ -3,9 +3,21 @@
 import pytest
 from django.utils import timezone
 
+from orders.forms import UNITS
 from orders.importing import checking, columns, reading, standing, taking
 from orders.importing.forms import MatchForm, guesses
-from orders.importing.units import LENGTHS, SIZE_UNIT, WEIGHT, WEIGHT_UNIT, WEIGHTS, bare, convert, stated
+from orders.importing.units import (
+    LENGTHS,
+    MEASURES,
+    SIZE_UNIT,
+    TABLES,
+    WEIGHT,
+    WEIGHT_UNIT,
+    WEIGHTS,
+    bare,
+    convert,
+    stated,
+)
 from orders.models import Import
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -233,3 +245,18 @@ def test_measures_put_right_come_back_in_the_files_own_units(
     work_off(form.file)
     [cells] = standing.failed_sheet(form.file)[1]
     assert cells[7:12] == ["11.993", "oz", "300", "20", "15"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("country", ["AU", "CA", "US"])
+def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
+    maker = factories.sender(country=country)
+    maya = factories.user("maya@maker.example")
+    factories.member(maker, maya)
+    fields = columns.fields(maker, factories.pickup_address(maker, email=maya.email))
+    heads = {field.label: place for place, field in enumerate(fields) if field.name in MEASURES}
+    names = [field.name for field in fields]
+    matched = columns.guess([field.label for field in fields], names)
+    assert {name: matched.get(name) for name in MEASURES} == {name: names.index(name) for name in MEASURES}
+    units = [stated(head, TABLES[MEASURES[names[place]]]) for head, place in heads.items()]
+    assert units == [*UNITS[country], *[UNITS[country][1]] * 2]
