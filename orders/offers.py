@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking, goods, quoting, twins
+from orders import booking, density, goods, quoting, twins
 from orders.entry import Entry
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
@@ -106,6 +106,8 @@ def warnings(entry: Entry) -> list[str]:
     ]
     if _place(entry.receiver) == _place(entry.pickup):
         found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
+    if odd := density.doubt(entry.measures):
+        found.append(odd)
     return found
 
 

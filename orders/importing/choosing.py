@@ -10,8 +10,35 @@ from orders.models import Order
 from orders.models.quotes import bookable
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import money_in
+from shipping_portal.carrier.messages import Measures
 
 Rule = Sender.ServiceRule
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A row that can be booked now: its quote, what the quote offers, and the parcel's measures."""
+
+    pk: int
+    quote: int
+    products: list[dict[str, Any]]
+    measures: Measures
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row with the product a rule means for it; none where nothing is offered."""
+
+    row: Ready
+    offer: dict[str, Any] | None
+
+    @property
+    def code(self) -> str:
+        return self.offer["code"] if self.offer else ""
+
+    @property
+    def price(self) -> Decimal:
+        return Decimal(self.offer["amount"]) if self.offer else Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -51,21 +78,24 @@ def unmet(products: list[dict[str, Any]], rule: str) -> list[str]:
     return [f"No pickup is offered for this parcel. It would go by {found['name']}."]
 
 
-def totals(offered: Sequence[list[dict[str, Any]]], sender: Sender) -> list[Total]:
+def choices(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]:
+    return [Choice(row, choose(row.products, rule, last)) for row in rows]
+
+
+def totals(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
     """One total for each rule that can be chosen now; "same as last time" only after the first parcel."""
-    last = last_product(sender)
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
-    return [_total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
+    return [total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
 
 
-def _total(rule: Rule, chosen: list[dict[str, Any] | None]) -> Total:
+def total(rule: str, chosen: Sequence[dict[str, Any] | None]) -> Total:
     found = [offer for offer in chosen if offer]
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for offer in found:
         sums[offer["currency"]] += Decimal(offer["amount"])
     return Total(
-        rule=rule.value,
-        label=str(rule.label),
+        rule=rule,
+        label=str(Rule(rule).label),
         price=" + ".join(money_in(amount, currency) for currency, amount in sums.items()),
         has_pickup=any(offer["first_mile"] == "pickup" for offer in found),
     )

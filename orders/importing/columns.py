@@ -1,26 +1,23 @@
 """Which column of a file is which of our fields: guessed from its name, remembered once it was confirmed."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
-from orders.entry import KG
-from orders.form_fields import PLAIN_NUMBER
 from orders.forms import UNITS, ParcelForm
+from orders.importing import units
+from orders.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
 from orders.models import ColumnMapping, Import, ImportRow
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.places import fold
 from shipping_portal.accounts.states import COUNTRY_NAMES
 
-LAST_NAME, WEIGHT = "receiver_last_name", "weight"
-SIZE, WEIGHT_UNIT = "size", "weight_unit"  # among the constants
+LAST_NAME = "receiver_last_name"
+SIZE = "size"  # among the constants
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
-UNITS_OF_WEIGHT = tuple(KG)
 
 # What shops call our fields, folded; the first of these that a file has is taken.
 SYNONYMS = {
@@ -52,10 +49,14 @@ SYNONYMS = {
                     "product name", "description", "item"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
                            "reference", "order", "name"),
-    WEIGHT: ("weight", "total weight", "weight kg", "weight g", "weight lb", "weight oz", "parcel weight"),
-    "length": ("length", "length cm", "length in"),
-    "width": ("width", "width cm", "width in"),
-    "height": ("height", "height cm", "height in", "depth"),
+    # Measures by their names without a unit.
+    WEIGHT: ("weight", "total weight", "parcel weight", "package weight"),
+    "length": ("length", "parcel length", "package length", "l"),
+    "width": ("width", "parcel width", "package width", "w"),
+    "height": ("height", "parcel height", "package height", "depth", "h"),
+    WEIGHT_UNIT: ("weight unit", "weight units", "unit of weight"),
+    SIZE_UNIT: ("dimension unit", "dimensions unit", "dimension units", "dimensions units", "unit of dimensions",
+                "size unit", "length unit", "unit of measures"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
     "item_1_description": ("item 1 what it is", "customs description"),
     "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price"),
@@ -73,7 +74,7 @@ LAST = 99
 
 @dataclass(frozen=True)
 class Field:
-    """One of our fields on the matching page. `name` is the parcel form's, but for units, which it does not have."""
+    """One of our fields on the matching page. `name` is the parcel form's without its unit."""
 
     name: str
     label: str
@@ -100,8 +101,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
         if LEFT_OUT.match(name):
             continue
         has_default = name == "receiver_country"
-        label = "Weight" if plain_name(name) == WEIGHT else str(control.label)
-        found.append(Field(plain_name(name), label, control.required and not has_default))
+        found.append(Field(plain_name(name), str(control.label), control.required and not has_default))
         if name == "receiver_name":
             found += [Field(extra, words, False) for extra, words in EXTRA.items()]
     return found
@@ -109,10 +109,12 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
 
 def guess(header: list[str], names: list[str]) -> dict[str, int]:
     """The best column for each field by its name; no column is two fields."""
-    folded = [fold(name) for name in header]
+    plain = [fold(name) for name in header]
+    bare = {kind: [units.bare(name, table) for name in header] for kind, table in TABLES.items()}
     wishes = [
         (LAST if (name, words) == SHOPS_NUMBER else rank, name, folded.index(words))
         for name in names
+        for folded in [bare.get(MEASURES.get(name, ""), plain)]
         for rank, words in enumerate(SYNONYMS.get(name, ()))
         if words in folded
     ]
@@ -123,12 +125,6 @@ def guess(header: list[str], names: list[str]) -> dict[str, int]:
     return found
 
 
-def guess_unit(header: list[str], columns: Mapping[str, int], country: str) -> str:
-    """The unit in the weight column's name, or the sender's own."""
-    words = fold(header[columns[WEIGHT]]).split() if WEIGHT in columns else []
-    return next((unit for unit in UNITS_OF_WEIGHT if unit in words), UNITS[country][0])
-
-
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
     return ColumnMapping.objects.filter(sender=sender, fingerprint=fingerprint).first()
 
@@ -136,26 +132,15 @@ def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
 def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
     """What the parcel form would hold had somebody typed this row into it."""
     country, constants = file.sender.country, dict(file.constants)
-    unit = constants.pop(WEIGHT_UNIT, UNITS[country][0])
     constants.pop(SIZE, None)
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
     said = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
-    plain = _of_size(size, country) | constants | said
-    if WEIGHT in said:
-        plain[WEIGHT] = weigh(said[WEIGHT], unit, UNITS[country][0])
+    plain = _of_size(size, country) | units.in_the_forms(constants, said, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
-
-
-def weigh(text: str, unit: str, wanted: str) -> str:
-    """A weight in the unit the form asks for; what is no number stays as it is, for the form to refuse."""
-    bare = re.sub(rf"\s*{unit}$", "", text.strip(), flags=re.IGNORECASE)
-    if unit == wanted or not PLAIN_NUMBER.fullmatch(bare) or len(bare) > 12:
-        return bare
-    return f"{(Decimal(bare) * KG[unit] / KG[wanted]).quantize(Decimal('0.001')):f}"
 
 
 def country_code(text: str) -> str:

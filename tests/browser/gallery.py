@@ -240,7 +240,15 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         file=fixing,
         problems={"": ["This row has 9 cells; the first line has 10. Check each value, then save the row."]},
     )
+    huge = factories.import_file(
+        of, by, file_name="millimetres.csv", header=["Length (mm)", "Width", "Height"]
+    )
+    sides = Measures(Decimal("0.35"), "kg", Decimal(300), Decimal(200), Decimal(150), "cm")
+    for _ in range(7):
+        dear = factories.quote(of, by, parcel=factories.entry(of, measures=sides), amount="2486.34")
+        factories.import_row(of, by, file=huge, state="warning", problems={}, quote=dear)
     pages = {
+        "book_import outliers": reverse("book_import", args=[huge.uuid]),
         "match_columns unmatched": reverse("match_columns", args=[unmatched.uuid]),
         "check_import checking": reverse("check_import", args=[checking.uuid]),
         "import booking": reverse("import", args=[booking.uuid]),

@@ -244,12 +244,6 @@ def test_the_second_file_of_a_shop_skips_the_columns(
     assert second.columns["receiver_email"] == 1
 
 
-def test_grams_become_kilograms() -> None:
-    assert columns.weigh("2400", "g", "kg") == "2.400"
-    assert columns.weigh("40 oz", "oz", "lb") == "2.500"
-    assert columns.weigh("heavy", "g", "kg") == "heavy"
-
-
 def test_a_row_with_a_cell_too_many_is_not_guessed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD + ",shifted")
     row = file.rows.get()
@@ -510,7 +504,7 @@ def test_a_weight_put_right_comes_back_in_the_files_own_unit(
     assert checking.again(file.rows.get(), {"weight_kg": "2.4"}, timezone.now())
     work_off(file)
     [cells] = standing.failed_sheet(file)[1]
-    assert cells[6] == "2400.000"
+    assert cells[6] == "2400"
 
 
 def test_a_name_put_right_comes_back_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
