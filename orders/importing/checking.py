@@ -153,7 +153,7 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         try_later(row)
     else:
         if not bookable(quote.products):
-            form.take_refusal(_why_none(quote, form))
+            _tell_why_none(quote, form)
             return _to_fix(row, form)
         second_look = offers.warnings(entry) + choosing.unmet(quote.products, row.file.sender.service_rule)
         row.finish(
@@ -164,14 +164,15 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         )
 
 
-def _why_none(quote: Quote, form: ParcelForm) -> dict[str, list[str]]:
-    """Why no service can be booked, by our field names: a code is missing, or the carrier offers nothing."""
+def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
+    """Tell at the fields why no service can be booked: a code is missing, or the carrier offers nothing."""
     if quote.products:
-        return {"item_1_hs_code": [quote.products[0]["refused"]]}
+        return form.add_error("item_1_hs_code", quote.products[0]["refused"])
     entry = form.entry()
     parcel = f"{plain(entry.measures.weight)} {form.weight_unit} from {entry.pickup.postcode}"
     text = f"The carrier offers no service for {parcel} to {entry.receiver.postcode}. Check weight and size."
-    return {name: [text] for name in ("weight", *SIZES)}
+    for control in (form.weight_name, *SIZES):
+        form.add_error(control, text)
 
 
 def try_later(row: ImportRow) -> None:

@@ -36,7 +36,8 @@ class OwnerForm(ReasonForm):
 
     def clean_owner(self) -> tuple[Sender, Order | None]:
         typed = self.cleaned_data["owner"].strip()
-        if sender := Sender.objects.filter(pk=Sender.pk_of(typed)).first():
+        number = Sender.pk_of(typed)
+        if number and (sender := Sender.objects.filter(pk=number).first()):
             return sender, None
         order = _order(typed)
         if order is None:
