@@ -268,6 +268,7 @@ class Migration(migrations.Migration):
                 ('sha256', models.CharField(blank=True, max_length=64)),
                 ('length', models.PositiveIntegerField(blank=True, null=True)),
                 ('stored_at', models.DateTimeField(blank=True, null=True)),
+                ('served_at', models.DateTimeField(blank=True, null=True)),
                 ('purged_at', models.DateTimeField(blank=True, null=True)),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='labels', to='orders.order')),
             ],
