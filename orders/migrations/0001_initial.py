@@ -289,6 +289,7 @@ class Migration(migrations.Migration):
                 ('week', models.DateField()),
                 ('posted_at', models.DateTimeField(blank=True, null=True)),
                 ('reference', models.CharField(blank=True, max_length=40)),
+                ('customer_reference', models.CharField(blank=True, max_length=255)),
                 ('kind', models.CharField(choices=[('order', 'Order cost'), ('cover', 'Extra Cover'), ('under-declared', 'Under-declared adjustment'), ('oversize', 'Oversize penalty adjustment'), ('un-cancellation', 'Un-cancellation adjustment'), ('cancel-refund', 'Cancellation refund in the same billing cycle'), ('cancel-refund-later', 'Cancellation refund after invoicing'), ('delay-refund', 'Refund for delay'), ('loss-refund', 'Refund for loss'), ('other-refund', 'Other refund'), ('credit', 'Credit or correction'), ('unknown', 'Not known yet')], max_length=20)),
                 ('word', models.CharField(blank=True, max_length=300, verbose_name="carrier's words")),
                 ('stated', models.DecimalField(decimal_places=2, max_digits=16)),
