@@ -26,7 +26,10 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
 def known_order_id(order: Order, reference: str) -> str:
     """The carrier's id for it, if the reply that named this reference told that too."""
     told = (
-        order.attempts.filter(seen_reference__iexact=reference).order_by("pk").last() if reference else None
+        order.attempts.exclude(seen_reference="")
+        .filter(seen_reference__iexact=reference)
+        .order_by("pk")
+        .last()
     )
     return names_in(bytes(told.response), gateway.contract()).order_id if told else ""
 

@@ -2,6 +2,8 @@
 
 import datetime as dt
 
+from django.db.models.functions import Upper
+
 from orders.identifying import is_its_name, sent_between
 from orders.models import Order
 from shipping_portal.carrier.naming import Names
@@ -43,5 +45,7 @@ def _others(order: Order, said: Said) -> set[str]:
         return set()
     first, last = sent_between(order)
     made = Order.objects.filter(account=order.account_id, created_at__range=(first - AROUND, last + AROUND))
-    found = made.exclude(pk=order.pk).filter(customer_reference__in=told)
+    # Whatever the case: carriers write in capitals.
+    upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
+    found = upper.filter(upper__in={name.upper() for name in told})
     return {fold(name) for name in found.values_list("customer_reference", flat=True)}

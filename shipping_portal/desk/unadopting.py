@@ -79,7 +79,9 @@ def _lock(order: Order) -> None:
     now = Order.objects.select_for_update().get(pk=order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):
-        raise CannotUndo("It is no longer booked under the reference that your page showed. Read its page again.")
+        raise CannotUndo(
+            "It is no longer booked under the reference that your page showed. Read its page again."
+        )
 
 
 def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:

@@ -24,6 +24,14 @@ from tracking.models import Parcel
 __all__ = ["submitted"]  # pytest finds it here
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def no_view(contract: Callable[[str], None]) -> None:
+    """The carrier shows no orders, so that a reference can be adopted alone."""
+    contract('view = ""')
+
+
 REASON = "the carrier told us on the phone"
 
 
@@ -74,6 +82,7 @@ def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
     assert prompt_workers
 
 
+@pytest.mark.usefixtures("no_view")
 def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
@@ -88,6 +97,7 @@ def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
     assert Parcel.objects.get().order == order
 
 
+@pytest.mark.usefixtures("no_view")
 def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_person_decides(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
