@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, F, Min, OuterRef, QuerySet
 
@@ -56,29 +57,30 @@ def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
     return start, end
 
 
-def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Parcel]:
+def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
     return parcels.annotate(first_scan_at=Min("events__scan_time"), heard_at=Min("events__received_at"))
 
 
-def _heard_at(parcel: Parcel) -> dt.datetime:
+def _heard_at(parcel: Any) -> dt.datetime:
     """A scan may have been read late, and somebody may have watched the reference before any scan came."""
-    return min(parcel.created_at, parcel.heard_at or parcel.created_at)  # type: ignore[attr-defined]
+    heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
+    return heard_at
 
 
-def _scanned(parcels: QuerySet[Parcel]) -> list[Scanned]:
-    found = list(parcels)
+def _scanned(parcels: QuerySet[Any]) -> list[Scanned]:
+    found: list[Any] = list(parcels)
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
     for scan in TrackingEvent.objects.filter(parcel__in=found).order_by("scan_time"):
         scans[scan.parcel_id].append(scan)
     return [_one(parcel, scans[parcel.pk]) for parcel in found]
 
 
-def _one(parcel: Parcel, scans: Sequence[TrackingEvent]) -> Scanned:
+def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
     places = (f"{scan.suburb} {scan.postcode}".strip() for scan in scans)
     return Scanned(
         parcel.reference,
         _heard_at(parcel),
-        parcel.first_scan_at,  # type: ignore[attr-defined]
+        parcel.first_scan_at,
         ", ".join(dict.fromkeys(place for place in places if place)),
         frozenset(scan.postcode for scan in scans),
         tuple({names_in(bytes(scan.raw), gateway.contract()) for scan in scans}),

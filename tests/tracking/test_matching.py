@@ -110,6 +110,25 @@ def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_per
     assert (order.status, order.progress) == (Status.BOOKED, "collected")
 
 
+def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that_order_nothing(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order)
+    factories.event(parcel, event_type="Delivered")
+    lock = scans.locked
+
+    def taken_meanwhile(parcel_id: int) -> Parcel:
+        Parcel.objects.update(order=None)
+        return lock(parcel_id)
+
+    monkeypatch.setattr(scans, "locked", taken_meanwhile)
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    parcel.refresh_from_db()
+    assert (order.progress, parcel.progress) == ("", "delivered")
+
+
 def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sender, alice: User) -> None:
     push("SSWEEP0001", "Delivered")
     order = factories.order(
