@@ -41,7 +41,7 @@ from tests.desk import cases
 member = Membership.objects.filter(user__email={stack.people["sender"]["email"]!r}).get()
 at = timezone.now() - datetime.timedelta(minutes={minutes})
 order = cases.unclear(member.sender, member.user, status={status!r}, sent_at=at, done_at=at, **{attempt!r})
-Order.objects.filter(pk=order.pk).update(receiver_suburb="DARWIN", receiver_state="NT", receiver_postcode="0800")
+Order.objects.filter(pk=order.pk).update(receiver_suburb="DARWIN CITY", receiver_state="NT", receiver_postcode="0800")
 print(json.dumps({{"pk": order.pk, "uuid": str(order.uuid)}}))
 """
     found: dict[str, Any] = json.loads(stack.manage("shell", "--no-imports", "-c", code).splitlines()[-1])
