@@ -31,6 +31,12 @@ NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't c
 STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
 CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
 MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
+TOLD_TOO_EARLY = (
+    "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it again."
+)
+WRONG_LABEL = (
+    "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it again."
+)
 SETTLED: dict[tuple[str, str], str] = {
     (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
     (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
@@ -46,6 +52,9 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.NOT_BOOKED, Status.CONFLICT): MAYBE_BOOKED,
     (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
     (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
+    # An operator had adopted another order's reference.
+    (Status.BOOKED, Status.UNCONFIRMED): TOLD_TOO_EARLY,
+    (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
 # An import sums up how these moves ended; a cancellation is news of its own.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
@@ -112,6 +121,12 @@ def advanced(order: "Order") -> None:
         return
     if found := _of_progress(order, at):
         notices.tell(found, now=now)
+
+
+def forget_progress(order: "Order") -> None:
+    """Take back what hasn't left yet about where the parcel is: it was another order's."""
+    for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
+        notices.take_back(f"{news}:{order.pk}")
 
 
 def ended(replacement: "Replacement", now: dt.datetime) -> None:

@@ -165,6 +165,7 @@ class Reader:
         return Charge(
             account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=key,
             is_repeat=key in self.posted, week=self.report.week, reference=row.reference,
+            customer_reference=row.customer_reference,
             order=order, sender_id=order.sender_id if order else None, kind=kind, term=term, word=row.word,
             stated=stated, amount=-stated if turned else stated, currency=row.currency, day=row.day,
             **row.measures,

@@ -357,7 +357,7 @@ class Order(Job):
         )
 
     def order_key(self) -> str:
-        """Our name for this booking at the carrier; a new generation is a new name."""
+        """Our key for this booking at the carrier; a new generation is a new key."""
         return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
 
     def search_text(self) -> str:

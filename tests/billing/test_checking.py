@@ -40,6 +40,11 @@ def test_a_line_belongs_to_the_order_with_its_reference_and_to_its_sender(take: 
     assert (nobodys.order, nobodys.sender) == (None, None)
 
 
+def test_a_line_keeps_the_customer_reference_that_says_whose_it_may_be(take: Take) -> None:
+    report = take(summed(line("SNOBODY1", Customer_Reference="unk-1")))
+    assert report.lines.get().customer_reference == "unk-1"
+
+
 def test_another_carrier_accounts_order_of_that_reference_is_not_ours(take: Take, order: Any) -> None:
     order.account.pk, order.account.fingerprint = None, "another"
     order.account.save()

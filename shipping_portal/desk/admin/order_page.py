@@ -114,7 +114,7 @@ class CancelInline(ReadOnlyInline):
 
 class LabelInline(ReadOnlyInline):
     model = Label
-    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "purged_at"]
+    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "served_at", "purged_at"]
 
 
 class ChargeInline(ReadOnlyInline):

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import groups, money, queues
-from shipping_portal.desk.admin import cancelling, resolving, revealing, second_orders
+from shipping_portal.desk.admin import cancelling, resolving, revealing, second_orders, unadopting
 from shipping_portal.desk.admin.acts import ActsAdmin
 from shipping_portal.desk.admin.order_page import (
     FIELDSETS,
@@ -64,6 +64,8 @@ class CountryFilter(admin.SimpleListFilter):
 class OrderAdmin(ActsAdmin):
     acts = (
         resolving.ADD_ORDER_ID,
+        unadopting.UNDO,
+        unadopting.CONTEST,
         second_orders.SETTLED,
         cancelling.CANCEL,
         cancelling.CONFIRMED,
