@@ -135,7 +135,7 @@ def _closed(quote: Quote, entry: Entry) -> list[Closed]:
     """What was quoted and must fail; or duties paid upfront, which many carriers don't quote without their codes."""
     found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
-    if entry.contents and not is_quoted and not entry.may_prepay_duties:
+    if not is_quoted and not entry.may_prepay_duties:
         found.append(Closed("Duties and taxes paid upfront", quoting.NEEDS_CODES))
     return found
 

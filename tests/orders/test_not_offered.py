@@ -42,7 +42,7 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
 def marked(quill: Sender, alice: User) -> Quote:
     """A cheap product that must fail beside a dearer one that can be booked."""
     cheap = {**DDP, "amount": "1.00", "refused": "It needs a 10-digit HS code for each item."}
-    quote = factories.quote(quill, alice, parcel=factories.abroad(quill))
+    quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"))
     Quote.objects.filter(pk=quote.pk).update(products=[cheap, *quote.products])
     quote.refresh_from_db()
     return quote
