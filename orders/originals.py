@@ -98,6 +98,8 @@ def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[La
 def why_none(order: Order) -> str:
     if order.status != Status.BOOKED:
         return f"{order.get_status_display()}. It has no label to use."
+    if any(label.state == Label.State.WITHHELD for label in order.labels.all()):
+        return "We are asking the carrier whether it is still booked. Its label comes back after that."
     if any(label.purged_at for label in order.labels.all()):
         return "Its label was kept for as long as we keep labels, and is gone."
     return "The carrier hasn't given us its label yet."
@@ -107,7 +109,9 @@ def intact(label: Label, order: Order, contents: Contents) -> bytes | None:
     """The bytes as the carrier sent them, of a parcel still booked at this moment; else None, and why in words."""
     try:
         # Not label.file: the two would hold each other, and the bytes, until Python looks for such pairs.
-        kept = LabelBytes.objects.filter(label=label, label__order__status=Status.BOOKED)
+        kept = LabelBytes.objects.filter(
+            label=label, label__state=Label.State.STORED, label__order__status=Status.BOOKED
+        )
         return label.checked(bytes(kept.values_list("content", flat=True).get()))
     except LabelBytes.DoesNotExist:  # cancelled or purged while the others were sent
         contents.missing.append(

@@ -17,6 +17,10 @@ class Label(Job):
         STORED = "stored", "Stored"
         ABSENT = "absent", "Not offered"
         FAILED = "failed", "Couldn't be fetched"
+        WITHHELD = (
+            "withheld",
+            "Being compared",
+        )  # after a restore: its order may have been cancelled since the backup
 
     class Damaged(Exception):
         """The stored bytes no longer have the sha256 they came with: never served."""

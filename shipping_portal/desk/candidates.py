@@ -45,7 +45,7 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     found: dict[str, Candidate] = {}
     for candidate in (*_named(order, attempts), *_heard(order, attempts)):
         found.setdefault(candidate.reference.casefold(), candidate)
-    for reference, charged in billed(order, *_span(attempts)).items():
+    for reference, charged in billed(order, *_span(order, attempts)).items():
         known = found.get(reference.casefold()) or Candidate(
             reference, "Charged by the carrier, and nobody's"
         )
@@ -88,7 +88,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 def _heard(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
-    early, late = _span(attempts)
+    early, late = _span(order, attempts)
     if early is None:
         return []
     ends = _postcodes(order.pickup["postcode"]) | _postcodes(order.receiver_postcode)
@@ -102,9 +102,15 @@ def _heard(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     return [_heard_of(order, parcel, places.get(parcel.pk, []), is_ours=is_ours) for parcel in parcels]
 
 
-def _span(attempts: list[BookingAttempt]) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """When a parcel of these attempts may show itself; nothing where none of them reached the carrier."""
+def _span(order: Order, attempts: list[BookingAttempt]) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """When a parcel of these attempts may show itself; nothing where none of them reached the carrier.
+
+    What a restored backup owed may have been sent at any time up to the restore, by attempts that it knows nothing of.
+    """
     sent = [attempt.sent_at for attempt in attempts if attempt.state not in NEVER_ARRIVED]
+    if order.problem.get("kind") == "restored":
+        fenced = order.changes.filter(new=Status.UNCONFIRMED).values_list("at", flat=True)
+        sent += [order.created_at, *fenced]
     return (min(sent) - EARLIER, max(sent) + LATER) if sent else (None, None)
 
 
