@@ -10,7 +10,7 @@ APPS = ("accounts", "orders", "tracking")
 def jump() -> int:
     """Let every numbered table of ours go on a million further; how many these are."""
     tables = [
-        (model._meta.db_table, model._meta.pk.column)
+        (model._meta.db_table, model._meta.pk.attname)
         for name in APPS
         for model in apps.get_app_config(name).get_models()
         if isinstance(model._meta.pk, models.BigAutoField) and model._meta.label != "orders.DatabaseMark"
