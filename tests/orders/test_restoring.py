@@ -310,6 +310,7 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
 
 
 def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:
+    gateway.account()
     CarrierAccount.objects.update(paused_at=timezone.now() - HOUR, pause_ends_at=timezone.now() - HOUR)
     after_restore()
     pause = gateway.account().pause_of(BOOKINGS, timezone.now())
