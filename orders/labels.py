@@ -22,7 +22,7 @@ CARRIER_SIZES = {"full": ("a4", "letter"), "cropped": ("cropped",)}
 
 @job(
     "label",
-    queue=Label.objects.exclude(state=Label.State.STORED).select_related("order"),
+    queue=Label.objects.exclude(state__in=(Label.State.STORED, Label.State.WITHHELD)).select_related("order"),
     lane="order__sender",
     order=60,
 )

@@ -77,6 +77,16 @@ def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
             )
 
 
+@register(Tags.security)
+def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
+    if not (settings.RESTORE_MARK_FILE or settings.DEMO or settings.TESTING):
+        yield Warning(
+            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file is not recognised.",
+            hint="Name a file outside the database, and run `manage.py backup_taken` after each backup.",
+            id="portal.W010",
+        )
+
+
 @register(Tags.database)
 def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
     """The demo's passwords are public, so its people must not exist anywhere else."""

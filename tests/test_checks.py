@@ -20,6 +20,7 @@ def production(settings: Any) -> Any:
     settings.CARRIER_CONTACT = "ops@portal.example"
     settings.WEBHOOK_SECRETS = [GOOD_SECRET]
     settings.CARRIER_CONTRACT = ""
+    settings.RESTORE_MARK_FILE = "/mark/stamp"
     return settings
 
 
@@ -29,6 +30,7 @@ def found() -> list[str]:
         checks.check_partner,
         checks.check_contract,
         checks.check_webhook_secrets,
+        checks.check_restore_mark,
     )
     messages = [message for check in every for message in check()]
     assert all(message.hint for message in messages)
@@ -51,6 +53,7 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_CONTACT", "", "portal.W001"),
         ("CARRIER_CONTRACT", "/nowhere/contract.toml", "portal.E005"),
         ("WEBHOOK_SECRETS", [], "portal.E006"),
+        ("RESTORE_MARK_FILE", "", "portal.W010"),
         ("WEBHOOK_SECRETS", ["carrier:" + "s" * 31], "portal.E007"),
         ("WEBHOOK_SECRETS", [GOOD_SECRET, "nothing-but-a-very-long-secret-0123456789"], "portal.E007"),
     ],

@@ -19,6 +19,12 @@ def index_the_search_text(apps, schema_editor):
         cursor.execute("CREATE INDEX orders_by_part_of_a_word ON orders_order USING gin (search gin_trgm_ops)")
 
 
+def mark_this_database(apps, schema_editor):
+    from orders.restoring import marks
+
+    apps.get_model("orders", "DatabaseMark").objects.create(pk=1, **marks.signs())
+
+
 def forget_the_index(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
         schema_editor.execute("DROP INDEX IF EXISTS orders_by_part_of_a_word")
@@ -34,6 +40,29 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='DatabaseMark',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('table_oid', models.BigIntegerField(blank=True, null=True)),
+                ('system_identifier', models.CharField(blank=True, max_length=20)),
+                ('timeline', models.CharField(blank=True, max_length=8)),
+                ('stamp', models.CharField(blank=True, max_length=60)),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('pk', 1)), name='one_database_mark')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Restore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('backup_at', models.DateTimeField(unique=True)),
+                ('restored_at', models.DateTimeField()),
+                ('lifted_at', models.DateTimeField(blank=True, null=True)),
+                ('lifted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
         migrations.CreateModel(
             name='CarrierAccount',
             fields=[
@@ -103,6 +132,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('begun_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('restore', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='imports', to='orders.restore')),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='imports', to='accounts.sender')),
             ],
             options={
@@ -274,7 +304,7 @@ class Migration(migrations.Migration):
                 ('last_error', models.CharField(blank=True, max_length=300)),
                 ('parked_at', models.DateTimeField(blank=True, null=True)),
                 ('size', models.CharField(choices=[('full', 'Full page'), ('cropped', 'Cropped')], max_length=7)),
-                ('state', models.CharField(choices=[('pending', 'Being fetched'), ('stored', 'Stored'), ('absent', 'Not offered'), ('failed', "Couldn't be fetched")], default='pending', max_length=8)),
+                ('state', models.CharField(choices=[('pending', 'Being fetched'), ('stored', 'Stored'), ('absent', 'Not offered'), ('failed', "Couldn't be fetched"), ('withheld', 'Being compared')], default='pending', max_length=8)),
                 ('problem', models.CharField(blank=True, max_length=300)),
                 ('sha256', models.CharField(blank=True, max_length=64)),
                 ('length', models.PositiveIntegerField(blank=True, null=True)),
@@ -497,6 +527,7 @@ class Migration(migrations.Migration):
                 ('booked', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='orders.order')),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='replacements', to='orders.order')),
                 ('quote', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='orders.quote')),
+                ('restore', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='replacements', to='orders.restore')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('order',), name='one_open_replacement_per_order')],
@@ -586,4 +617,5 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(index_the_search_text, forget_the_index),
+        migrations.RunPython(mark_this_database, migrations.RunPython.noop),
     ]

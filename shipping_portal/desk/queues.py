@@ -31,8 +31,8 @@ OVERDUE_AFTER = dt.timedelta(hours=2)
 
 def unconfirmed_long(now: dt.datetime) -> Q:
     """Unclear bookings older than ten minutes: what the first replays settle is settled by then."""
-    unclear = Order.objects.filter(attempts__state="unknown", attempts__sent_at__lte=now - STUCK_AFTER)
-    return Q(status=Status.UNCONFIRMED, pk__in=unclear.values("pk"))
+    fresh = Order.objects.filter(attempts__state="unknown", attempts__sent_at__gt=now - STUCK_AFTER)
+    return Q(status=Status.UNCONFIRMED) & ~Q(pk__in=fresh.values("pk"))
 
 
 def cancel_stuck(now: dt.datetime) -> Q:

@@ -14,9 +14,11 @@ from shipping_portal.desk import queues
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
 from shipping_portal.jobs.registry import enqueue
 
+KEPT = (Label.State.STORED, Label.State.WITHHELD)
+
 
 def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    owed = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
+    owed = Label.objects.filter(pk=label.pk).exclude(state__in=KEPT)
     sender, reason = label.order.sender, cleaned["reason"]
     with transaction.atomic():
         if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
@@ -31,7 +33,7 @@ FETCH_AGAIN = Act(
     explains="The file is asked of the carrier now. A file that is already stored is never replaced.",
     do=_fetch_again,
     needs="retry",
-    applies=lambda label: label.state != Label.State.STORED,
+    applies=lambda label: label.state not in KEPT,
 )
 
 
