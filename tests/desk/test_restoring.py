@@ -16,7 +16,7 @@ from orders.models import CarrierAccount, ImportRow, Label, Order, Replacement, 
 from orders.models.pauses import BOOKINGS
 from orders.restoring import fencing
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.desk import candidates, queues
+from shipping_portal.desk import candidates, holding, queues
 from tests import factories
 from tests.desk.conftest import REASON
 from tests.jobs.conftest import replaced
@@ -183,11 +183,15 @@ def test_one_import_is_left_out_and_the_others_are_released(
     assert [again(known).state, again(unknown).state] == ["skipped", "booked"]
 
 
-def test_a_held_import_is_not_let_go_by_itself(desk: Client, owed_row: Callable[..., ImportRow]) -> None:
+def test_a_held_import_is_not_let_go_by_itself(
+    desk: Client, sam: User, owed_row: Callable[..., ImportRow]
+) -> None:
     file = owed_row().file
     fenced()
     assert act("let-go", file) not in page_of(desk, file)
     assert press(desk, "let-go", file).status_code == 409
+    with pytest.raises(holding.AlreadySo):  # from a page that was opened before the restore
+        holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
     assert again(file).hold == fencing.HELD
 
 
