@@ -1,7 +1,6 @@
 """An operator names a reference or an order id: the carrier is asked for it before it is kept."""
 
 import datetime as dt
-import re
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +14,6 @@ from shipping_portal.carrier.values import fold
 from shipping_portal.jobs.registry import enqueue
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
-REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 
 
 class NotConfirmed(Exception):
@@ -29,8 +27,9 @@ def confirm(order: Order, typed: str, carrier_order_id: str) -> str:
     carrier shows no tracking, that is the only check.
     """
     reference = _as_told(order, typed.strip())
-    if not REFERENCE.fullmatch(reference):
-        raise NotConfirmed("A reference is S and at least five more letters or digits.")
+    if not reference:
+        example = gateway.contract().reference_example
+        raise NotConfirmed(f"This is no reference of the carrier's. One looks like {example}.")
     if Order.objects.filter(carrier_reference__iexact=reference).exclude(pk=order.pk).exists():
         raise NotConfirmed("Another order already has this reference.")
     try:
@@ -48,11 +47,11 @@ def is_checked(carrier_order_id: str = "") -> bool:
 
 
 def _as_told(order: Order, typed: str) -> str:
-    """In the case one of our replies named it; else as typed, but for the S that every reference begins with."""
+    """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
     told = (
         order.attempts.filter(seen_reference__iexact=typed).values_list("seen_reference", flat=True).first()
     )
-    return told or (typed if typed.startswith("S") else typed.upper())
+    return told or gateway.contract().reference_typed(typed)
 
 
 def _viewed(order: Order, reference: str, carrier_order_id: str) -> Booked:

@@ -130,7 +130,7 @@ class Order(Job):
 
     # What the carrier answered.
     carrier_order_id = models.CharField(max_length=100, blank=True)
-    carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
+    carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)

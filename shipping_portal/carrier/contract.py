@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shipping_portal.carrier import shapes
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.points import WORDS, Fields
-from shipping_portal.carrier.values import fold
+from shipping_portal.carrier.values import fold, identifier
 
 CONTACT = ("name", "company", "email", "phone")
 ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")
@@ -91,6 +92,24 @@ class Contract(Fields):
     def progress(self, word: str) -> str | None:
         """Where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
         return self.words.get(fold(word))
+
+    def reference_in(self, value: object) -> str:
+        """The reference in a carrier's JSON, text or a whole number; "" for anything of another shape."""
+        return identifier(shapes.pattern(self.reference_shape), value)
+
+    def reference_typed(self, typed: str) -> str:
+        """The reference somebody typed, in a case the carrier may use; "" for anything of another shape."""
+        return shapes.in_some_case(self.reference_shape, typed)
+
+    @property
+    def reference_example(self) -> str:
+        """What a reference looks like, for people."""
+        return shapes.spelled(self.reference_shape, "7K2QX94M")
+
+    @property
+    def nobodys_reference(self) -> str:
+        """A reference of the right shape that no parcel has, to test and to probe with."""
+        return shapes.spelled(self.reference_shape, "0", length=12)
 
     def points(self) -> list[Point]:
         """The register: every point, its default, and whether the interface document states it."""

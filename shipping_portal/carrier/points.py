@@ -24,6 +24,7 @@ from shipping_portal.carrier.rules import (
     positive,
     progress_words,
 )
+from shipping_portal.carrier.shapes import shape
 
 WORDS = {
     "pickup": "collected",
@@ -156,6 +157,7 @@ class Fields:
 
     order_id: str = assumed("order_id", "contract 2.5")
     reference: str = documented("carrier_reference", "§2.2")
+    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2", shape)
     state: str = assumed("state", "contract 2.5")
     labels: str = assumed("labels", "contract 2.6")
     label_format: str = assumed("format", "contract 2.6")

@@ -26,10 +26,10 @@ from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
 from shipping_portal.carrier.values import (
     CURRENCY,
     ORDER_ID,
-    REFERENCE,
     at,
     day,
     fold,
+    identifier,
     load_json,
     matching,
     money,
@@ -165,8 +165,8 @@ def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> 
 def _order(reply: Reply, contract: Contract) -> Booked:
     require_success(reply, contract)
     said = parsed(reply)
-    reference = matching(REFERENCE, at(said, contract.reference))
-    order_id = matching(ORDER_ID, at(said, contract.order_id))
+    reference = contract.reference_in(at(said, contract.reference))
+    order_id = identifier(ORDER_ID, at(said, contract.order_id))
     if not isinstance(said, dict) or not reference or not order_id:
         raise unknown(reply, contract, "the reply names no order we can read", reference=reference)
     cost = price(at(said, contract.booked_price), at(said, contract.booked_currency))
@@ -210,7 +210,7 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
         return Cancelled(contract.cancelled_word, "", reply.status, body)
     said = parsed(reply)
     state = text(at(said, contract.state), 100)
-    if at(said, contract.order_id) not in (None, order_id):
+    if identifier(ORDER_ID, told := at(said, contract.order_id)) != order_id and told is not None:
         raise unknown(reply, contract, "the reply is about another order", conflict=True)
     if fold(state) != fold(contract.cancelled_word):
         raise unknown(reply, contract, "the reply does not say that the order is cancelled")

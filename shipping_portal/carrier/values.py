@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from shipping_portal.carrier.messages import Money
 
 LONGEST_INT = 4300  # digits; Python itself raises beyond
+LARGEST_NUMBER = 10**100  # of a name the carrier gave; longer ones are no names
 LATEST_YEAR = 9998  # every zone can still name its last moment
 DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
-REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
 # Controls would split log lines; the bidirectional overrides would reorder what a person reads.
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -104,6 +104,13 @@ def fold(word: object) -> str:
 def matching(pattern: re.Pattern[str], value: object) -> str:
     """The value if it is a string the pattern matches in full, else ""."""
     return value if isinstance(value, str) and pattern.fullmatch(value) else ""
+
+
+def identifier(pattern: re.Pattern[str], value: object) -> str:
+    """A name the carrier gave, as text: a string or a whole number that the pattern matches in full, else ""."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_NUMBER:
+        value = str(value)
+    return matching(pattern, value)
 
 
 def number(value: object) -> Decimal | None:

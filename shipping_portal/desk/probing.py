@@ -13,7 +13,6 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, OperationOff, Rejected
 from shipping_portal.carrier.messages import Measures, Party, Shipment
 
-UNKNOWN_REFERENCE = "SPROBE0000000"
 NOT_ASKED = "book, cancel, view, label, subscribe and the link: each needs an order, so none is tried here"
 
 
@@ -61,7 +60,7 @@ def _refused_to_strangers() -> tuple[bool, str]:
         contract=gateway.contract(),
     )
     try:
-        stranger.track(UNKNOWN_REFERENCE)
+        stranger.track(gateway.contract().nobodys_reference)
     except AccountStopped as error:
         return True, f"refused with {error.status}"
     except Rejected as error:
@@ -76,7 +75,7 @@ def _products(client: Carrier) -> tuple[bool, str]:
 
 def _not_found(client: Carrier) -> tuple[bool, str]:
     try:
-        found = client.track(UNKNOWN_REFERENCE)
+        found = client.track(client.contract.nobodys_reference)
     except Rejected as error:
         return error.status == 404, f"refused with {error.status}"
     return not found.scans, f"answered with {len(found.scans)} scans"

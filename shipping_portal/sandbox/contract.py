@@ -79,7 +79,8 @@ DEFAULTS: dict[str, Any] = {
     "breakdown": "price_breakdown", "taxes": "tax_breakdown", "plan": "plan",
     "eta_dates": "eta.date_range", "eta_days": "eta.days_range", "eta_send_date": "eta.for_send_date",
     "quoted_cover": "cover.price.gross.amount",
-    "order_id": "order_id", "reference": "carrier_reference", "state": "state", "labels": "labels",
+    "order_id": "order_id", "reference": "carrier_reference",
+    "reference_shape": "S[A-Za-z0-9]{5,99}", "state": "state", "labels": "labels",
     "label_format": "format", "label_size": "size", "label_url": "url",
     "booked_pickup_date": "scheduling.pickup_date", "booked_price": "price.gross.amount",
     "booked_currency": "price.gross.currency", "booked_breakdown": "price_breakdown",
@@ -103,6 +104,8 @@ class ContractError(ValueError):
 
 class Contract(Mapping[str, Any]):
     """Every open point of the interface by its key, e.g. ``contract["sender_suburb"]``."""
+
+    number_ids = False  # order ids, and references of digits only, are told as JSON numbers
 
     def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
         self._points = dict(DEFAULTS)
@@ -129,6 +132,11 @@ class Contract(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._points)
+
+    def told(self, name: str) -> str | int:
+        """An order id or a reference as this carrier writes it in JSON."""
+        is_number = self.number_ids and name.isdigit() and not name.startswith("0")
+        return int(name) if is_number else name
 
     def spoken(self, progress: str) -> str:
         """The event type printed on a scan that means ``progress``."""

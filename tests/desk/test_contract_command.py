@@ -1,5 +1,6 @@
 """The register of contract points, and what the carrier itself says about some of them."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from orders import gateway
+from shipping_portal.desk import listener
 from tests.sandbox_carrier import SandboxCarrier
 
 
@@ -81,6 +83,16 @@ def test_probing_asks_nothing_that_the_contract_does_not_name(
     contract('ping = ""')
     call_command("carrier_contract", "--probe")
     assert "not asked Our account is accepted" in capsys.readouterr().out
+
+
+def test_the_listener_and_the_probe_use_a_reference_nobody_has_in_the_contracts_shape(
+    asked: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    contract('reference_shape = "[0-9]{12}"')
+    assert json.loads(listener._test_body())["carrier_reference"] == "000000000000"
+    call_command("carrier_contract", "--probe")
+    tracked = {request["path"] for request in asked.requests() if request["operation"] == "track"}
+    assert tracked == {"/tracking/000000000000"}
 
 
 def _lower(request: dict[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,25 @@
 """The main job with a carrier that differs in some fifty points: only the contract file changes, no code."""
 
+import json
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, labels, quoting, resolving
+from orders import booking, cancelling, confirming, gateway, labels, quoting, references, resolving
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import links, polling
-from tracking.models import Poll
+from tracking import links, polling, watching
+from tracking.models import Poll, TrackingEvent
 
 pytestmark = pytest.mark.django_db
 
@@ -89,3 +93,94 @@ def test_a_lost_reply_is_resolved_with_the_foreign_key_header(
     order.refresh_from_db()
     assert order.status == "booked"
     assert len(foreign.ledger("booked")) == 1
+
+
+SHAPES = ["[0-9]{22}", "[A-Z]{3}-[A-Z0-9]{36}", "33[0-9]{12}|99[0-9]{20}"]
+Visit = Callable[[User], Client]
+Told = Callable[..., SandboxCarrier]
+
+
+@pytest.fixture
+def told(tmp_path: Path, settings: Any) -> Iterator[Told]:
+    """`told('view = ""')` is a carrier whose contract file says just that."""
+    running: list[SandboxCarrier] = []
+
+    def start(toml: str, **choices: Any) -> SandboxCarrier:
+        file = tmp_path / "told.toml"
+        file.write_text(toml)
+        settings.CARRIER_CONTRACT = str(file)
+        made = SandboxCarrier(tmp_path / "told", contract=toml, key=settings.CARRIER_KEY, **choices)
+        running.append(made.__enter__())
+        settings.CARRIER_BASE_URL = made.url
+        return made
+
+    yield start
+    for made in running:
+        assert improper(made.requests()) == []
+        made.__exit__(None, None, None)
+
+
+def pushed(event: dict[str, Any]) -> int:
+    """What the listener answers to this event."""
+    token = settings.WEBHOOK_SECRETS[0].partition(":")[2]
+    answer = Client().post(f"/webhooks/tracking/{token}/", json.dumps(event), "application/json")
+    return answer.status_code
+
+
+@pytest.mark.parametrize("as_numbers", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_references_of_any_shape_work_by_the_file_alone(
+    told: Told, quill: Sender, alice: User, visit: Visit, shape: str, as_numbers: bool
+) -> None:
+    carrier = told(f'reference_shape = "{shape}"', number_ids=as_numbers)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    reference = str(order.carrier_reference)
+    assert (order.status, bool(re.fullmatch(shape, reference))) == ("booked", True), order.problem
+    assert order.carrier_order_id == carrier.ledger("booked")[0]["order_id"]
+
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
+
+    polling.open_parcel(order.pk)
+    carrier.scan(reference, "Pickup", push=False)
+    polling.take(order.parcel, gateway.carrier().track(reference), now=timezone.now())
+    number = int(reference) if as_numbers and reference.isdigit() else reference
+    event = {"carrier_reference": number, "event_id": str(uuid.uuid4()), "event_type": "Delivered"}
+    assert pushed({**event, "scan_time": "2026-11-18T21:21:05Z", "description": "At the door"}) == 200
+    types = TrackingEvent.objects.filter(parcel__reference=reference).values_list("event_type", flat=True)
+    assert sorted(types) == ["Delivered", "Pickup"]
+
+    page = visit(alice)
+    assert page.get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
+    assert references.called(Order.objects.all(), reference.lower()).get() == order
+    page.post("/watch/", {"reference": f"https://track.example/shipments/x?ref={reference}&x=1"})
+    assert quill.watches.get().parcel.reference == reference
+
+    other = book(quill, alice, "STANDARD-PICKUP")
+    cancelling.ask(other, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(other.pk)
+    other.refresh_from_db()
+    assert other.status == "cancelled"
+
+
+def test_a_reference_of_another_shape_is_refused_by_its_own_example(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    told('reference_shape = "[0-9]{12}"')
+    with pytest.raises(watching.NotAReference):
+        watching.reference_in("S7K2QX9")
+    order = factories.order(quill, alice)
+    with pytest.raises(confirming.NotConfirmed, match="One looks like 729472947294"):
+        confirming.confirm(order, "S7K2QX9", "")
+
+
+def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('reference_shape = "[a-z]{4}[0-9]{30}"')
+    carrier.trouble("book", "commit-close")
+    order = book(quill, alice, "STANDARD-PICKUP")
+    made = carrier.ledger("booked")[0]
+    confirmed = confirming.confirm(order, made["reference"].upper(), made["order_id"])
+    assert confirmed == made["reference"]
