@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import gateway, second_orders
+from orders import gateway, labels, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -81,7 +81,8 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
             second_orders.note(order, at=at)
             for size in OWED_LABELS:
-                Label.objects.create(order=order, size=size, due_at=at)
+                address = labels.address_to_keep(size, booked.labels)
+                Label.objects.create(order=order, size=size, due_at=at, address=address)
     except IntegrityError:  # the reference belongs to another order already
         conflict(
             attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at

@@ -1,7 +1,6 @@
 """Following a reference that was booked elsewhere (interface §4 subscribe, §6.3)."""
 
 import datetime as dt
-
 from urllib.parse import parse_qsl, urlsplit
 
 from django.db import transaction

@@ -267,6 +267,7 @@ class Migration(migrations.Migration):
                 ('problem', models.CharField(blank=True, max_length=300)),
                 ('sha256', models.CharField(blank=True, max_length=64)),
                 ('length', models.PositiveIntegerField(blank=True, null=True)),
+                ('address', models.TextField(blank=True)),
                 ('stored_at', models.DateTimeField(blank=True, null=True)),
                 ('purged_at', models.DateTimeField(blank=True, null=True)),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='labels', to='orders.order')),

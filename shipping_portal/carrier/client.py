@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from shipping_portal.carrier import labels, links, reading, writing
 from shipping_portal.carrier.connection import Reply, Request, exchange
@@ -38,6 +38,7 @@ T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
 LISTS = 8 * 1024 * 1024  # bytes of a reply that lists things: read whole, then cut to what a page can show
+LABEL_PATH = "(label address)"  # whoever has the true one may have the label
 log = logging.getLogger(__name__)
 
 
@@ -213,9 +214,8 @@ class Carrier:
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials
-        path = urlsplit(url).path if trusted else "(signed label address)"
         return self._logged(
-            "label", path, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
+            "label", LABEL_PATH, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
         )
 
     def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:

@@ -54,6 +54,7 @@ class Contract(Fields):
             except ValueError as problem:
                 raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
         self._keep_paths_apart()
+        self._reach_labels()
         if self.link == "signed" and not self.link_page:
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
 
@@ -67,6 +68,15 @@ class Contract(Fields):
                     raise ContractError(
                         f"The contract puts {other} at, or inside, the path of {name}: {path}."
                     )
+
+    def _reach_labels(self) -> None:
+        """A label comes from the reply to a booking or to `view`; one of them must be able to name its address."""
+        if not self.labels or not self.label_url:
+            raise ContractError(
+                "The contract's labels and label_url are needed: no label could be fetched else."
+            )
+        if self.link == "response" and not self.view:
+            raise ContractError("The contract says link = response, which needs view to ask for the order.")
 
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:
@@ -127,8 +137,17 @@ def _typed(key: str, value: object, default: object) -> object:
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value.values()):
             raise ContractError("The contract's [words] table gives a progress word for each carrier word.")
         return WORDS | {fold(word): progress for word, progress in value.items()}
+    if isinstance(default, tuple):
+        return _listed(key, value, default)
     if isinstance(default, float) and type(value) is int:
         return float(value)
     if type(value) is not type(default):
         raise ContractError(f"The contract's {key} must be a {type(default).__name__}.")
     return value
+
+
+def _listed(key: str, value: object, default: tuple[object, ...]) -> object:
+    kind = type(default[0]) if default else str
+    if not isinstance(value, list) or any(type(member) is not kind for member in value):
+        raise ContractError(f"The contract's {key} must be a list, each member a {kind.__name__}.")
+    return tuple(value)

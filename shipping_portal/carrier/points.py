@@ -16,6 +16,7 @@ from shipping_portal.carrier.rules import (
     documented,
     header_line,
     hosts,
+    listed,
     name,
     one_of,
     operation,
@@ -163,6 +164,8 @@ class Fields:
     label_format: str = assumed("format", "contract 2.6")
     label_size: str = assumed("size", "contract 2.6")
     label_url: str = assumed("url", "contract 2.6")
+    full_page_sizes: tuple[str, ...] = assumed(("a4", "letter"), "§1; contract 2.6", listed)
+    cropped_sizes: tuple[str, ...] = assumed(("cropped",), "§1; contract 2.6", listed)
     booked_pickup_date: str = assumed("scheduling.pickup_date", "contract 2.5")
     booked_price: str = assumed("price.gross.amount", "contract 2.5")
     booked_currency: str = assumed("price.gross.currency", "contract 2.5")

@@ -101,6 +101,12 @@ def positive(value: float) -> None:
         raise ValueError("it is more than 0")
 
 
+def listed(value: tuple[str, ...]) -> None:
+    """A list of words, of which there is at least one."""
+    if not value or not all(word.strip() for word in value):
+        raise ValueError("it lists one word or more")
+
+
 def progress_words(value: Mapping[str, str]) -> None:
     """Carrier word to progress."""
     for word, progress in value.items():

@@ -82,6 +82,7 @@ DEFAULTS: dict[str, Any] = {
     "order_id": "order_id", "reference": "carrier_reference",
     "reference_shape": "S[A-Za-z0-9]{5,99}", "state": "state", "labels": "labels",
     "label_format": "format", "label_size": "size", "label_url": "url",
+    "full_page_sizes": ["a4", "letter"], "cropped_sizes": ["cropped"],
     "booked_pickup_date": "scheduling.pickup_date", "booked_price": "price.gross.amount",
     "booked_currency": "price.gross.currency", "booked_breakdown": "price_breakdown",
     "tracking_url": "tracking_url", "cancel_message": "cancellation_message", "cancelled_word": "cancelled",
@@ -137,6 +138,11 @@ class Contract(Mapping[str, Any]):
         """An order id or a reference as this carrier writes it in JSON."""
         is_number = self.number_ids and name.isdigit() and not name.startswith("0")
         return int(name) if is_number else name
+
+    def size_word(self, size: str) -> str:
+        """What this carrier calls a label of `size` (a4, letter or cropped)."""
+        words: list[str] = self["cropped_sizes" if size == "cropped" else "full_page_sizes"]
+        return size if size in words else words[0]
 
     def spoken(self, progress: str) -> str:
         """The event type printed on a scan that means ``progress``."""
@@ -203,4 +209,6 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, str):
         return "a text"
+    if isinstance(value, list):
+        return "a list"
     return "a number" if isinstance(value, int | float) else "neither a text nor a number"

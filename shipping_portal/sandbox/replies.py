@@ -152,7 +152,7 @@ def label_entries(
     for size in label_sizes(parcel):
         entry: dict[str, Any] = {}
         plant(entry, contract["label_format"], "pdf")
-        plant(entry, contract["label_size"], size)
+        plant(entry, contract["label_size"], contract.size_word(size))
         plant(entry, contract["label_url"], f"{base_url}/orders/{parcel.order_id}/labels/{size}.pdf")
         entries.append(entry)
     return entries

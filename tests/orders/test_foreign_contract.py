@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import booking, cancelling, confirming, gateway, labels, quoting, references, resolving
-from orders.models import Order
+from orders.models import CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.recording import improper
@@ -184,3 +184,73 @@ def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
     made = carrier.ledger("booked")[0]
     confirmed = confirming.confirm(order, made["reference"].upper(), made["order_id"])
     assert confirmed == made["reference"]
+
+
+def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('view = ""\nfull_page_sizes = ["Whole page"]\ncropped_sizes = ["6x4"]')
+    order = book(quill, alice, "STANDARD-PICKUP")
+    kept = order.labels.values_list("address", flat=True)
+    assert all(address.startswith(f"{carrier.url}/orders/") for address in kept)
+    assert len(set(kept)) == 2
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
+    assert set(order.labels.values_list("state", "address")) == {("stored", "")}
+    assert not [request for request in carrier.requests() if request["operation"] == "view"]
+
+
+def test_an_order_that_can_be_looked_at_keeps_no_address_of_a_label(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    told("")
+    assert set(book(quill, alice, "STANDARD-PICKUP").labels.values_list("address", flat=True)) == {""}
+
+
+def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_looked_at(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('view = ""')
+    carrier.settings(labels_pending_seconds=60)
+    label = book(quill, alice, "STANDARD-PICKUP").labels.first()
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, label.due_at) == ("failed", None)
+    assert "has no view to ask again" in label.problem
+
+
+def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender, alice: User) -> None:
+    told('view = ""')
+    label = book(quill, alice, "STANDARD-PICKUP").labels.first()
+    Label.objects.filter(pk=label.pk).update(address="http://169.254.169.254/label.pdf")
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
+
+
+def test_a_cancelled_order_forgets_the_addresses_of_its_labels(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    told('view = ""')
+    order = book(quill, alice, "STANDARD-PICKUP")
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(order.pk)
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert set(order.labels.values_list("address", flat=True)) == {""}
+
+
+def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
+    told: Told, quill: Sender, alice: User, sam: User, visit: Visit
+) -> None:
+    carrier = told('view = ""')
+    label = book(quill, alice, "STANDARD-PICKUP").labels.first()
+    desk = visit(sam)
+    for url in (f"/admin/orders/label/{label.pk}/change/", "/admin/orders/label/"):
+        answer = desk.get(url)
+        assert answer.status_code == 200
+        assert carrier.url not in answer.content.decode()
+    labels.work(label.pk)
+    paths = CarrierCall.objects.filter(operation="label").values_list("path", flat=True)
+    assert set(paths) == {"(label address)"}

@@ -55,6 +55,8 @@ def _line(point: Point) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{word} → {progress or 'nothing'}" for word, progress in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(str(member) for member in value) or "(none)"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value != "" else "(none)"
