@@ -67,7 +67,7 @@ def work(poll: Poll) -> None:
         return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())
     scans.project(parcel.pk)
-    _again(poll, is_answered=True)
+    _again(poll, is_answered=tracked.is_whole)
 
 
 def _ask(poll: Poll, client: Carrier) -> Tracked:

@@ -147,13 +147,19 @@ class Scan:
 
 @dataclass(frozen=True)
 class Tracked:
-    """The scans of one reference; `unreadable` pairs each scan that could not be read with the reason."""
+    """The scans of one reference; `unreadable` pairs each scan that could not be read with the reason.
+
+    `is_whole` is False when a later page could not be had this time; `outcome` is the call's, for the request log.
+    """
 
     state: str
     scans: tuple[Scan, ...]
     unreadable: tuple[tuple[object, str], ...]
     pickup_date: date | None
     body: bytes = field(repr=False)
+    next_page: str = field(default="", repr=False)
+    is_whole: bool = True
+    outcome: str = "ok"
 
 
 @dataclass(frozen=True)

@@ -229,15 +229,19 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrubbed(row, contract), problem.reason))
-    flags = _flags(len(scans), len(unreadable))
+    state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
+    kept = (*unreadable[:MOST_UNREADABLE], *flags(len(scans), len(unreadable)))
+    return Tracked(state, newest(scans), kept, pickup, scrub(reply.body, contract))
+
+
+def newest(scans: list[Scan]) -> tuple[Scan, ...]:
+    """As told, or the newest of very many."""
     if len(scans) > MOST_SCANS:
         scans = sorted(scans, key=lambda scan: scan.scan_time)[-MOST_SCANS:]
-    state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
-    kept = (*unreadable[:MOST_UNREADABLE], *flags)
-    return Tracked(state, tuple(scans), kept, pickup, scrub(reply.body, contract))
+    return tuple(scans)
 
 
-def _flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
+def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
     """What was left out of a reply, and why, to be kept beside the scans that could not be read."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"

@@ -54,6 +54,8 @@ class Settings:
     strict: bool = False
     checked_countries: str = "AU,CA,US"
     polled_ids: bool = False
+    scans_a_page: int = 0
+    page_tokens: bool = False
     before_first_scan_not_found: bool = False
     webhook_retry_seconds: str = "2,10,30"
     webhook_timeout_seconds: float = 10.0

@@ -88,6 +88,7 @@ DEFAULTS: dict[str, Any] = {
     "tracking_url": "tracking_url", "cancel_message": "cancellation_message", "cancelled_word": "cancelled",
     "events": "tracking_events", "event_reference": "carrier_reference", "event_id": "event_id",
     "event_type": "event_type", "scan_time": "scan_time", "event_description": "description",
+    "tracking_next": "", "tracking_page_query": "page", "most_tracking_pages": 20,
     "location": "location_data", "location_suburb": "suburb", "location_state": "state",
     "location_postcode": "postcode", "location_country": "country",
     "error_code": "error", "error_text": "error_description", "error_messages": "messages",

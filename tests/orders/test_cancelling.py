@@ -11,7 +11,8 @@ from django.utils import timezone
 from orders import cancelling
 from orders.models import CancelAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.carrier.messages import Cancelled
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.messages import Cancelled, Tracked
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -52,6 +53,15 @@ def test_a_collected_parcel_stays_booked_with_the_carriers_words(
     assert (order.status, order.cancels.get().state) == ("booked", "refused")
     assert order.problem["text"] == "It's already been picked up, so it can't be cancelled."
     assert not [r for r in carrier.requests() if r["method"] == "DELETE"]
+
+
+def test_nothing_is_cancelled_while_a_page_of_its_scans_could_not_be_had(
+    booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = Tracked("", (), (), None, b"", is_whole=False)
+    monkeypatch.setattr(Carrier, "track", lambda client, reference: part)
+    order = cancel(booked(), alice)
+    assert (order.status, bool(order.due_at), carrier.ledger("cancelled")) == ("cancelling", True, [])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import links, polling, watching
-from tracking.models import Poll, TrackingEvent
+from tracking.models import Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
 
@@ -184,6 +184,37 @@ def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
     made = carrier.ledger("booked")[0]
     confirmed = confirming.confirm(order, made["reference"].upper(), made["order_id"])
     assert confirmed == made["reference"]
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+def test_scans_that_come_in_pages_are_all_read(told: Told, quill: Sender, alice: User, tokens: bool) -> None:
+    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 4')
+    carrier.settings(scans_a_page=1, page_tokens=tokens)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    polling.open_parcel(order.pk)
+    for word in ("Pickup", "In Transit", "Delivered"):
+        carrier.scan(str(order.carrier_reference), word, push=False)
+    Poll.objects.update(due_at=timezone.now())
+    polling.work(order.parcel.pk)
+    order.refresh_from_db()
+    assert (order.progress, order.parcel.events.count()) == ("delivered", 3)
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_pages_beyond_the_bound_are_told_to_the_operator(told: Told, quill: Sender, alice: User) -> None:
+    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 2')
+    carrier.settings(scans_a_page=1)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    polling.open_parcel(order.pk)
+    for word in ("Pickup", "In Transit", "Delivered"):
+        carrier.scan(str(order.carrier_reference), word, push=False)
+    for _ in range(2):
+        Poll.objects.update(due_at=timezone.now())
+        polling.work(order.parcel.pk)
+    assert order.parcel.events.count() == 2
+    assert WebhookDelivery.objects.get().reason == "more than 2 pages of scans"
+    outcomes = CarrierCall.objects.filter(operation="track").order_by("pk").values_list("outcome", flat=True)
+    assert list(outcomes) == ["ok", "incomplete"] * 2
 
 
 def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(

@@ -245,6 +245,17 @@ def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
     assert not WebhookDelivery.objects.exists()
 
 
+def test_a_parcel_whose_scans_were_not_all_had_is_asked_for_again_soon(
+    parcel: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
+    part = Tracked("", (read_scan(row, gateway.contract()),), (), None, b"", is_whole=False)
+    monkeypatch.setattr(polling, "_ask", lambda poll, client: part)
+    poll(parcel)
+    assert parcel.events.get().event_type == "Pickup"
+    assert (parcel.poll.tries, parcel.poll.polled_at) == (1, None)
+
+
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
     watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
