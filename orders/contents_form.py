@@ -6,14 +6,15 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from orders.contract import contract
 from orders.form_fields import PlainDecimalField
-from orders.receiver_form import EXPORTERS, ReceiverForm, line
+from orders.receiver_form import ReceiverForm, line
 from shipping_portal.carrier.messages import Item
 
 ROWS = 5
 PARTS = ("description", "value", "quantity", "origin", "hs_code")
 TYPES = ("Merchandise", "Gift", "Sample", "Documents", "Returned Goods", "Other")
-CURRENCY = {"AU": "AUD", "US": "USD"}
+CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
 class ContentsForm(ReceiverForm):
@@ -21,7 +22,7 @@ class ContentsForm(ReceiverForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.address.country not in EXPORTERS:
+        if self.address.country not in contract().export_origins:
             return
         self.fields["contents_type"] = forms.ChoiceField(
             label="Kind of contents",
@@ -69,7 +70,7 @@ class ContentsForm(ReceiverForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         cleaned["items"] = ()
-        if not self.is_abroad or self.address.country not in EXPORTERS:
+        if not self.is_abroad or self.address.country not in contract().export_origins:
             cleaned["contents_type"] = ""
             return cleaned
         cleaned["contents_type"] = cleaned.get("contents_type") or TYPES[0]

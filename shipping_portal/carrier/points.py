@@ -13,6 +13,7 @@ from shipping_portal.carrier.rules import (
     anything,
     assumed,
     auth_scheme,
+    countries,
     documented,
     header_line,
     hosts,
@@ -77,6 +78,11 @@ class Fields:
     track: str = assumed("GET /tracking/{reference}", "§4; contract 2.8", optional_operation)
     subscribe: str = assumed("POST /tracking/{reference}/subscribe", "§4; contract 2.8", optional_operation)
     ping: str = assumed("GET /ping", "contract 2.1", optional_operation)
+
+    destinations: tuple[str, ...] = assumed((), "§1: not shown", countries)
+    export_origins: tuple[str, ...] = documented(("AU", "US"), "§1", countries)
+    cover_limit: float = assumed(1500.0, "contract 2.4", positive)
+    cover_origins: tuple[str, ...] = documented(("AU",), "§2.1", countries)
 
     query_sender_suburb: str = assumed("sender_suburb", "contract 2.2", name)
     query_sender_postcode: str = assumed("sender_postcode", "contract 2.2", name)

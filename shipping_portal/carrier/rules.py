@@ -107,6 +107,12 @@ def listed(value: tuple[str, ...]) -> None:
         raise ValueError("it lists one word or more")
 
 
+def countries(value: tuple[str, ...]) -> None:
+    """A list of ISO 3166 codes, such as ["AU", "US"]."""
+    if not all(re.fullmatch(r"[A-Z]{2}", code, re.ASCII) for code in value):
+        raise ValueError('it lists countries by two capital letters, such as ["AU", "US"]')
+
+
 def progress_words(value: Mapping[str, str]) -> None:
     """Carrier word to progress."""
     for word, progress in value.items():

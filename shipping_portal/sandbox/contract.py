@@ -64,6 +64,7 @@ DEFAULTS: dict[str, Any] = {
     "query_width": "width_value", "query_height": "height_value", "query_dimension_units": "dimension_units",
     "query_packaging": "packaging_type",
     "numbers": "string",
+    "destinations": [], "export_origins": ["AU", "US"], "cover_origins": ["AU"], "cover_limit": 1500.0,
     **{f"{side}_{ours}": f"{side}.{path}" for side in SIDES for ours, path in PARTY.items()},
     "description": "description", "weight": "weight.value", "weight_units": "weight.units",
     "length": "dimensions.length", "width": "dimensions.width", "height": "dimensions.height",

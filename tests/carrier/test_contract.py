@@ -115,7 +115,17 @@ def test_every_point_has_a_basis_and_a_section():
 def test_the_interface_documents_these_points_and_no_others():
     documented = {each.name for each in Contract().points() if each.basis == "documented"}
     assert documented == {
-        *("partner_query", "partner_field", "quote", "quote_contents", "book", "sender_email", "pickup_date"),
+        *(
+            "export_origins",
+            "cover_origins",
+            "partner_query",
+            "partner_field",
+            "quote",
+            "quote_contents",
+            "book",
+            "sender_email",
+            "pickup_date",
+        ),
         *(
             "breakdown",
             "reference",
