@@ -48,6 +48,7 @@ class ParcelForm(ContentsForm):
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
         self.fields |= measure_fields(self.weight_unit, self.size_unit)
+        self.fields["description"].required = contract().description_needed
         self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
         self._take_size()
         if self.address.country in contract().cover_origins:

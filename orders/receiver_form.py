@@ -30,7 +30,6 @@ RECEIVER_PARTS = (
     "postcode",
     "country",
 )
-LONGEST_INSTRUCTIONS = 200
 MOST_NAMED = 5  # countries in a sentence
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
@@ -53,6 +52,13 @@ def line(
     return addresses.LineField(
         label=label, max_length=longest, required=bool(needed), error_messages=errors, **options
     )
+
+
+def shorten(field: forms.Field, longest: int) -> None:
+    """Take at most so many characters, fewer than the column holds."""
+    text = cast(addresses.LineField, field)
+    text.max_length = longest
+    text.widget.attrs["maxlength"] = str(longest)
 
 
 class ReceiverForm(addresses.OnceOnly):
@@ -86,6 +92,8 @@ class ReceiverForm(addresses.OnceOnly):
         self.near: tuple[Locality, ...] = ()
         super().__init__(*args, **options)
         self._speak_for(sender.country)
+        for name in ("receiver_name", "receiver_company"):
+            shorten(self.fields[name], contract().longest_name)
         self._offer_countries()
         self._offer_instructions()
 
@@ -125,7 +133,9 @@ class ReceiverForm(addresses.OnceOnly):
     def _offer_instructions(self) -> None:
         """Australian senders speak the carrier's industry terms (interface §2.1)."""
         if self.address.country != "AU":
-            self.fields["receiver_instructions"] = line("Delivery instructions", longest=LONGEST_INSTRUCTIONS)
+            self.fields["receiver_instructions"] = line(
+                "Delivery instructions", longest=contract().longest_instructions
+            )
             return
         self.fields["delivery_choice"] = forms.ChoiceField(
             label="Delivery instructions",
@@ -137,7 +147,7 @@ class ReceiverForm(addresses.OnceOnly):
         )
         self.fields["delivery_place"] = line(
             "Where to leave it, or what the driver should know",
-            longest=LONGEST_INSTRUCTIONS,
+            longest=contract().longest_instructions,
             help_text=f"Printed after the words above, such as “{AUTHORITY}: front porch”.",
         )
 
@@ -241,9 +251,10 @@ class ReceiverForm(addresses.OnceOnly):
                 "delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”."
             )
         text = f"{term}: {detail}" if term and detail else term or ""
-        if len(text) > LONGEST_INSTRUCTIONS:
+        if len(text) > contract().longest_instructions:
             self.add_error(
-                "delivery_place", f"Together this is {len(text)} of {LONGEST_INSTRUCTIONS} characters."
+                "delivery_place",
+                f"Together this is {len(text)} of {contract().longest_instructions} characters.",
             )
         return text
 

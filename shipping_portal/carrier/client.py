@@ -78,7 +78,7 @@ class Carrier:
     def quote(self, shipment: Shipment) -> tuple[Product, ...]:
         """Products with prices for a shipment (§4). GET; POST across a border, with contents or cover."""
         read = partial(reading.read_products, today=datetime.now(UTC).date())
-        if writing.needs_contents_quote(shipment):
+        if writing.needs_contents_quote(shipment, self.contract):
             body = writing.quote_body(shipment, self.contract)
             return self._ask("quote_contents", read, body=body, seconds=QUICK, cap=LISTS)
         query = writing.quote_query(shipment, self.contract, self._partner_id)

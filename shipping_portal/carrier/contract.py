@@ -55,6 +55,7 @@ class Contract(Fields):
                 raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
         self._keep_paths_apart()
         self._reach_labels()
+        self._mean_one_thing()
         if self.link == "signed" and not self.link_page:
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
 
@@ -78,21 +79,39 @@ class Contract(Fields):
         if self.link == "response" and not self.view:
             raise ContractError("The contract says link = response, which needs view to ask for the order.")
 
+    def _mean_one_thing(self) -> None:
+        """A status has one meaning, and a range does not end before it begins."""
+        for names in (
+            ("refused_statuses", "stopped_statuses"),
+            ("cancel_refused_statuses", "stopped_statuses"),
+            ("cancelled_statuses", "stopped_statuses"),
+            ("cancelled_statuses", "refused_statuses"),
+            ("cancelled_statuses", "cancel_refused_statuses"),
+        ):
+            both = set(getattr(self, names[0])) & set(getattr(self, names[1]))
+            if both:
+                raise ContractError(f"The contract has {min(both)} in {names[0]} and in {names[1]}.")
+        if self.hs_code_shortest > self.hs_code_longest:
+            raise ContractError("The contract's hs_code_shortest is more than its hs_code_longest.")
+
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:
         """The defaults, with the file's points laid over them. Raises ContractError with a sentence."""
-        if not file:
-            return cls()
-        try:
-            told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as problem:
-            raise ContractError(f"The contract file cannot be read: {problem}") from None
+        told = cls.told(file)
         defaults = {point.name: point.value for point in cls().points()}
         for key, value in told.items():
             if key not in defaults:
                 raise ContractError(f"The contract file has a key we do not know: {key}.")
             told[key] = _typed(key, value, defaults[key])
         return cls(**told)
+
+    @staticmethod
+    def told(file: Path | str | None) -> dict[str, Any]:
+        """What the file says, as it stands. Raises ContractError with a sentence."""
+        try:
+            return tomllib.loads(Path(file).read_text(encoding="utf-8")) if file else {}
+        except (OSError, ValueError) as problem:
+            raise ContractError(f"The contract file cannot be read: {problem}") from None
 
     def operation(self, name: str) -> Operation | None:
         """The operation of that name, or None when the carrier has none."""
@@ -120,6 +139,15 @@ class Contract(Fields):
     def nobodys_reference(self) -> str:
         """A reference of the right shape that no parcel has, to test and to probe with."""
         return shapes.spelled(self.reference_shape, "0", length=12)
+
+    def pays_duties(self, code: str) -> bool:
+        """Are duties paid upfront with this product, by its code?"""
+        return bool(self.duties_paid_word) and self.duties_paid_word.upper() in code.upper()
+
+    def ends_with(self, code: str, suffix: str) -> bool:
+        """Does a product's code end with the suffix that this point names?"""
+        ending: str = getattr(self, suffix)
+        return bool(ending) and code.upper().endswith(ending.upper())
 
     def points(self) -> list[Point]:
         """The register: every point, its default, and whether the interface document states it."""

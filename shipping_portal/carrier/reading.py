@@ -24,9 +24,9 @@ from shipping_portal.carrier.messages import (
 from shipping_portal.carrier.scans import BadScan, read_scan
 from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
 from shipping_portal.carrier.values import (
-    CURRENCY,
     ORDER_ID,
     at,
+    currency_code,
     day,
     fold,
     identifier,
@@ -71,7 +71,7 @@ def _product(row: Any, contract: Contract, today: date) -> Product | None:
     return Product(
         code=code,
         name=text(at(row, contract.quoted_name), 100) or code,
-        first_mile=_first_mile(at(row, contract.quoted_first_mile), code),
+        first_mile=_first_mile(at(row, contract.quoted_first_mile), code, contract),
         service=text(at(row, contract.quoted_service), 100),
         price=cost,
         breakdown=_amounts(at(row, contract.breakdown), cost.currency),
@@ -80,17 +80,17 @@ def _product(row: Any, contract: Contract, today: date) -> Product | None:
         eta_from=expected[0],
         eta_to=expected[1],
         send_date=sent,
-        duties_paid="DDP" in code.upper(),
+        duties_paid=contract.pays_duties(code),
         cover_price=_cover_price(row, contract, cost.currency),
         raw=scrubbed(row, contract),
     )
 
 
-def _first_mile(word: object, code: str) -> FirstMile:
+def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
     words = fold(word).replace("-", " ")
-    if words == "pickup" or (not words and code.upper().endswith("-PICKUP")):
+    if words == "pickup" or (not words and contract.ends_with(code, "pickup_suffix")):
         return "pickup"
-    if words in ("drop off", "dropoff") or (not words and code.upper().endswith("-DROPOFF")):
+    if words in ("drop off", "dropoff") or (not words and contract.ends_with(code, "dropoff_suffix")):
         return "drop-off"
     return "unknown"
 
@@ -136,7 +136,7 @@ def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
         if contract.quoted_cover
         else None
     )
-    return price(at(row, contract.quoted_cover), matching(CURRENCY, told) or currency)
+    return price(at(row, contract.quoted_cover), currency_code(told) or currency)
 
 
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
@@ -203,11 +203,12 @@ def _public(url: object, contract: Contract) -> str:
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
-    """The carrier's yes to a cancel: the cancelled word, or nothing at all to add. 409 is a no here."""
-    require_success(reply, contract, also_refused=(409,))
+    """The carrier's yes to a cancel: the cancelled word, or a status that needs no word, such as an empty 204."""
     body = scrub(reply.body, contract)
-    if reply.status in (200, 204) and not reply.body and reply.framed:
+    is_silent = not reply.body or reply.status >= 400
+    if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
         return Cancelled(contract.cancelled_word, "", reply.status, body)
+    require_success(reply, contract, also_refused=contract.cancel_refused_statuses)
     said = parsed(reply)
     state = text(at(said, contract.state), 100)
     if identifier(ORDER_ID, told := at(said, contract.order_id)) != order_id and told is not None:

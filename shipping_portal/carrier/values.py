@@ -19,7 +19,7 @@ ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
 # Controls would split log lines; the bidirectional overrides would reorder what a person reads.
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL takes neither
-CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
+CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
 MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
@@ -122,9 +122,14 @@ def number(value: object) -> Decimal | None:
     return None
 
 
+def currency_code(value: object) -> str:
+    """An ISO 4217 code in capitals, however the carrier writes it; "" for anything else."""
+    return matching(CURRENCY, value).upper()
+
+
 def money(amount: object, currency: object) -> Money | None:
     """An amount with its currency, or None when either cannot be read. May be negative (a discount)."""
-    read, code = number(amount), matching(CURRENCY, currency)
+    read, code = number(amount), currency_code(currency)
     return Money(read, code) if read is not None and code else None
 
 

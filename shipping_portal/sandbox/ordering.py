@@ -10,7 +10,7 @@ from typing import Any
 from shipping_portal.sandbox.asking import Asked, Party, Problems
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.places import alternatives, is_pair, zone_of
-from shipping_portal.sandbox.quoting import EXPORTERS, MAX_COVER, Product, max_weight, products_for
+from shipping_portal.sandbox.quoting import EXPORTERS, Product, max_weight, products_for
 from shipping_portal.sandbox.workdays import add_business_days, is_business_day
 
 EMAIL = re.compile(r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$")
@@ -21,7 +21,6 @@ POSTCODES = {
     "CA": re.compile(r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$", re.IGNORECASE),
 }
 NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}  # they have none
-CONTENTS_TYPES = ("Documents", "Gift", "Merchandise", "Returned Goods", "Sample", "Other")
 LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
 
 
@@ -55,17 +54,17 @@ def check_order(
         problems.add("dimensions", "can't be blank")
     for key, limit in (("description", 255), ("customer_reference", 255)):
         _check_length(key, getattr(asked, key), limit, problems)
-    if not asked.description:
+    if contract["description_needed"] and not asked.description:
         problems.add("description", "can't be blank")
     if contract["partner_field"] and not asked.partner_id:
         problems.add("partner_id", "partner_id can't be blank")
-    _check_cover(asked, problems)
+    _check_cover(asked, problems, contract)
     _check_lane(asked, problems)
     product = _chosen_product(asked, problems, withdrawn)
     if product:
         _check_pickup(asked, product, problems, now)
         if product.is_duties_paid:
-            _check_duties(asked, problems)
+            _check_duties(asked, problems, contract)
     return product
 
 
@@ -132,13 +131,14 @@ def _check_length(key: str, text: str, limit: int, problems: Problems) -> None:
         problems.add(key, f"is too long (maximum is {limit} characters)")
 
 
-def _check_cover(asked: Asked, problems: Problems) -> None:
+def _check_cover(asked: Asked, problems: Problems, contract: Contract) -> None:
     if asked.cover is None:
         return
-    if asked.sender.country != "AU":
+    limit = Decimal(str(contract["cover_limit"]))
+    if asked.sender.country not in contract["cover_origins"]:
         problems.add("cover_amount", "is available only for orders from Australia")
-    elif asked.cover > MAX_COVER:
-        problems.add("cover_amount", f"must be less than or equal to {MAX_COVER}")
+    elif asked.cover > limit:
+        problems.add("cover_amount", f"must be less than or equal to {limit:f}")
 
 
 def _check_lane(asked: Asked, problems: Problems) -> None:
@@ -201,8 +201,8 @@ def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datet
         problems.add("pickup_date", "must be a business day and at least one business day in the future.")
 
 
-def _check_duties(asked: Asked, problems: Problems) -> None:
-    if asked.contents_type not in CONTENTS_TYPES:
+def _check_duties(asked: Asked, problems: Problems, contract: Contract) -> None:
+    if asked.contents_type not in contract["contents_types"]:
         problems.add("contents_type", "is not included in the list")
     if any(len(re.sub(r"\D", "", item.hs_code)) != 10 for item in asked.items):
         problems.add("item_hs_code", "must have 10 digits for duties paid")

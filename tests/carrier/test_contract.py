@@ -128,10 +128,8 @@ def test_the_interface_documents_these_points_and_no_others():
         ),
         *(
             "breakdown",
-            "reference",
             "reference_shape",
             "events",
-            "event_reference",
             "event_id",
             "event_type",
             "scan_time",

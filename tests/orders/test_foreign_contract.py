@@ -100,26 +100,6 @@ Visit = Callable[[User], Client]
 Told = Callable[..., SandboxCarrier]
 
 
-@pytest.fixture
-def told(tmp_path: Path, settings: Any) -> Iterator[Told]:
-    """`told('view = ""')` is a carrier whose contract file says just that."""
-    running: list[SandboxCarrier] = []
-
-    def start(toml: str, **choices: Any) -> SandboxCarrier:
-        file = tmp_path / "told.toml"
-        file.write_text(toml)
-        settings.CARRIER_CONTRACT = str(file)
-        made = SandboxCarrier(tmp_path / "told", contract=toml, key=settings.CARRIER_KEY, **choices)
-        running.append(made.__enter__())
-        settings.CARRIER_BASE_URL = made.url
-        return made
-
-    yield start
-    for made in running:
-        assert improper(made.requests()) == []
-        made.__exit__(None, None, None)
-
-
 def pushed(event: dict[str, Any]) -> int:
     """What the listener answers to this event."""
     token = settings.WEBHOOK_SECRETS[0].partition(":")[2]

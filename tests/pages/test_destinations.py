@@ -152,3 +152,57 @@ def test_extra_cover_is_offered_where_the_contract_says(
     assert "Extra Cover" not in text(page.get("/parcels/new/"))
     answer = page.post("/parcels/new/", {**ABROAD, "cover_amount": "100"})
     assert "Extra Cover is for parcels from United States only." in text(answer)
+
+
+SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
+
+
+@pytest.mark.parametrize(
+    ("said", "typed", "name", "told"),
+    [
+        (
+            "longest_name = 35",
+            {"receiver_name": "x" * 36},
+            "receiver_name",
+            "Use at most 35 characters; this has 36.",
+        ),
+        (
+            "longest_name = 35",
+            {"receiver_company": "x" * 36},
+            "receiver_company",
+            "Use at most 35 characters; this has 36.",
+        ),
+        (
+            "longest_instructions = 30",
+            {"delivery_choice": "signature", "delivery_place": "x" * 20},
+            "delivery_place",
+            "Together this is 43 of 30 characters.",
+        ),
+        ("hs_code_longest = 8", {}, "item_1_hs_code", "An HS code has 6 to 8 digits."),
+        (
+            "hs_code_shortest = 8",
+            {"item_1_hs_code": "610910"},
+            "item_1_hs_code",
+            "An HS code has 8 to 10 digits.",
+        ),
+        (
+            'contents_types = ["Goods"]',
+            {"contents_type": "Gift"},
+            "contents_type",
+            "Choose one of the kinds on the list.",
+        ),
+        ("", {"description": ""}, "description", "Say what's inside, such as “ceramic mugs”."),
+    ],
+)
+def test_what_may_be_typed_is_bounded_by_the_contract(
+    contract: Callable[[str], None], page: Client, said: str, typed: dict[str, str], name: str, told: str
+) -> None:
+    contract(said)
+    assert messages_at(page.post("/parcels/new/", {**SHIRT, **typed}), name) == [told]
+
+
+def test_a_description_may_be_left_out_where_the_contract_does_not_need_one(
+    told: Callable[[str], SandboxCarrier], page: Client
+) -> None:
+    told("description_needed = false")
+    assert page.post("/parcels/new/", {**ABROAD, "description": ""}).status_code == 302
