@@ -51,7 +51,8 @@ def _fetch(label: Label) -> None:
             return store(label, client.label(link), at=timezone.now())
     except OperationOff:
         problem = "The reply to the booking named no such label, and the contract has no view to ask again."
-        return label.finish(state=Label.State.FAILED, problem=problem)
+        label.finish(state=Label.State.FAILED, problem=problem)
+        return
     except Rejected as error:  # an address that is not the carrier's is no matter of waiting
         return _wait(label, str(error.text or error), alarm=error.code == "unsafe_link")
     except CarrierError as error:
