@@ -67,7 +67,9 @@ def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
     """As the order itself tells them now, or did in the reply to the booking. Raises OperationOff for neither."""
     if label.address and not client.contract.view:
         return (LabelLink("pdf", _sizes(label.size)[0], label.address),)
-    return client.view(label.order.carrier_order_id).labels
+    viewed = client.view(label.order.carrier_order_id)
+    label.order.note_cancellable(viewed.is_cancellable)
+    return viewed.labels
 
 
 def wanted(size: str, links: tuple[LabelLink, ...]) -> LabelLink | None:

@@ -97,6 +97,8 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         "carrier_order_id": booked.order_id,
         "carrier_reference": booked.reference,
         "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
+        "is_cancellable": booked.is_cancellable,
+        **({"eta_from": booked.eta_from, "eta_to": booked.eta_to} if booked.eta_to else {}),
         "charged_price": booked.price.amount if booked.price and same_currency else None,
         "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
         "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",

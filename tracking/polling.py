@@ -103,6 +103,8 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
         _quarantine(parcel, raw, reason, now=now)
     if parcel.order and tracked.pickup_date:
         parcel.order.note_pickup_date(tracked.pickup_date)
+    if parcel.order:
+        parcel.order.note_cancellable(tracked.is_cancellable)
 
 
 def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:

@@ -238,6 +238,7 @@ class Migration(migrations.Migration):
                 ('carrier_order_id', models.CharField(blank=True, max_length=100)),
                 ('carrier_reference', models.CharField(blank=True, max_length=100, null=True)),
                 ('carrier_pickup_date', models.DateField(blank=True, null=True)),
+                ('is_cancellable', models.BooleanField(blank=True, null=True)),
                 ('charged_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
                 ('public_tracking_url', models.URLField(blank=True, max_length=300)),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='orders', to='orders.carrieraccount')),

@@ -132,6 +132,9 @@ class Order(Job):
     carrier_order_id = models.CharField(max_length=100, blank=True)
     carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
+    is_cancellable = models.BooleanField(
+        null=True, blank=True
+    )  # empty: the carrier has not said; it is asked
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)
 
@@ -231,6 +234,12 @@ class Order(Job):
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
 
+    def note_cancellable(self, told: bool | None) -> None:
+        """The carrier's newest word on whether it would still cancel; None is no word."""
+        if told is not None and self.is_cancellable != told:
+            Order.objects.filter(pk=self.pk).update(is_cancellable=told)
+            self.is_cancellable = told
+
     # -- Rules of interface §3 -------------------------------------------------------------------
 
     def expected_pickup(self) -> dt.date | None:
@@ -276,6 +285,8 @@ class Order(Job):
             raise self.PickupProblem(progress)
         if progress not in BEFORE_COLLECTION:
             raise self.AlreadyCollected(progress)
+        if self.is_cancellable is False:
+            raise self.WrongStatus("The carrier says that it can't be cancelled any more.")
 
     def can_cancel(self, now: dt.datetime) -> bool:
         """See also refuse_cancel_unless_allowed."""

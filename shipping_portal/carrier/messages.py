@@ -110,7 +110,10 @@ class LabelLink:
 
 @dataclass(frozen=True)
 class Booked:
-    """An order as the carrier holds it. `body` is its reply with signed links and label addresses cut out."""
+    """An order as the carrier holds it. `body` is its reply with signed links and label addresses cut out.
+
+    `is_cancellable` is None where the carrier does not say: then it is asked.
+    """
 
     order_id: str
     reference: str
@@ -123,6 +126,9 @@ class Booked:
     order_key: str
     status: int
     body: bytes = field(repr=False)
+    eta_from: date | None = None
+    eta_to: date | None = None
+    is_cancellable: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,7 @@ class Tracked:
     next_page: str = field(default="", repr=False)
     is_whole: bool = True
     outcome: str = "ok"
+    is_cancellable: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from shipping_portal.carrier.values import (
     at,
     currency_code,
     day,
+    flag,
     fold,
     identifier,
     load_json,
@@ -182,6 +183,9 @@ def _order(reply: Reply, contract: Contract) -> Booked:
         order_key=text(at(said, contract.order_key), 200),
         status=reply.status,
         body=scrub(reply.body, contract),
+        eta_from=day(at(said, contract.booked_eta_from)),
+        eta_to=day(at(said, contract.booked_eta_to)),
+        is_cancellable=flag(at(said, contract.is_cancellable)),
     )
 
 
@@ -232,7 +236,14 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
             unreadable.append((scrubbed(row, contract), problem.reason))
     state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
     kept = (*unreadable[:MOST_UNREADABLE], *flags(len(scans), len(unreadable)))
-    return Tracked(state, newest(scans), kept, pickup, scrub(reply.body, contract))
+    return Tracked(
+        state,
+        newest(scans),
+        kept,
+        pickup,
+        scrub(reply.body, contract),
+        is_cancellable=flag(at(said, contract.is_cancellable)),
+    )
 
 
 def newest(scans: list[Scan]) -> tuple[Scan, ...]:

@@ -66,6 +66,7 @@ def one_of(*words: str) -> Check:
         if value not in words:
             raise ValueError(f"it is one of {', '.join(words)}")
 
+    check.__doc__ = f"One of {', '.join(words)}."
     return check
 
 
@@ -126,6 +127,7 @@ def up_to(most: int) -> Check:
         if not 1 <= value <= most:
             raise ValueError(f"it is a number from 1 to {most}")
 
+    check.__doc__ = f"A whole number from 1 to {most}."
     return check
 
 

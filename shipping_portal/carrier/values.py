@@ -20,6 +20,7 @@ ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL takes neither
 CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
+DAY = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d[\d:.]{0,20}([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
@@ -140,13 +141,18 @@ def price(amount: object, currency: object) -> Money | None:
 
 
 def day(value: object) -> date | None:
-    """A date written YYYY-MM-DD; None for anything else."""
-    if not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII)):
+    """A date written YYYY-MM-DD, with or without a time, which is left out; None for anything else."""
+    if not (isinstance(value, str) and DAY.fullmatch(value)):
         return None
     try:
-        return date.fromisoformat(value)
+        return date.fromisoformat(value[:10])
     except ValueError:
         return None
+
+
+def flag(value: object) -> bool | None:
+    """True or False; None for anything else."""
+    return value if isinstance(value, bool) else None
 
 
 def instant(value: object) -> datetime:

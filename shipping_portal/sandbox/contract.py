@@ -91,6 +91,8 @@ DEFAULTS: dict[str, Any] = {
     "reference_shape": "S[A-Za-z0-9]{5,99}", "state": "state", "labels": "labels",
     "label_format": "format", "label_size": "size", "label_url": "url",
     "full_page_sizes": ["a4", "letter"], "cropped_sizes": ["cropped"],
+    "booked_eta_from": "scheduling.estimated_delivery_date_minimum",
+    "booked_eta_to": "scheduling.estimated_delivery_date_maximum", "is_cancellable": "scheduling.is_cancellable",
     "booked_pickup_date": "scheduling.pickup_date", "booked_price": "price.gross.amount",
     "booked_currency": "price.gross.currency", "booked_breakdown": "price_breakdown",
     "tracking_url": "tracking_url", "cancel_message": "cancellation_message", "cancelled_word": "cancelled",

@@ -11,8 +11,6 @@ from shipping_portal.sandbox.parcels import Parcel, Scan
 from shipping_portal.sandbox.paths import dig, plant, uproot
 from shipping_portal.sandbox.places import COUNTRIES, country_code
 
-CANCELLABLE = "scheduling.is_cancellable"
-
 
 def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
     """A quote as plain JSON with decimals as text, the form the ledger keeps."""
@@ -101,7 +99,7 @@ def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with
         "destination": {"country": parcel.destination},
     }
     _plant_schedule(document, parcel, contract)
-    uproot(document, CANCELLABLE)
+    uproot(document, contract["is_cancellable"])
     plant(document, contract["state"], state)
     events = [event_document(parcel, scan, contract) for scan in parcel.scans]
     if not with_ids:
@@ -191,11 +189,11 @@ def _plant_schedule(document: dict[str, Any], parcel: Parcel, contract: Contract
     document["scheduling"] = {
         "picked_up_on": collected.scan_time[:10] if collected else None,
         "delivered_on": delivered.scan_time[:10] if delivered else None,
-        "estimated_delivery_date_minimum": dates[0],
-        "estimated_delivery_date_maximum": dates[1],
         "status": None,
     }
-    plant(document, CANCELLABLE, parcel.is_cancellable)
+    plant(document, contract["booked_eta_from"], dates[0])
+    plant(document, contract["booked_eta_to"], dates[1])
+    plant(document, contract["is_cancellable"], parcel.is_cancellable)
     plant(document, contract["booked_pickup_date"], parcel.pickup_date)
 
 

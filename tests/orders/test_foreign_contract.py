@@ -23,6 +23,7 @@ from tracking.models import Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
 
+EXAMPLE = Path(__file__).parents[2] / "docs" / "contract-example.toml"
 FOREIGN = Path(__file__).with_name("foreign.toml")
 
 
@@ -265,3 +266,35 @@ def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
     labels.work(label.pk)
     paths = CarrierCall.objects.filter(operation="label").values_list("path", flat=True)
     assert set(paths) == {"(label address)"}
+
+
+def test_the_carrier_of_the_example_file_works_by_its_file_alone(
+    told: Told, quill: Sender, alice: User, visit: Visit
+) -> None:
+    carrier = told(EXAMPLE.read_text(), number_ids=True)
+    carrier.settings(scans_a_page=1)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    reference = str(order.carrier_reference)
+    assert (order.status, reference[:2], len(reference)) == ("booked", "33", 14), order.problem
+    assert order.carrier_order_id.isdigit()
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
+
+    polling.open_parcel(order.pk)
+    for word in ("Collected by driver", "In Transit"):
+        carrier.scan(reference, word, push=False)
+    Poll.objects.update(due_at=timezone.now())
+    polling.work(order.parcel.pk)
+    event = {"consignment": int(reference), "event_id": str(uuid.uuid4()), "event_type": "At the door"}
+    when = timezone.now().isoformat(timespec="seconds")
+    assert pushed({**event, "scan_time": when, "description": "Handed over"}) == 200
+    order.refresh_from_db()
+    assert (order.progress, order.parcel.events.count()) == ("delivered", 3)
+    assert visit(alice).get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
+
+    other = book(quill, alice, "STANDARD-DROPOFF")
+    cancelling.ask(other, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(other.pk)
+    other.refresh_from_db()
+    assert other.status == "cancelled"
