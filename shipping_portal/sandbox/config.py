@@ -53,7 +53,7 @@ class Settings:
     error_shape: str = "mixed"
     strict: bool = False
     checked_countries: str = "AU,CA,US"
-    polled_ids: bool = False
+    polled_ids: bool = True
     scans_a_page: int = 0
     page_tokens: bool = False
     before_first_scan_not_found: bool = False

@@ -91,7 +91,7 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
 
 
 def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with_ids: bool) -> dict[str, Any]:
-    """The tracking reply; scans oldest first, without id and reference unless ``with_ids``."""
+    """The tracking reply; scans oldest first, with id and reference (§2.2) where ``with_ids``."""
     state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
     document: dict[str, Any] = {
         "status": status_document(parcel),
