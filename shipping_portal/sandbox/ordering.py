@@ -9,7 +9,7 @@ from typing import Any
 
 from shipping_portal.sandbox.asking import Asked, Party, Problems
 from shipping_portal.sandbox.contract import Contract
-from shipping_portal.sandbox.places import alternatives, is_pair, zone_of
+from shipping_portal.sandbox.places import COUNTRIES, alternatives, is_pair, zone_of
 from shipping_portal.sandbox.quoting import EXPORTERS, Product, max_weight, products_for
 from shipping_portal.sandbox.workdays import add_business_days, is_business_day
 
@@ -20,6 +20,7 @@ POSTCODES = {
     "US": re.compile(r"^\d{5}(-\d{4})?$"),
     "CA": re.compile(r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$", re.IGNORECASE),
 }
+NOBODYS = ("support", "help", "info", "noreply", "no-reply", "orders")  # generic addresses (section 2.1)
 NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}  # they have none
 LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
 
@@ -112,6 +113,11 @@ def _check_party(side: str, party: Party, problems: Problems) -> None:
         _check_length(f"{side}_{part}", getattr(party, part), limit, problems)
     if party.email and not EMAIL.match(party.email):
         problems.add(f"{side}_email", "must be a valid email address")
+    if party.email.partition("@")[0].lower() in NOBODYS and side == "sender":
+        problems.add("sender_email", "must be the sender's own address")
+    for part in ("line1", "line2"):
+        if _repeats(getattr(party, part), party):
+            problems.add(f"{side}_{part}", "must not repeat the suburb, postcode, state or country")
     digits = re.sub(r"\D", "", party.phone)
     is_service_number = party.country == "AU" and re.match(r"^(61)?(1300|1800|13\d{4}$)", digits)
     if party.phone and (not PHONE.match(party.phone) or is_service_number):
@@ -124,6 +130,13 @@ def _check_party(side: str, party: Party, problems: Problems) -> None:
             for letter in text
         ):
             problems.add(f"{side}_{part}", "must be written in Latin letters")
+
+
+def _repeats(line: str, party: Party) -> bool:
+    """Does a part of an address line say again where the place is (section 2.1)?"""
+    place = {party.suburb, party.postcode, party.state, party.country, COUNTRIES.get(party.country, "")}
+    folded = {word.casefold() for word in place if word}
+    return any(part.strip().casefold() in folded for part in re.split(r"[,;]", line)[1:])
 
 
 def _check_length(key: str, text: str, limit: int, problems: Problems) -> None:
