@@ -26,7 +26,7 @@ class TooMany(Exception):
 def reference_in(text: str) -> str:
     """The reference in what was pasted: itself or a tracking page's address. Raises NotAReference.
 
-    The carrier's own case is kept, as interface §2.2 only says letters and digits; all small ones are a hasty hand.
+    The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
     """
     text, contract = text.strip(), gateway.contract()
     found = (contract.reference_typed(part) for part in (text, *_parts_of_address(text)))

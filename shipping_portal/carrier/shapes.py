@@ -48,10 +48,8 @@ def pattern(value: str) -> re.Pattern[str]:
 
 
 def in_some_case(value: str, typed: str) -> str:
-    """What was typed, in a case that fits the shape; "" when none does. All small letters are a hasty hand's."""
-    ways = [typed, typed.upper(), typed.lower()]
-    if typed == typed.lower():
-        ways.insert(0, typed.upper())
+    """What was typed, in a case that fits the shape; "" when none does."""
+    ways = (typed, typed.upper(), typed.lower())
     return next((way for way in ways if pattern(value).fullmatch(way)), "")
 
 

@@ -166,6 +166,7 @@ def test_a_reference_is_read_by_the_contracts_shape(shape, read, not_read):
         ("S[A-Za-z0-9]{5,99}", "Sq7k2M", "Sq7k2M"),
         ("[a-z]{6}", "ABCDEF", "abcdef"),
         ("[a-z]{6}", "abcdef", "abcdef"),
+        ("[A-Za-z]{6}", "abcDEF", "abcDEF"),
         ("[0-9]{6}", "12345", ""),
     ],
 )
