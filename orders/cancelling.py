@@ -154,6 +154,8 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         raise NotSent(error.text or str(error)) from error
     except OutcomeUnknown as error:  # only the look failed; no cancellation was sent
         raise NotSent(str(error)) from error
+    if not tracked.is_whole:
+        raise NotSent("not all scans could be read")
     contract, now = gateway.contract(), timezone.now()
     steps = [
         Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")

@@ -1,6 +1,7 @@
 """What is wrong with this installation, said by `manage.py check` with an id and what to do."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -56,6 +57,27 @@ def check_contract(**options: Any) -> Iterable[CheckMessage]:
         Contract.load(settings.CARRIER_CONTRACT)
     except ContractError as problem:
         yield Error(str(problem), hint="Correct the file that CARRIER_CONTRACT names.", id="portal.E005")
+
+
+@register("carrier")
+def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
+    """Interface §2.2 names the reference by a placeholder: left as it is, every paid booking would be unclear."""
+    if settings.DEMO or settings.TESTING:
+        return
+    with suppress(ContractError):  # told by check_contract
+        Contract.load(settings.CARRIER_CONTRACT)
+        missing = [
+            name
+            for name in ("reference", "event_reference")
+            if name not in Contract.told(settings.CARRIER_CONTRACT)
+        ]
+        if missing:
+            yield Error(
+                f"The contract file doesn't name {' and '.join(missing)}, which the interface document replaced by "
+                "a placeholder. Without the true name no reply to a booking, and no scan, can be read.",
+                hint="Ask the carrier for the member's name, and name it in the file of CARRIER_CONTRACT.",
+                id="portal.E012",
+            )
 
 
 @register(Tags.security)

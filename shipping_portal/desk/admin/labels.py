@@ -51,6 +51,7 @@ class NeedsFilter(admin.SimpleListFilter):
 @admin.register(Label)
 class LabelAdmin(ActsAdmin):
     acts = (FETCH_AGAIN,)
+    exclude = ["address"]
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
     list_filter = [NeedsFilter, "state", "size"]
     list_select_related = ["order"]
