@@ -173,8 +173,7 @@ def _web() -> None:
 STARTS = {
     "web": _web,
     "worker": lambda: worker_init.send(sender=SomeWorker),
-    "sweeper": lambda: call_command("sweep"),
-    "one round of the sweeper": lambda: call_command("sweep", "--once"),
+    "sweeper": lambda: call_command("sweep", "--once"),  # all its rounds would have no end, did it not refuse
 }
 
 

@@ -30,6 +30,7 @@ from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
 from shipping_portal.desk import queues, restoring  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.jobs.conftest import named  # noqa: E402
 from tracking.exporting import owing as exports  # noqa: E402
 from tracking.models import Parcel  # noqa: E402
 
@@ -180,10 +181,12 @@ def skip_waits(longer: int) -> int:
 
 
 def lift_the_gap() -> None:
-    """An operator lets bookings go out again, without releasing what was held."""
+    """An operator lets bookings go out again, without releasing what was held; whatever waited for it is due."""
     person = factories.user("operator@portal.example", is_staff=True)
     for restore in Restore.objects.open():
         restoring.lift(restore, by=person, reason="every sender was told", now=timezone.now())
+    for kind in ("book", "resolve", "replace", "book-row"):
+        named(kind).queue.filter(due_at__isnull=False).update(due_at=timezone.now())
 
 
 def unknown_references() -> list[str]:
