@@ -71,11 +71,10 @@ def submit(
             order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
             receivers.remember(order.sender, order.entry().receiver, at=now)
             enqueue("book", order.pk)
-    except (
-        IntegrityError,
-        LimitReached,
-    ):  # another press of the same button was faster, and maybe the last to fit
-        if existing := same_form.first():
+    except (IntegrityError, LimitReached):
+        if (
+            existing := same_form.first()
+        ):  # another press of the same button was faster, and maybe the last to fit
             return _same_form(existing, form_hash)
         raise
     return order
