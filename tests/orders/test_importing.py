@@ -207,6 +207,21 @@ def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, 
     assert standing.counts(file).booked == 1
 
 
+def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"))
+    Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
+    shop.prices(20)
+    book(file)
+    seen = {str(order.uuid): order.problem["new"] for order in Order.objects.all()}
+    Sender.objects.update(bookings_a_day=1)
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
+    assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
+    with pytest.raises(booking.LimitReached):
+        importing.agree(file, seen, by=alice, now=timezone.now())
+
+
 def test_failed_rows_come_back_as_a_file_that_imports(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
