@@ -218,7 +218,7 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
             def view(self, order_id: str) -> Any:
                 clock.shift(19)
                 link = LabelLink(url="https://carrier.example/label", size="a4", format="pdf")
-                return SimpleNamespace(labels=(link,))
+                return SimpleNamespace(labels=(link,), is_cancellable=None)
 
             def label(self, link: LabelLink) -> Any:
                 clock.shift(19)

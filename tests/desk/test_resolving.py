@@ -96,7 +96,7 @@ def test_a_reference_that_answers_on_tracking_is_adopted(
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("HELLO", "at least five more letters or digits"),
+        ("HELLO", "One looks like S7K2QX"),
         ("SNOBODY999", "does not confirm"),
         ("STEST00000", "Another order already has this reference"),
         ("", "This field is required"),

@@ -138,11 +138,11 @@ def test_a_file_may_name_any_country(written: str, code: str) -> None:
 
 
 def test_extra_cover_is_bounded_by_the_contract(contract: Callable[[str], None], page: Client) -> None:
-    contract("cover_limit = 5000")
+    contract("cover_limit = 500")
     shown = text(page.get("/parcels/new/"))
-    assert "In AUD, at most 5000." in shown
-    told = messages_at(page.post("/parcels/new/", {**ABROAD, "cover_amount": "5000.01"}), "cover_amount")
-    assert told == ["Extra Cover goes up to 5000."]
+    assert "In AUD, at most 500." in shown
+    told = messages_at(page.post("/parcels/new/", {**ABROAD, "cover_amount": "500.01"}), "cover_amount")
+    assert told == ["Extra Cover goes up to 500."]
 
 
 def test_extra_cover_is_offered_where_the_contract_says(
