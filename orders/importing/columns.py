@@ -22,34 +22,28 @@ LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell 
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
 UNITS_OF_WEIGHT = tuple(KG)
 
-# What shops call our fields, folded; the first of these that a file has is taken.
+# What others call our fields, folded; the first of these that a file has is taken, and our own label at the latest.
+# A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
 SYNONYMS = {
-    "receiver_name": ("shipping name", "recipient name", "recipient", "receiver", "receiver name", "ship to name",
-                      "delivery name", "contact name", "full name", "customer name", "first name shipping",
-                      "shipping first name", "first name", "name", "buyer name"),
-    LAST_NAME: ("last name shipping", "shipping last name", "last name", "surname"),
-    "receiver_company": ("shipping company", "company shipping", "ship to company", "company name", "company"),
-    "receiver_country": ("shipping country", "shipping country code", "country shipping", "country code shipping",
-                         "ship to country", "delivery country", "country code", "country"),
-    "receiver_line1": ("shipping address1", "shipping address 1", "address 1 2 shipping", "address 1 shipping",
-                       "shipping street", "ship to address 1", "street address", "address line 1", "address 1",
-                       "address1", "delivery address", "shipping address", "street", "address"),
-    "receiver_line2": ("shipping address2", "shipping address 2", "address 2 shipping", "ship to address 2",
-                       "address line 2", "unit floor or building", "address 2", "address2", "unit"),
-    "receiver_suburb": ("shipping city", "city shipping", "ship to city", "shipping suburb", "delivery city",
-                        "suburb", "city", "town"),
-    "receiver_state": ("shipping province", "shipping state", "state code shipping", "ship to state",
-                       "delivery state", "state", "province", "region"),
-    "receiver_postcode": ("shipping zip", "shipping postcode", "postcode shipping", "ship to zip",
-                          "shipping postal code", "zip code", "postal code", "post code", "postcode", "zip"),
-    "receiver_email": ("shipping email", "email", "e mail", "email address", "customer email", "buyer email",
-                       "email billing", "receiver email", "recipient email"),
-    "receiver_phone": ("shipping phone", "phone shipping", "ship to phone", "phone", "phone number", "telephone",
-                       "mobile", "phone billing", "billing phone"),
+    "receiver_name": ("name", "full name", "recipient name", "recipient", "receiver", "contact name", "customer name",
+                      "first name", "buyer name"),
+    LAST_NAME: ("last name", "surname"),
+    "receiver_company": ("company name", "company"),
+    "receiver_country": ("country", "country code"),
+    "receiver_line1": ("address1", "address 1", "address 1 2", "address line 1", "street 1", "street address", "street",
+                       "address"),
+    "receiver_line2": ("address2", "address 2", "address line 2", "street 2", "unit", "building"),
+    "receiver_suburb": ("suburb", "city", "town"),
+    "receiver_state": ("state", "state code", "province", "region", "county"),
+    "receiver_postcode": ("postcode", "post code", "postal code", "zip code", "zipcode", "zip"),
+    "receiver_email": ("email", "e mail", "email address", "customer email", "buyer email", "email billing",
+                       "billing email"),
+    "receiver_phone": ("phone", "phone number", "telephone", "mobile", "buyer phone number", "phone billing",
+                       "billing phone"),
     "receiver_instructions": ("delivery instructions", "instructions", "delivery note", "customer note", "notes"),
-    "delivery_place": ("delivery instructions", "instructions", "delivery note"),
-    "description": ("what s inside", "whats inside", "contents", "lineitem name", "item name", "item title",
-                    "product name", "description", "item"),
+    "delivery_choice": ("delivery instructions", "instructions", "delivery note"),
+    "description": ("whats inside", "contents", "lineitem name", "item name", "item title", "product name",
+                    "item description", "description", "item"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
                            "reference", "order", "name"),
     WEIGHT: ("weight", "total weight", "weight kg", "weight g", "weight lb", "weight oz", "parcel weight"),
@@ -57,11 +51,11 @@ SYNONYMS = {
     "width": ("width", "width cm", "width in"),
     "height": ("height", "height cm", "height in", "depth"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
-    "item_1_description": ("item 1 what it is", "customs description"),
-    "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price"),
-    "item_1_quantity": ("lineitem quantity", "quantity", "qty"),
-    "item_1_origin": ("made in", "country of origin", "origin"),
-    "item_1_hs_code": ("hs code", "tariff code", "harmonized code"),
+    "item_1_description": ("customs description",),
+    "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price", "item cost"),
+    "item_1_quantity": ("lineitem quantity", "item quantity", "quantity refund", "quantity to ship", "quantity", "qty"),
+    "item_1_origin": ("country of origin", "origin"),
+    "item_1_hs_code": ("tariff code", "harmonized code"),
 }  # fmt: skip
 
 SHOPS_NUMBER = (
@@ -69,6 +63,9 @@ SHOPS_NUMBER = (
     "name",
 )  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
+OF_RECEIVER = re.compile(
+    r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship) (.+)|(.+) shipping"
+)
 
 
 @dataclass(frozen=True)
@@ -107,20 +104,36 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
     return found
 
 
-def guess(header: list[str], names: list[str]) -> dict[str, int]:
+def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
     """The best column for each field by its name; no column is two fields."""
-    folded = [fold(name) for name in header]
     wishes = [
-        (LAST if (name, words) == SHOPS_NUMBER else rank, name, folded.index(words))
-        for name in names
-        for rank, words in enumerate(SYNONYMS.get(name, ()))
-        if words in folded
+        (rank, field.name, place)
+        for place, name in reversed(list(enumerate(header)))
+        for field in wanted
+        if (rank := _rank(field, fold(name))) is not None
     ]
     found: dict[str, int] = {}
     for _, name, place in sorted(wishes, key=lambda wish: wish[0]):
         if name not in found and place not in found.values():
             found[name] = place
-    return found
+    return found if _is_split_name(header, found) else {n: at for n, at in found.items() if n != LAST_NAME}
+
+
+def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
+    """Whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
+    first, last = (fold(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
+    return "first name" in first or last == fold(EXTRA[LAST_NAME])
+
+
+def _rank(field: Field, words: str) -> int | None:
+    """How well a column of this name fits: the less the better, below 0 where it says that it is the receiver's."""
+    known = (*SYNONYMS.get(field.name, ()), fold(field.label))
+    bare = OF_RECEIVER.fullmatch(words) if field.name.startswith("receiver_") else None
+    if bare and (bare[1] or bare[2]) in known:
+        return known.index(bare[1] or bare[2]) - LAST
+    if words not in known:
+        return None
+    return LAST if (field.name, words) == SHOPS_NUMBER else known.index(words)
 
 
 def guess_unit(header: list[str], columns: Mapping[str, int], country: str) -> str:

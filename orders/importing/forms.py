@@ -159,7 +159,7 @@ class MatchForm(forms.Form):
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
-    matched = known.columns if known else columns.guess(file.header, [field.name for field in wanted])
+    matched = known.columns if known else columns.guess(file.header, wanted)
     unit = columns.guess_unit(file.header, matched, file.sender.country)
     constants = known.constants if known else {columns.WEIGHT_UNIT: unit}
     named = {f"all_{name}": text for name, text in constants.items()}
