@@ -9,6 +9,7 @@ from typing import Any
 from orders.entry import KG
 from orders.form_fields import PLAIN_NUMBER
 from orders.forms import UNITS, ParcelForm
+from orders.importing import items
 from orders.models import ColumnMapping, Import, ImportRow
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
@@ -63,6 +64,7 @@ SHOPS_NUMBER = (
     "name",
 )  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
+OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
     r"(?:(?:ship|post|deliver|send) to|to|delivery|recipient|receiver|shipping|ship) (.+)|(.+) shipping"
 )
@@ -108,7 +110,7 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
     """The best column for each field by its name; no column is two fields."""
     wishes = [
         (rank, field.name, place)
-        for place, name in reversed(list(enumerate(header)))
+        for place, name in enumerate(header)
         for field in wanted
         if (rank := _rank(field, fold(name))) is not None
     ]
@@ -121,7 +123,9 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
 
 def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     """Whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
-    first, last = (fold(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
+    first, last = (
+        fold(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME)
+    )
     return "first name" in first or last == fold(EXTRA[LAST_NAME])
 
 
@@ -151,16 +155,33 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
     country, constants = file.sender.country, dict(file.constants)
     unit = constants.pop(WEIGHT_UNIT, UNITS[country][0])
     constants.pop(SIZE, None)
-    typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    said = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
-    plain = _of_size(size, country) | constants | said
+    given = _of_size(size, country) | constants
+    said = items.joined(lines(row, file), given, are_weights_of_one=are_of_one_item(file))
+    plain = given | said
     if WEIGHT in said:
         plain[WEIGHT] = weigh(said[WEIGHT], unit, UNITS[country][0])
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
+    _give_back_zero(plain)
     _choose_delivery(plain)
     return {form_name(name, country): text for name, text in plain.items()} | row.corrected
+
+
+def are_of_one_item(file: Import) -> bool:
+    """Whether the weights are those of one item, by the column's name: “Item weight”, “Product Weight (kg)”."""
+    place = file.columns.get(WEIGHT)
+    return place is not None and not OF_ONE.isdisjoint(fold(file.header[place]).split())
+
+
+def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
+    """What this row says by our field, and behind it what the rows joined to it say."""
+    return [_said(one.cells, file.columns) for one in (row, *row.lines.all())]
+
+
+def _said(cells: list[str], columns: Mapping[str, int]) -> dict[str, str]:
+    typed = {name: cells[place] for name, place in columns.items() if place < len(cells)}
+    return {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
 
 
 def weigh(text: str, unit: str, wanted: str) -> str:
@@ -187,9 +208,19 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
     return measures | ({"description": size.description} if size.description else {})
 
 
+def _give_back_zero(plain: dict[str, Any]) -> None:
+    """A ZIP code of four digits lost its zero in a spreadsheet: 2155 was 02155."""
+    code = plain.get("receiver_postcode", "")
+    if plain["receiver_country"] == "US" and re.fullmatch("[0-9]{4}(-[0-9]{4})?", code, re.ASCII):
+        plain["receiver_postcode"] = f"0{code}"
+
+
 def _choose_delivery(plain: dict[str, Any]) -> None:
-    """Instructions that begin with an Australian term are that choice."""
-    place = plain.get("delivery_place", "")
-    for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
-        if place.casefold().startswith(term.casefold()):
-            plain["delivery_choice"], plain["delivery_place"] = choice, place[len(term) :].lstrip(" :-,")
+    """Instructions that begin with an Australian term are that choice; all other words go to the driver."""
+    choice = plain.pop("delivery_choice", "").replace("_", " ")
+    said = [choice if fold(choice) != "none" else "", plain.get("delivery_place", "")]
+    if words := ", ".join(filter(None, said)):
+        plain["delivery_place"] = words
+    for code, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
+        if words.casefold().startswith(term.casefold()):
+            plain["delivery_choice"], plain["delivery_place"] = code, words[len(term) :].lstrip(" :-,")

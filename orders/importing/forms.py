@@ -162,6 +162,8 @@ def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     matched = known.columns if known else columns.guess(file.header, wanted)
     unit = columns.guess_unit(file.header, matched, file.sender.country)
     constants = known.constants if known else {columns.WEIGHT_UNIT: unit}
+    if not known and "item_1_value" in matched and "item_1_quantity" not in matched:
+        constants["item_1_quantity"] = "1"  # shown, so that its sender sees what customs are told
     named = {f"all_{name}": text for name, text in constants.items()}
     return named | constants | {f"column_{name}": str(place) for name, place in matched.items()}
 

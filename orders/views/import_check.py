@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
-from orders.importing import choosing, fixing, owing, standing, taking
+from orders.importing import checking, choosing, fixing, owing, standing, taking
 from orders.importing.forms import BookAllForm
 from orders.models import Import, ImportRow
 from orders.views.replies import sentence, suspended
@@ -22,6 +22,7 @@ TABS = {
     "ready": (ImportRow.State.READY, ImportRow.State.OWED, ImportRow.State.BOOKED),
     "warnings": (ImportRow.State.WARNING,),
     "skipped": (ImportRow.State.SKIPPED,),
+    "joined": (ImportRow.State.FOLDED,),
 }
 SOME_LEFT = (
     "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
@@ -46,11 +47,15 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         context |= _to_book(request, file, form)
         context["fixes"] = fixing.grid(file, address) if show == "fix" else []
         context["rows"] = _listed(file, show)
+        context["joined"] = standing.joined(file) if counts.folded else []
+        context["left_out"] = standing.left_out_by_shop(file) if counts.skipped else []
+        context["unused"] = standing.unused(file)
     return render(request, "orders/import_check.html", context, status=status)
 
 
 def _listed(file: Import, show: str) -> QuerySet[ImportRow]:
-    return file.rows.filter(state__in=TABS.get(show, ())).select_related("quote", "order")[:LISTED]
+    rows = file.rows.filter(state__in=TABS.get(show, ()))
+    return rows.select_related("quote", "order", "folded_into")[:LISTED]
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
@@ -71,6 +76,16 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         if address
         else [],
     }
+
+
+@audience(*BOOKERS)
+@require_POST
+def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Take every row that was left out for one reason of its shop's; each is checked like any other."""
+    found = _mine(request, file)
+    taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
+    messages.info(request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this.")
+    return redirect("check_import", found.uuid)
 
 
 @audience(*BOOKERS)
