@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from orders.forms import UNITS
@@ -104,10 +104,12 @@ def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
-    """The first orders of more than one row: `number` and how many `rows` each has."""
-    number = KT(f"folded_into__cells__{file.columns.get('customer_reference', 0)}")
-    orders = file.rows.filter(state=State.FOLDED).order_by().values("folded_into", number=number)
-    return list(orders.annotate(rows=Count("pk") + 1).order_by(F("folded_into__number"))[:NAMED])
+    """The first orders of more than one row: `order_number` and how many `rows` each has."""
+    number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
+    orders = file.rows.filter(state=State.FOLDED).order_by().values("folded_into", order_number=number)
+    return [
+        dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("folded_into__number")[:NAMED]
+    ]
 
 
 def risen(file: Import) -> QuerySet[ImportRow]:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 Row = Mapping[str, str]
 
@@ -198,9 +198,9 @@ MATCHES = {
 }  # fmt: skip
 
 
-def export(header: str, *rows: Row, delimiter: str = ",") -> bytes:
+def export(header: str | Sequence[str], *rows: Row, delimiter: str = ",") -> bytes:
     """A file with this header; cells that a row does not name are blank."""
-    names, text = header.split(","), io.StringIO()
+    names, text = header.split(",") if isinstance(header, str) else header, io.StringIO()
     unknown = {name for row in rows for name in row} - set(names)
     assert not unknown, unknown
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")

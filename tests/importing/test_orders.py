@@ -1,6 +1,6 @@
 """Exports of shops from the file to the carrier: rows of one order are one parcel, and what was sent stays unsent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ BOX = {"weight": "1.2", "length": "30", "width": "20", "height": "10"}
 def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) -> Take:
     """`take(SHOPIFY, row, row)` is a checked import, its columns matched by their names; a box where it has none."""
 
-    def taken(header: str, *rows: Row, delimiter: str = ",", **constants: str) -> Import:
+    def taken(header: str | Sequence[str], *rows: Row, delimiter: str = ",", **constants: str) -> Import:
         sheet = reading.read(export(header, *rows, delimiter=delimiter))
         now = timezone.now()
         file = taking.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
@@ -217,7 +217,7 @@ def test_a_second_line_without_an_address_joins_its_order(take: Take) -> None:
 @pytest.mark.parametrize(
     ("second", "state"),
     [
-        ({"Address 1&2 (Shipping)": "9 Other Street"}, "skipped"),  # another box, told as an order number that is taken
+        ({"Address 1&2 (Shipping)": "9 Other Street"}, "skipped"),  # another box
         ({"Address 1&2 (Shipping)": "4  sample street"}, "folded"),
         ({"Item Name": "Speckled mug"}, "skipped"),  # the very same row once more
         ({"Order Number": "813"}, "ready"),
@@ -293,7 +293,9 @@ def test_an_order_of_more_items_than_a_form_has_is_asked_about(take: Take) -> No
     rows = [woocommerce("812", f"Mug {number}", **TO_OREGON) for number in range(6)]
     file = take(shop_files.WOOCOMMERCE, *rows, item_1_origin="AU")
     row = file.rows.get(number=2)
-    assert row.problems["item_1_description"] == ["This order has more than 5 items. Write them as 5 or fewer."]
+    assert row.problems["item_1_description"] == [
+        "This order has more than 5 items. Write them as 5 or fewer."
+    ]
     assert checking.again(row, {"item_1_description": "Mugs"}, timezone.now())
     work_off(file)
     assert len(entry_of(file)["contents"]) == 5
@@ -379,7 +381,10 @@ def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(
     assert checking.again(row, checking.let_through(row), timezone.now())
     work_off(file)
     row = file.rows.get()
-    assert (row.state, row.problems[""][0].partition(" is booked")[0]) == ("skipped", "Your order number #1001")
+    assert (row.state, row.problems[""][0].partition(" is booked")[0]) == (
+        "skipped",
+        "Your order number #1001",
+    )
 
 
 def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None:
@@ -405,7 +410,12 @@ def test_letters_lost_by_an_export_are_told_once(take: Take) -> None:
 
 @pytest.mark.parametrize(
     ("country", "typed", "read"),
-    [("US", "2155", "02155"), ("US", "2155-1234", "02155-1234"), ("US", "97205", "97205"), ("AU", "800", "800")],
+    [
+        ("US", "2155", "02155"),
+        ("US", "2155-1234", "02155-1234"),
+        ("US", "97205", "97205"),
+        ("AU", "800", "800"),
+    ],
 )
 def test_a_zip_code_gets_its_zero_back(take: Take, country: str, typed: str, read: str) -> None:
     changes = {"Postcode (Shipping)": typed, "Country Code (Shipping)": country}
@@ -430,24 +440,8 @@ def test_instructions_are_kept_or_asked_about(
     take: Take, choice: str, place: str, instructions: str | None
 ) -> None:
     words = "Where to leave it, or what the driver should know"
-    names = "Delivery instructions|" + words + "|" + shop_files.STARSHIPIT.replace(
-        ",Delivery Instructions", ""
-    ).replace(",", "|")
-    row = {name: text for name, text in READY["Starshipit"][1].items() if name != "Delivery Instructions"}
-    sheet = "\r\n".join(
-        "\t".join(cells)
-        for cells in (
-            names.split("|"),
-            [({"Delivery instructions": choice, words: place} | row).get(n, "") for n in names.split("|")],
-        )
-    )
-    quill = Sender.objects.get(name="Quill & Co")
-    alice = User.objects.get(email="alice@quill.example")
-    now = timezone.now()
-    file = taking.take(reading.read(sheet.encode()), name="t.csv", sender=quill, by=alice, now=now)
-    guess = columns.guess(file.header, columns.fields(quill, quill.pickup_address()))
-    checking.begin(file, guess, {}, now)
-    work_off(file)
+    row = {**READY["Starshipit"][1], "Delivery Instructions": choice, words: place}
+    file = take([*shop_files.STARSHIPIT.split(","), words], row)
     if instructions is None:
         asked = "Choose Authority To Leave or Signature on Delivery to go with “back door”."
         assert file.rows.get().problems == {"delivery_choice": [asked]}
