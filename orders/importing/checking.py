@@ -49,7 +49,7 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now:
 
 def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
     """Owe one row a check with what was put right. False when it is booked, or somebody else was faster."""
-    if row.state in (State.OWED, State.BOOKED, State.FOLDED):
+    if row.state in (State.OWED, State.BOOKED):
         return False
     kept = {**row.corrected, **corrected}
     return row.finish(

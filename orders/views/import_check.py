@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
-from orders.importing import checking, choosing, fixing, owing, standing, taking
+from orders.importing import checking, choosing, fixing, overview, owing, standing, taking
 from orders.importing.forms import BookAllForm
 from orders.models import Import, ImportRow
 from orders.views.replies import sentence, suspended
@@ -47,9 +47,9 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         context |= _to_book(request, file, form)
         context["fixes"] = fixing.grid(file, address) if show == "fix" else []
         context["rows"] = _listed(file, show)
-        context["joined"] = standing.joined(file) if counts.folded else []
-        context["left_out"] = standing.left_out_by_shop(file) if counts.skipped else []
-        context["unused"] = standing.unused(file)
+        context["joined"] = overview.joined(file) if counts.folded else []
+        context["left_out"] = overview.left_out_by_shop(file) if counts.skipped else []
+        context["unused"] = overview.unused(file)
     return render(request, "orders/import_check.html", context, status=status)
 
 

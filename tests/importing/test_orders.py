@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.importing import checking, columns, folding, reading, shops, standing, taking
+from orders.importing import checking, columns, folding, overview, reading, shops, standing, taking
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -282,6 +282,32 @@ def test_a_joined_row_becomes_a_parcel_of_its_own_again(take: Take, alice: User)
     assert states(file) == ["ready", "ready"]
 
 
+def test_a_row_with_a_cell_too_many_joins_nothing(take: Take) -> None:
+    file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
+    file.rows.filter(number=3).update(cells=[*file.rows.get(number=3).cells, "shifted"])
+    checking.begin(file, file.columns, file.constants, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready", "fix"]
+
+
+def test_an_order_number_put_right_joins_by_what_it_is_now(take: Take) -> None:
+    file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("813", "Towel"))
+    assert checking.again(file.rows.get(number=3), {"customer_reference": "812"}, timezone.now())
+    checking.begin(file, file.columns, file.constants, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready", "folded"]
+
+
+def test_a_parcel_elsewhere_is_sent_though_the_rest_of_its_order_was(take: Take) -> None:
+    shipped = {"Order Status": "Completed"}
+    rows = [
+        woocommerce("812", "Mug", **shipped),
+        woocommerce("812", "Towel", **shipped),
+        woocommerce("812", "Bowl", **{"Address 1&2 (Shipping)": "9 Other Street"}),
+    ]
+    assert states(take(shop_files.WOOCOMMERCE, *rows)) == ["skipped", "folded", "ready"]
+
+
 def test_a_row_joined_to_a_booked_one_stays_there(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     book(file)
@@ -350,7 +376,7 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(
     counts = standing.counts(file)
     assert file.rows.count() == 20
     assert (counts.rows, counts.ready, counts.skipped, counts.folded, counts.fix) == (15, 8, 7, 5, 0)
-    assert dict(standing.left_out_by_shop(file)) == {
+    assert dict(overview.left_out_by_shop(file)) == {
         shops.SHIPPED: 3,
         shops.UNPAID: 2,
         shops.CANCELLED: 1,
@@ -368,7 +394,7 @@ def test_one_press_takes_all_that_were_left_out_for_one_reason(take: Take) -> No
     assert checking.take_all(file, "", timezone.now()) == 0
     work_off(file)
     assert standing.counts(file).ready == 10
-    assert dict(standing.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
+    assert dict(overview.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
 
 
 def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(
@@ -393,6 +419,7 @@ def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None
     assert checking.take_all(file, shops.SHIPPED, timezone.now()) == 1
     work_off(file)
     assert "cells; the first line has" in file.rows.get().problems[""][0]
+    assert [line[-1] for line in standing.failed_sheet(file)[1]] == ["shifted"]
 
 
 # -- What spreadsheets and encodings lost ---------------------------------------------------------------------------
@@ -451,7 +478,7 @@ def test_instructions_are_kept_or_asked_about(
 
 def test_columns_that_no_field_uses_are_named(take: Take) -> None:
     rows = [shopify("#1001", **{"Note Attributes": "Gift", "Total": "46.00"}), further("#1001", "Tea towel")]
-    assert standing.unused(take(shop_files.SHOPIFY, *rows)) == [
+    assert overview.unused(take(shop_files.SHOPIFY, *rows)) == [
         "Currency",
         "Total",
         "Lineitem fulfillment status",
