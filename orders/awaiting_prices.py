@@ -71,7 +71,7 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
         quoting.ask(sender, form.entry(), by=wait.user, now=now, typed=False)
     except Rejected:
         return True
-    except (*WORTH_WAITING, quoting.TooMany, booking.Suspended, booking.TooManyToday):
+    except (*WORTH_WAITING, booking.Suspended, booking.LimitReached):
         return False
     return True
 

@@ -8,17 +8,20 @@ settle  (worker)  accepted | rejected | not sent | account stopped | unknown
 import datetime as dt
 import hashlib
 import uuid
+from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import gateway, requoting, settling
+from orders import gateway, limits, requoting, settling
 from orders.entry import Entry, in_metric
+from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.pauses import BOOKINGS
 from orders.models.statuses import Status
 from shipping_portal.accounts import places, receivers
+from shipping_portal.accounts.limits import refuse_unless_room
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Party
@@ -40,10 +43,6 @@ class Paused(Exception):
     """The operator paused bookings for everybody; the text is for the sender."""
 
 
-class TooManyToday(Exception):
-    """The sender's daily limit is reached."""
-
-
 class Gone(Exception):
     """The chosen product is not in the quote."""
 
@@ -57,35 +56,39 @@ def submit(
 ) -> Order:
     """Owe the carrier one booking. The same form token always answers with the same order.
 
-    Raises TokenReused, Suspended, Paused, TooManyToday, Gone or PickupDayPassed; nothing is owed then.
+    Raises TokenReused, Suspended, Paused, LimitReached, Gone or PickupDayPassed; nothing is owed then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
-    existing = Order.objects.filter(sender=quote.sender, form_token=form_token).first()
-    if existing:
+    same_form = Order.objects.filter(sender=quote.sender, form_token=form_token)
+    if existing := same_form.first():
         return _same_form(existing, form_hash)
-    offer = bookable_offer(quote, code, pickup_date, now)
-    order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
-    order.form_token, order.form_hash = form_token, form_hash
     try:
-        with transaction.atomic():
+        offer = bookable_offer(quote, code, pickup_date, now)
+        order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
+        order.form_token, order.form_hash = form_token, form_hash
+        with limits.owing(now):
             order.save()
             order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
             receivers.remember(order.sender, order.entry().receiver, at=now)
             enqueue("book", order.pk)
-    except IntegrityError:  # another press of the same button was faster
-        return _same_form(Order.objects.get(sender=quote.sender, form_token=form_token), form_hash)
+    except (IntegrityError, LimitReached):
+        # Another press of the same button was faster, and maybe the last to fit; else another rule was broken.
+        if existing := same_form.first():
+            return _same_form(existing, form_hash)
+        raise
     return order
 
 
 def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     """The sender's yes: to a higher price, or to booking again what was settled as not booked.
 
-    Raises Suspended, Paused, TooManyToday, PickupDayPassed or Order.WrongStatus; nothing is owed then.
+    Raises Suspended, Paused, LimitReached, PickupDayPassed or Order.WrongStatus; nothing is owed then.
     """
     refuse_unless_booking_is_on(order.sender, now)
     _refuse_past_pickup(order.sender, order.entry().pickup, order.pickup_date, now)
-    with transaction.atomic():
-        changes: dict[str, Any] = {"problem": {}, "tries": 0, "created_at": now, "account": gateway.account()}
+    with limits.owing(now):
+        Order.objects.locked(order.pk)  # one that is settled as not booked moves twice
+        changes: dict[str, Any] = {"problem": {}, "tries": 0, "account": gateway.account()}
         if order.status == Status.NOT_BOOKED:
             order.move_to(Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
@@ -130,8 +133,7 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         return False
     why = _hopeless(order, now)
     if why:
-        text = f"{why} Nothing was booked and you weren't charged."
-        settling.step_aside(order, Status.REJECTED, text, {"text": text, "fields": {}}, at=now)
+        settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
         return False
     held = order.account.holds_until(now)
     if held or not order.account.take_probe(now):
@@ -171,7 +173,7 @@ def _hopeless(order: Order, now: dt.datetime) -> str:
     """Why it is no use to go on trying, or ""."""
     if order.pickup_date and order.pickup_date < now.astimezone(order.sender.tzinfo).date():
         return "The pickup day passed before the booking could be sent."
-    if now - order.created_at > GIVE_UP_AFTER:
+    if now - order.submitted_at > GIVE_UP_AFTER:
         return "The booking could not be sent for 24 hours."
     return ""
 
@@ -213,9 +215,9 @@ def _send(attempt: BookingAttempt) -> None:
 
 
 def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
-    """What is to be booked. Raises Suspended, Paused, TooManyToday, Gone or PickupDayPassed."""
-    refuse_unless_booking_is_on(quote.sender, now)
+    """What is to be booked. Raises Suspended, Paused, LimitReached, Gone or PickupDayPassed."""
     offer = quote.offer(code)
+    refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
     if offer is None:
         raise Gone(code)
     if pickup_date and offer["first_mile"] == "drop-off":
@@ -224,15 +226,13 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
     return offer
 
 
-def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime) -> None:
-    """Raises Suspended, Paused or TooManyToday."""
+def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime, price: Decimal | None = None) -> None:
+    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by Order.move_to."""
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
     if pause := gateway.account().pause_of(BOOKINGS, now):
         raise Paused(pause.text)
-    midnight = now.astimezone(sender.tzinfo).replace(hour=0, minute=0, second=0, microsecond=0)
-    if Order.objects.filter(sender=sender, created_at__gte=midnight).count() >= sender.bookings_a_day:
-        raise TooManyToday(str(sender.bookings_a_day))
+    refuse_unless_room(sender, now, price)
 
 
 def pickup_days(sender: Sender, pickup: Party, now: dt.datetime) -> list[dt.date]:
@@ -262,6 +262,7 @@ def _from_quote(
         account=gateway.account(),
         made_by=by,
         created_at=now,
+        submitted_at=now,
         quote=quote,
         quoted_at=quote.made_at,
         pickup=plain["pickup"],

@@ -6,9 +6,9 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import gateway, settling
+from orders import answers, gateway, settling
 from orders.models import CancelAttempt, Order, Replacement
-from orders.models.statuses import STILL_AT_SENDER, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.client import Carrier
@@ -29,7 +29,8 @@ ASK_AN_OPERATOR_AFTER = 8
 NOT_THERE = 404
 NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
 ELSEWHERE = "It was booked on another carrier account, so it can't be cancelled from here. Contact us; we'll ask there."
-ASKED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
+FOUND_BOOKED = "We asked the carrier: it is still booked there."
+ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
 
 
 def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
@@ -41,7 +42,7 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
     try:
         with transaction.atomic():
             CancelAttempt.objects.create(order=order, by=by, why=why[:300], asked_at=now)
-            order.move_to(Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0)
+            order.move_to(Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0, **ANSWERED)
             enqueue("cancel", order.pk)
     except IntegrityError as error:  # one live cancel per order
         raise Order.WrongStatus("A cancellation is already under way.") from error
@@ -52,15 +53,19 @@ def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.d
 
     Raises Order.WrongStatus once it is settled, and while a worker asks the carrier.
     """
-    new, state = (Status.CANCELLED, State.DONE) if is_cancelled else (Status.BOOKED, State.REFUSED)
-    changes: dict[str, Any] = {"due_at": now, "problem": {}}
+    changes: dict[str, Any]
+    ended: dict[str, Any]
     if is_cancelled:
-        changes["cancelled_at"] = now
+        new, ended = Status.CANCELLED, {"state": State.DONE}
+        changes = {**ANSWERED, "cancelled_at": now}
+    else:
+        new, ended = Status.BOOKED, {"state": State.REFUSED, "answer": FOUND_BOOKED}
+        changes = _refused(order, FOUND_BOOKED, now)
     if order.status != Status.CANCEL_UNCONFIRMED:
         raise Order.WrongStatus("It is settled already.")
     with transaction.atomic():
-        order.move_to(new, by=by, reason=reason, at=now, **changes)
-        if not order.cancels.filter(state=State.UNKNOWN).update(state=state, done_at=now):
+        order.move_to(new, by=by, reason=reason, at=now, due_at=now, **changes)
+        if not order.cancels.filter(state=State.UNKNOWN).update(done_at=now, **ended):
             raise Order.WrongStatus("The carrier is being asked at this moment. Decide in half a minute.")
         action = "cancellation confirmed" if is_cancelled else "found still booked"
         Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
@@ -68,7 +73,7 @@ def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.d
 
 @job(
     "cancel",
-    queue=Order.objects.filter(status__in=ASKED).select_related("account", "sender"),
+    queue=Order.objects.filter(status__in=BEING_CANCELLED).select_related("account", "sender"),
     lane="sender",
     order=30,
 )
@@ -114,7 +119,9 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
     except Rejected as error:
         refused(order, attempt, error)
     except (NotSent, AccountStopped) as error:
-        _try_later(order, attempt, str(error), asked_before=asked_before)
+        if isinstance(error, AccountStopped):
+            answers.report(error, order.account, timezone.now(), asked="cancel")
+        _try_later(order, attempt, error.reason, asked_before=asked_before)
     except CarrierError as error:
         _unclear(order, attempt, str(error), answer=error)
     else:
@@ -174,32 +181,49 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     with transaction.atomic(durable=True):
         order = _locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
-        if order.status in ASKED:  # for this attempt, or one more since: either way it is cancelled
+        if order.status in BEING_CANCELLED:  # for this attempt, or one more since: either way it is cancelled
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
             attempt.update(state=State.DONE, done_at=now, **fields)
             # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
             order.move_to(
-                Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now
+                Status.CANCELLED,
+                reason="the carrier cancelled it",
+                at=now,
+                cancelled_at=now,
+                due_at=now,
+                **ANSWERED,
             )
         elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
             reason = "the carrier said yes late, after it was found still booked"
-            order.move_to(Status.CANCELLING, reason=reason, at=now, due_at=None)
-            order.move_to(Status.CANCEL_UNCONFIRMED, reason=reason, at=now)  # which waits for an operator
+            order.move_to(Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
+            problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
+            # Which waits for an operator.
+            order.move_to(Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
 
 
 def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
-    now, why = timezone.now(), error.text or str(error)
+    now, why = timezone.now(), answers.why_not_cancelled(error)
     fields: dict[str, Any] = {
         "answer": why[:500],
         "http_status": error.status or None,
         "response": error.body,
     }
-    problem = {"text": why, "fields": {}, "kind": "cancel_refused"}
     with transaction.atomic(durable=True):
-        _locked(order.pk)
+        known = _locked(order.pk)
         if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
             # Due now for tracking: a parcel cancelled right after its booking may not be opened yet.
-            order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, problem=problem)
+            changes = _refused(known, why, now)
+            order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, **changes)
+    answers.report(error, order.account, now, asked="cancel")
+
+
+def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
+    """What its sender is told until the parcel is on its way, cancelled, asked for again, or kept."""
+    is_there = order.progress in STILL_AT_SENDER
+    return {
+        "problem": {"kind": "cancel_refused", "text": why},
+        "cancel_refused_at": now if is_there else None,
+    }
 
 
 def _try_later(order: Order, attempt: CancelAttempt, why: str, *, asked_before: bool) -> None:
@@ -217,7 +241,8 @@ def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierE
         if not _swap(attempt, state=State.UNKNOWN, **fields):
             return
         if order.status == Status.CANCELLING:
-            order.move_to(Status.CANCEL_UNCONFIRMED, reason=why, at=timezone.now())
+            problem = {"kind": "unclear", "text": answers.unclear(answer)}
+            order.move_to(Status.CANCEL_UNCONFIRMED, reason=why, at=timezone.now(), problem=problem)
     _again(order)
 
 
@@ -254,7 +279,7 @@ def _again(order: Order) -> None:
 
 def _locked(order_id: int) -> Order:
     """An order is locked before its attempts, so that two workers never wait for each other."""
-    return Order.objects.select_for_update().get(pk=order_id)
+    return Order.objects.locked(order_id)
 
 
 def _swap(attempt: CancelAttempt, **changes: Any) -> bool:

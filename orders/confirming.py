@@ -1,50 +1,78 @@
-"""An operator names a reference or an order id: the carrier is asked for it before it is kept."""
+"""An operator names a reference or an order id: the carrier is asked whose it is before it is kept."""
 
 import datetime as dt
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Min
 
 from orders import gateway
-from orders.models import Label, Order
+from orders.identifying import CLOCKS, is_its_name, known_order_id, sent_between
+from orders.models import Charge, Label, Order
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, OperationOff
-from shipping_portal.carrier.messages import Booked
+from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.values import fold
 from shipping_portal.jobs.registry import enqueue
 
-UNCHECKED = "not checked: the carrier shows no tracking from here"
 REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
+UNCHECKED = "not checked: the carrier shows no tracking from here"
+UNCOMPARED = "not compared: the carrier shows no orders from here"
+NAMELESS = "not compared: the carrier's order tells neither our order key nor our customer reference"
+WHERE_THE_ID_IS = (
+    "In the carrier's dashboard, open the order with this reference: its id is on its page or in the page's "
+    "address. Or send the text for the carrier's support, which asks for it."
+)
+NEEDS_ID = (
+    f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
+)
 
 
 class NotConfirmed(Exception):
     """The carrier does not say so, or says something else; the text is for the operator."""
 
 
-def confirm(order: Order, typed: str, carrier_order_id: str) -> str:
-    """The reference, in the case the carrier uses, once its tracking knows it and it is free. Raises NotConfirmed.
+@dataclass(frozen=True)
+class Confirmed:
+    """What may be adopted: the reference in the carrier's case, its id if known, and what nobody could compare."""
 
-    With an order id, which may be empty, the carrier must show that order under this reference too. Where the
-    carrier shows no tracking, that is the only check.
+    reference: str
+    order_id: str = ""
+    doubt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reference}, order id {self.order_id}" if self.order_id else self.reference
+
+
+def confirm(
+    order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None
+) -> Confirmed:
+    """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
+
+    Its tracking must know the reference, and its own order must tell our order key or customer reference, as far as
+    the contract has ways to ask. `heard_at` is when anything named the reference here first, by our own clock.
     """
     reference = _as_told(order, typed.strip())
     if not REFERENCE.fullmatch(reference):
         raise NotConfirmed("A reference is S and at least five more letters or digits.")
-    if Order.objects.filter(carrier_reference__iexact=reference).exclude(pk=order.pk).exists():
-        raise NotConfirmed("Another order already has this reference.")
-    try:
-        gateway.carrier(order).track(reference)
-    except OperationOff:
-        pass  # see is_checked: who reads of it later is told that nobody checked
-    except CarrierError as error:
-        raise NotConfirmed(f"The carrier does not confirm this reference: {error}") from error
-    return _viewed(order, reference, carrier_order_id).reference if carrier_order_id else reference
+    _refuse_another_orders(order, reference)
+    _refuse_heard_before(order, reference, heard_at)
+    is_named, doubt = _track(order, reference)
+    order_id = order_id or known_order_id(order, reference)
+    if not can_view():
+        return Confirmed(reference, order_id, doubt or UNCOMPARED)
+    if order_id:
+        return _viewed(order, reference, order_id)
+    if is_named:
+        return Confirmed(reference)
+    raise NotConfirmed(NEEDS_ID)
 
 
-def is_checked(carrier_order_id: str = "") -> bool:
-    """Can the carrier be asked about a reference at all, by its tracking or by this order id?"""
-    return bool(carrier_order_id) or gateway.contract().operation("track") is not None
+def can_view() -> bool:
+    """Does the carrier show its orders, so that whose a reference is can be compared?"""
+    return gateway.contract().operation("view") is not None
 
 
 def _as_told(order: Order, typed: str) -> str:
@@ -55,19 +83,87 @@ def _as_told(order: Order, typed: str) -> str:
     return told or (typed if typed.startswith("S") else typed.upper())
 
 
-def _viewed(order: Order, reference: str, carrier_order_id: str) -> Booked:
+def _refuse_another_orders(order: Order, reference: str) -> None:
+    other = Order.objects.filter(carrier_reference__iexact=reference).exclude(pk=order.pk).first()
+    if other:
+        raise NotConfirmed(
+            f"Another order already has this reference: order {other.pk}. If it was adopted there by mistake, open "
+            "that order and undo the adoption; then adopt it here."
+        )
+
+
+def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | None) -> None:
+    """What the carrier named before it can have heard of this order is another parcel's, whatever it looks like."""
+    billed = Charge.objects.unmatched().filter(account=order.account_id, reference=reference)
+    charged_at = billed.aggregate(at=Min("report__uploaded_at"))["at"]
+    heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
+    if heard and heard < sent - CLOCKS:
+        raise NotConfirmed(
+            f"It is another parcel's: this reference was heard of here at {_moment(heard)}, before this order can "
+            f"have reached the carrier ({_moment(sent)}). Use another reference, or send the text for the carrier's "
+            "support, which asks for the right one."
+        )
+
+
+def _moment(at: dt.datetime) -> str:
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _told(error: CarrierError) -> str:
+    return str(error).rstrip(".")
+
+
+def _track(order: Order, reference: str) -> tuple[bool, str]:
+    """Whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
+    try:
+        tracked = gateway.carrier(order).track(reference)
+    except OperationOff:
+        return False, UNCHECKED
+    except CarrierError as error:
+        raise NotConfirmed(
+            f"The carrier does not confirm this reference: {_told(error)}. Check how it is spelled, or try again in "
+            "a minute."
+        ) from error
+    said = names_in(tracked.body, gateway.contract())
+    _refuse_another_name(order, said)
+    return is_its_name(order, said) is True, ""
+
+
+def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
     """The carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
     try:
-        viewed = gateway.carrier(order).view(carrier_order_id)
+        viewed = gateway.carrier(order).view(order_id)
     except CarrierError as error:
-        raise NotConfirmed(f"The carrier does not confirm this order id: {error}") from error
+        raise NotConfirmed(
+            f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."
+        ) from error
     if viewed.reference.casefold() != reference.casefold():
-        raise NotConfirmed("That order id belongs to another reference.")
-    if viewed.order_key and not viewed.order_key.startswith(str(order.uuid)):
-        raise NotConfirmed("The carrier has that order under another order's name of ours.")
+        raise NotConfirmed(
+            f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
+        )
+    said = names_in(viewed.body, gateway.contract())
+    said = Names(order_key=viewed.order_key or said.order_key, customer_reference=said.customer_reference)
+    _refuse_another_name(order, said)
     if fold(viewed.state) == fold(gateway.contract().cancelled_word) and not order.is_held:
-        raise NotConfirmed("The carrier says it is cancelled; adopting it would call it booked.")
-    return viewed
+        raise NotConfirmed(
+            "The carrier says it is cancelled; adopting it would call it booked. If the carrier has no other order "
+            "of this parcel, settle it as not booked."
+        )
+    doubt = NAMELESS if is_its_name(order, said) is None else ""
+    return Confirmed(viewed.reference, order_id, doubt)
+
+
+def _refuse_another_name(order: Order, said: Names) -> None:
+    if is_its_name(order, said) is False:
+        name = (
+            f"order key {said.order_key}"
+            if said.order_key
+            else f"customer reference {said.customer_reference}"
+        )
+        raise NotConfirmed(
+            f"The carrier has that parcel under another order's name of ours: {name}. Search for it in the list of "
+            "orders and settle it there; for this order, ask the carrier with the text for its support."
+        )
 
 
 def lacks_order_id(order: Order) -> bool:
@@ -77,8 +173,9 @@ def lacks_order_id(order: Order) -> bool:
 
 def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Give an adopted order the carrier's id for it, and owe its labels anew. Raises NotConfirmed."""
-    order_id = carrier_order_id.strip()
-    _viewed(order, str(order.carrier_reference), order_id)
+    order_id, doubt = carrier_order_id.strip(), UNCOMPARED
+    if can_view():
+        doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
             raise NotConfirmed("This order has one already.")
@@ -90,6 +187,11 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
             order,
             by=by,
             sender=order.sender,
-            reason=f"{order_id}: {reason}",
+            reason=f"{order_id}: {with_doubt(reason, doubt)}",
             at=now,
         )
+
+
+def with_doubt(reason: str, doubt: str) -> str:
+    """The operator's reason, and what nobody could compare, for whoever reads of it later."""
+    return f"{reason} ({doubt})" if doubt else reason

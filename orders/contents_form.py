@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from orders.entry import PREPAID_DIGITS
 from orders.form_fields import PlainDecimalField
 from orders.receiver_form import EXPORTERS, ReceiverForm, line
 from shipping_portal.carrier.messages import Item
@@ -53,7 +54,7 @@ class ContentsForm(ReceiverForm):
             ),
             f"item_{row}_origin": line("Made in", longest=2, help_text="Two letters, such as AU."),
             f"item_{row}_hs_code": line(
-                "HS code", longest=14, help_text="6 to 10 digits; 10 for duties paid upfront."
+                "HS code", longest=14, help_text=f"6 to 10 digits; {PREPAID_DIGITS} for duties paid upfront."
             ),
         }
 

@@ -3,14 +3,16 @@
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
+from shipping_portal.accounts.phones import across_borders
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
 KG = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
 CM = {"cm": Decimal(1), "in": Decimal("2.54")}
+PREPAID_DIGITS = 10  # of an HS code, where duties are paid upfront; assumed, as the interface names no number
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,18 @@ class Entry:
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
+    @property
+    def may_prepay_duties(self) -> bool:
+        """Has every item the HS code that customs need to reckon its duties beforehand?"""
+        digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
+        return all(count == PREPAID_DIGITS for count in digits)
+
     def shipment(
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None
     ) -> Shipment:
         return Shipment(
-            sender=self.pickup,
-            receiver=self.receiver,
+            sender=self._as_dialled(self.pickup),
+            receiver=self._as_dialled(self.receiver),
             measures=self.measures,
             description=self.description,
             product_code=product_code,
@@ -67,6 +75,12 @@ class Entry:
             customer_reference=self.customer_reference,
             order_key=order_key,
         )
+
+    def _as_dialled(self, end: Party) -> Party:
+        """One end of a parcel that leaves the country has its phone with the country's code."""
+        if self.pickup.country == self.receiver.country or not end.phone:
+            return end
+        return replace(end, phone=across_borders(end.phone, end.country))
 
 
 def measures_from(plain: dict[str, Any]) -> Measures:

@@ -143,28 +143,6 @@ class ParcelForm(ContentsForm):
                 return str(size.uuid)
         return ""
 
-    def take_refusal(self, messages: dict[str, list[str]]) -> None:
-        """Put the carrier's own words at the controls they are about."""
-        for name, texts in messages.items():
-            controls = [control for control in self._controls(name) if control in self.fields]
-            prefix = "Your pickup address: " if name.startswith("sender_") else ""
-            for text in texts:
-                for control in controls or [""]:
-                    self.add_error(control or None, f"{prefix}{text}")
-
-    def _controls(self, name: str) -> list[str]:
-        if name in {"receiver_suburb", "receiver_postcode"}:
-            return ["receiver_suburb", "receiver_postcode"]
-        renamed = {
-            "weight": self.weight_name,
-            "cover": "cover_amount",
-            "contents": "item_1_description",
-            **dict(zip(SIZES, self.size_names, strict=True)),
-        }
-        if name == "receiver_instructions" and self.address.country == "AU":
-            return ["delivery_place"]
-        return [renamed.get(name, name)]
-
 
 def typed_again(entry: Entry, sender: Sender) -> dict[str, Any]:
     """The form's values for a parcel typed before, so that nothing is typed twice."""

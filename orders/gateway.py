@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from orders.billing.fields import profile_of
 from orders.contract import contract
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
@@ -21,7 +22,11 @@ def account() -> CarrierAccount:
     """The partner's account at the configured address; another address or account id is another row."""
     name = f"{settings.CARRIER_ACCOUNT} at {settings.CARRIER_BASE_URL.rstrip('/')}"
     fingerprint = hashlib.sha256(name.encode()).hexdigest()
-    row, _ = CarrierAccount.objects.get_or_create(fingerprint=fingerprint, defaults={"name": name[:120]})
+    row, is_new = CarrierAccount.objects.get_or_create(fingerprint=fingerprint, defaults={"name": name[:120]})
+    if is_new:
+        profile_of(
+            row
+        )  # how its weekly report is written, for an operator to look through before the first comes
     return row
 
 
@@ -37,6 +42,7 @@ def carrier(order: Order | None = None) -> Carrier:
             status=call.status,
             milliseconds=round(call.seconds * 1000),
             outcome=call.outcome[:40],
+            unreadable=call.unreadable,
             order=order,
         )
 

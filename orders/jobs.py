@@ -1,6 +1,16 @@
 """The modules of orders whose functions are jobs, chores or retention terms."""
 
-from orders import awaiting_prices, booking, cancelling, labels, reminders, replacing, resolving, retention
+from orders import (
+    awaiting_prices,
+    booking,
+    cancelling,
+    labels,
+    recounting,
+    reminders,
+    replacing,
+    resolving,
+    retention,
+)
 from orders.billing import checking as billing
 from orders.billing import matching
 from orders.importing import booking as importing
@@ -16,6 +26,7 @@ __all__ = [
     "importing",
     "labels",
     "matching",
+    "recounting",
     "reminders",
     "replacing",
     "resolving",

@@ -8,6 +8,7 @@ from orders import requoting
 from orders.models import BookingAttempt, Order
 from orders.models.pauses import BOOKINGS, QUOTES, Pause
 from orders.models.statuses import Progress, Status
+from orders.refused_fields import ended
 
 TROUBLED = (
     Progress.DELIVERY_ATTEMPTED,
@@ -22,14 +23,19 @@ MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progres
 WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
+TOLD = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
+REFUSED_CANCEL = Q(status=Status.BOOKED, cancel_refused_at__isnull=False)
 
 
+NOT_CANCELLED = "Not cancelled, still booked"
 SAID = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
 
 
 def standing(order: Order, now: dt.datetime) -> tuple[str, str]:
     """The state and its words for a chip: money first; where the parcel is only once it is booked."""
     progress = order.shown_progress(now)
+    if order.cancel_refused_at:
+        return "cancel_refused", NOT_CANCELLED
     if order.status == Status.BOOKED and progress:
         return progress, str(Progress(progress).label)
     if order.used_after_cancel_at:
@@ -37,11 +43,18 @@ def standing(order: Order, now: dt.datetime) -> tuple[str, str]:
     return order.status, SAID.get(Status(order.status)) or order.get_status_display()
 
 
+def reason(order: Order) -> str:
+    """Why somebody has to look at it: the carrier's words, where it refused something or nobody knows what it did."""
+    is_told = order.status in TOLD or order.cancel_refused_at
+    text = str(order.problem.get("text", "")) if is_told else ""
+    return ended(text) if text else ""
+
+
 def waits_for(order: Order, now: dt.datetime) -> Pause | None:
-    """The pause that holds an owed booking up: of bookings, or of the prices its old quote needs first."""
+    """What holds an owed booking up: the carrier's stop, a pause of bookings, or of the prices its old quote needs."""
     if order.status != Status.BOOKING:
         return None
-    pause = order.account.pause_of(BOOKINGS, now)
+    pause = order.account.pause_of(BOOKINGS, now) or order.account.stop_as_a_pause()
     if pause is None and requoting.is_old(order, now):
         pause = order.account.pause_of(QUOTES, now)
     if pause and order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).exists():
@@ -59,6 +72,7 @@ GROUPS: dict[str, tuple[str, Q]] = {
         "Needs attention",
         Q(status__in=(*UNBOOKED, *UNCLEAR))
         | _booked((Progress.PICKUP_FUTILE, *TROUBLED))
+        | REFUSED_CANCEL
         | Q(used_after_cancel_at__isnull=False),
     ),
     "waiting": ("Waiting for pickup", _booked(WAITING)),

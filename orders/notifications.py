@@ -10,23 +10,33 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import BEING_CANCELLED, Progress, Status
 from orders.receivers import masked
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts.templatetags.words import money, money_in
 
 if TYPE_CHECKING:
     from orders.models import Order, OrderChange, Replacement
 
 NEWS_FOR = dt.timedelta(days=2)
+LONGEST_WHY = 140  # of the carrier's words in an e-mail's line; its page has them all
 
 BOOKED_ONCE = "Good news: {order} to {name} was booked once, as you asked."
 NOT_BOOKED = "The parcel to {name} wasn't booked and you weren't charged. Book it now."
-REFUSED = "The parcel to {name} wasn't booked and you weren't charged. Fix it and book again."
+REFUSED = "The parcel to {name} wasn't booked and you weren't charged: {why} Fix it and book again."
+REFUSED_US = "The parcel to {name} wasn't booked and you weren't charged. {why} Book it again later."
+NOT_OFFERED = "The parcel to {name} isn't booked and you weren't charged: {why}"
 NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't charged."
-STAYS_BOOKED = "{order} to {name} wasn't cancelled. It stays booked; its page says why."
+STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
 CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
 MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
+TOLD_TOO_EARLY = (
+    "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it again."
+)
+WRONG_LABEL = (
+    "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it again."
+)
 SETTLED: dict[tuple[str, str], str] = {
     (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
     (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
@@ -42,8 +52,10 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.NOT_BOOKED, Status.CONFLICT): MAYBE_BOOKED,
     (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
     (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
+    # An operator had adopted another order's reference.
+    (Status.BOOKED, Status.UNCONFIRMED): TOLD_TOO_EARLY,
+    (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
-BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
 # An import sums up how these moves ended; a cancellation is news of its own.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
 MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
@@ -60,8 +72,11 @@ TROUBLES: dict[str, str] = {
     Progress.RETURNING: "{order} to {name} is coming back to you.",
 }
 DELIVERED = "{order} to {name} was delivered."
+UNAGREED = "{order} to {name} was booked at another price. "
+MAY_CANCEL = " You can cancel it before it leaves."
+ASK_US = " Contact us if you don't want it at that price."
 ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
-NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked."
+NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked. {why}"
 
 
 def moved(change: "OrderChange") -> None:
@@ -70,10 +85,33 @@ def moved(change: "OrderChange") -> None:
         # What a scan said meanwhile was no news of an order that might have been cancelled.
         change.order.refresh_from_db(fields=["progress", "progress_at"])
         advanced(change.order)
-    words = SETTLED.get((change.old, change.new))
+    words = _settled(change)
     if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
         return
-    notices.tell(event(change.order, "booking", change.news, words, change.at), now=change.at)
+    why = change.order.problem.get("text", "")
+    notices.tell(event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
+
+
+def _settled(change: "OrderChange") -> str | None:
+    """The words for a move that settled something; a refusal that isn't the sender's to mend has its own."""
+    words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
+    if words == REFUSED and kind == "ours":
+        return REFUSED_US
+    return NOT_OFFERED if words == NEEDS_YES and kind in {"gone", "ours"} else words
+
+
+def booked(order: "Order", at: dt.datetime) -> None:
+    """Notify of a booking at a price nobody agreed to, until the order's next move; any other costs no query."""
+    if order.unagreed_price is not None:
+        words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if order.can_cancel(at) else ASK_US)
+        notices.tell(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
+
+
+def not_as_agreed(order: "Order") -> str:
+    """The price agreed to beside the one booked, each with its currency where they differ in that."""
+    shown = money if order.unagreed_currency == order.currency else money_in
+    booked_at = shown(order.unagreed_price, order.unagreed_currency)
+    return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
 
 
 def advanced(order: "Order") -> None:
@@ -85,12 +123,18 @@ def advanced(order: "Order") -> None:
         notices.tell(found, now=now)
 
 
+def forget_progress(order: "Order") -> None:
+    """Take back what hasn't left yet about where the parcel is: it was another order's."""
+    for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
+        notices.take_back(f"{news}:{order.pk}")
+
+
 def ended(replacement: "Replacement", now: dt.datetime) -> None:
     """Notify of a replacement that ended without a new parcel."""
     order, once = replacement.order, f"replacement:{replacement.pk}"
     words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
     path = reverse("replacing", args=[order.uuid])
-    notices.tell(event(order, "booking", once, words, now, path=path), now=now)
+    notices.tell(event(order, "booking", once, words, now, path=path, why=replacement.problem), now=now)
 
 
 def pickup_key(order: "Order", progress: str, at: dt.datetime) -> str:
@@ -104,18 +148,26 @@ def pickup_event(order: "Order", progress: str, at: dt.datetime) -> Fact:
 
 
 def event(
-    order: "Order", kind: str, once: str, words: str, at: dt.datetime, *, path: str = "", bundle: str = ""
-) -> Fact:
+    order: "Order", kind: str, once: str, words: str, at: dt.datetime, *, path: str = "", bundle: str = "",
+    why: str = "",
+) -> Fact:  # fmt: skip
     """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
     return Fact(
         sender=order.sender,
         kind=kind,
         once=once,
-        line=words.format(order=order.carrier_reference or "It", name=masked(order.receiver_name)),
+        line=words.format(
+            order=order.carrier_reference or "It", name=masked(order.receiver_name), why=cut(why)
+        ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,
         bundle=bundle,
     )
+
+
+def cut(why: str) -> str:
+    """The carrier's words as far as a line has room for them."""
+    return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
 def _of_progress(order: "Order", at: dt.datetime) -> Fact | None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking, goods, twins
+from orders import booking, density, goods, quoting, twins
 from orders.entry import Entry
 from orders.models import Order, Quote
+from orders.models.quotes import bookable
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
 from shipping_portal.carrier.messages import Party
 
@@ -38,9 +39,18 @@ class Offer:
 
 
 @dataclass(frozen=True)
+class Closed:
+    """A service that can't be chosen as the parcel is now, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
 class QuotesPage:
     entry: Entry
     offers: list[Offer]
+    closed: list[Closed]
     seconds_old: int
     seconds_left: int
     pickup_days: list[dt.date]
@@ -75,6 +85,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     return QuotesPage(
         entry=entry,
         offers=_offers(quote),
+        closed=_closed(quote, entry),
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
         pickup_days=booking.pickup_days(quote.sender, entry.pickup, now),
@@ -82,7 +93,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         goods=goods.nudges([entry.description, *(item.description for item in entry.contents)]),
         order=order,
         twin=twin,
-        twin_seconds=int((now - twin.created_at).total_seconds()) if twin else 0,
+        twin_seconds=int((now - twin.submitted_at).total_seconds()) if twin else 0,
     )
 
 
@@ -95,6 +106,8 @@ def warnings(entry: Entry) -> list[str]:
     ]
     if _place(entry.receiver) == _place(entry.pickup):
         found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
+    if odd := density.doubt(entry.measures):
+        found.append(odd)
     return found
 
 
@@ -104,7 +117,7 @@ def _place(party: Party) -> tuple[str, ...]:
 
 
 def _offers(quote: Quote) -> list[Offer]:
-    ordered = sorted(quote.products, key=lambda offer: Decimal(offer["amount"]))
+    ordered = sorted(bookable(quote.products), key=lambda offer: Decimal(offer["amount"]))
     last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
     fastest = min(last_days, default=None)
     is_a_choice = len(ordered) > 1
@@ -116,6 +129,15 @@ def _offers(quote: Quote) -> list[Offer]:
         )
         for place, offer in enumerate(ordered)
     ]
+
+
+def _closed(quote: Quote, entry: Entry) -> list[Closed]:
+    """What was quoted and must fail; or duties paid upfront, which many carriers don't quote without their codes."""
+    found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
+    is_quoted = any(offer["duties_paid"] for offer in quote.products)
+    if not is_quoted and not entry.may_prepay_duties:
+        found.append(Closed("Duties and taxes paid upfront", quoting.NEEDS_CODES))
+    return found
 
 
 def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool) -> Offer:

@@ -56,7 +56,7 @@ def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.date
     outgoing, contents = Outgoing(), Contents()
     moment = at.astimezone(orders[0].sender.tzinfo).timetuple()[:6]
     with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_STORED) as archive:
-        for path, label, content in _files(orders, sizes, contents):
+        for path, label, content in _files(orders, sizes, contents, at=at):
             _audit(label, by=by, at=at)
             archive.writestr(zipfile.ZipInfo(path, moment), content)
             yield outgoing.take()
@@ -66,12 +66,12 @@ def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.date
 
 
 def _files(
-    orders: list[Order], sizes: tuple[str, ...], contents: Contents
+    orders: list[Order], sizes: tuple[str, ...], contents: Contents, *, at: dt.datetime
 ) -> Iterator[tuple[str, Label, bytes]]:
     for number, order in enumerate(orders, 1):
         name = file_name(order, number, of=len(orders))
         for label in _wanted(order, sizes, contents):
-            content = intact(label, order, contents)
+            content = served(label, order, contents, at=at)
             if content is not None:
                 path = f"{FOLDERS[label.size]}/{name}"
                 _note(contents, number, path, order, label)
@@ -103,13 +103,11 @@ def why_none(order: Order) -> str:
     return "The carrier hasn't given us its label yet."
 
 
-def intact(label: Label, order: Order, contents: Contents) -> bytes | None:
+def served(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -> bytes | None:
     """The bytes as the carrier sent them, of a parcel still booked at this moment; else None, and why in words."""
     try:
-        # Not label.file: the two would hold each other, and the bytes, until Python looks for such pairs.
-        kept = LabelBytes.objects.filter(label=label, label__order__status=Status.BOOKED)
-        return label.checked(bytes(kept.values_list("content", flat=True).get()))
-    except LabelBytes.DoesNotExist:  # cancelled or purged while the others were sent
+        return label.serve(at=at)
+    except LabelBytes.DoesNotExist:  # cancelled, purged or taken back while the others were sent
         contents.missing.append(
             f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
         )

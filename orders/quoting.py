@@ -3,12 +3,16 @@
 import datetime as dt
 from typing import Any
 
-from orders import gateway
-from orders.entry import Entry
+from orders import answers, gateway
+from orders.entry import PREPAID_DIGITS, Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
+from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
+
+NEEDS_CODES = f"It needs a {PREPAID_DIGITS}-digit HS code for each item."
 
 
 class TooMany(Exception):
@@ -19,34 +23,50 @@ class Paused(Exception):
     """The operator paused prices for everybody; the text is for the sender."""
 
 
+class Unreadable(CarrierError):
+    """The carrier gave prices, and none that can be read. The operator is told by the log of calls."""
+
+
 def ask(
     sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
 ) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
-    A minute holds so many `typed` ones; those of an import's rows go at the carrier's rate and count for nobody.
+    A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
+    count for nobody.
 
-    Raises Paused, TooMany, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of them safe to
-    ask again: a quote books nothing). Interface §2.4, §4, §8.
+    Raises Paused, TooMany, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of
+    them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
     if pause := gateway.account().pause_of(QUOTES, now):
         raise Paused(pause.text)
     kept = None if fresh else _kept(sender, entry, now)
     if kept:
-        return kept
-    lately = Quote.objects.filter(sender=sender, made_at__gt=now - dt.timedelta(minutes=1))
-    asked = lately.filter(import_rows=None).count() if typed else 0
-    if asked >= sender.quotes_a_minute:
-        raise TooMany(f"{asked} quotes in the last minute")
-    products = gateway.carrier().quote(entry.shipment())
-    return Quote.objects.create(
+        return _readable(kept)
+    if typed and not limits.take_quote(sender, now):
+        raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
+    try:
+        quoted = gateway.carrier().quote(entry.shipment())
+    except (Rejected, AccountStopped) as error:
+        answers.report(error, gateway.account(), now, asked="quote")
+        raise
+    made = Quote.objects.create(
         sender=sender,
         made_by=by,
         entry=entry.to_json(),
         inputs_hash=entry.hash(),
-        products=[offer_from(product) for product in products],
+        products=[offer_from(product, entry) for product in quoted.products],
+        unreadable=len(quoted.unreadable),
         made_at=now,
     )
+    return _readable(made)
+
+
+def _readable(quote: Quote) -> Quote:
+    """Raises Unreadable for one without products that is not known to be empty."""
+    if quote.unreadable and not quote.products:
+        raise Unreadable(f"none of {quote.unreadable} rows could be read")
+    return quote
 
 
 def _kept(sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
@@ -54,8 +74,8 @@ def _kept(sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
     return newest if newest and newest.is_live(now) else None
 
 
-def offer_from(product: Product) -> dict[str, Any]:
-    """A product as the JSON a Quote keeps; the form is written on Quote."""
+def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
+    """A product as the JSON a Quote keeps; the form is written on Quote. What must fail is marked as refused."""
     return {
         "code": product.code,
         "name": product.name,
@@ -70,6 +90,7 @@ def offer_from(product: Product) -> dict[str, Any]:
         "eta_to": product.eta_to.isoformat() if product.eta_to else None,
         "duties_paid": product.duties_paid,
         "cover": str(product.cover_price.amount) if product.cover_price else None,
+        "refused": NEEDS_CODES if product.duties_paid and not entry.may_prepay_duties else "",
     }
 
 

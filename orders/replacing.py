@@ -20,7 +20,6 @@ WHY = "something is wrong on it"
 NO_BOOKING: dict[type[Exception], str] = {
     booking.Suspended: "Booking is off for this account.",
     booking.Paused: "Bookings are paused.",
-    booking.TooManyToday: "Today's bookings of this account are used up.",
     booking.PickupDayPassed: "The pickup day passed meanwhile.",
 }
 
@@ -87,6 +86,8 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
             quote=quote, code=replacement.product_code, by=replacement.asked_by,
             form_token=replacement.form_token, pickup_date=replacement.pickup_date, now=now,
         )  # fmt: skip
+    except booking.LimitReached as error:
+        return _end(replacement, str(error), now)
     except tuple(NO_BOOKING) as error:
         return _end(replacement, NO_BOOKING[type(error)], now)
     with transaction.atomic():

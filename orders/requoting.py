@@ -6,12 +6,11 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import gateway, quoting, settling
+from orders import answers, gateway, quoting, settling
 from orders.models import Order
 from orders.models.pauses import QUOTES
+from orders.models.quotes import bookable
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
-
-CENT = Decimal("0.01")
 
 
 def still_agreed(order: Order, now: dt.datetime) -> bool:
@@ -26,19 +25,24 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
         order.postpone(pause.look_again_at(now))
         return False
     try:
-        products = gateway.carrier(order).quote(order.entry().shipment())
+        quoted = gateway.carrier(order).quote(order.entry().shipment())
     except AccountStopped as error:
-        order.account.stop(str(error), now)
+        order.account.stop(error.reason, now)
         order.postpone(now + dt.timedelta(seconds=60))
     except Rejected as error:
-        settling.back_to_draft(order, {"kind": "gone", **settling.words(error)}, at=now)
+        problem = answers.problem(error, order.sender, order.pickup["country"], asked="quote")
+        settling.back_to_draft(order, {"kind": "gone", **problem}, at=now)
+        answers.report(error, order.account, now, asked="quote")
     except NotSent as error:
         settling.try_later(order, now, retry_after=error.retry_after)
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
         settling.try_later(order, now)
     else:
-        offers = [quoting.offer_from(product) for product in products]
-        return _accept(order, next((o for o in offers if o["code"] == order.product_code), None), now)
+        offers = [quoting.offer_from(product, order.entry()) for product in quoted.products]
+        offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
+        if offer or not quoted.unreadable:
+            return _accept(order, offer, now)
+        settling.try_later(order, now)  # it may be the one that could not be read
     return False
 
 
@@ -56,7 +60,7 @@ def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> boo
     if offer["currency"] != order.currency or agreed["price"] > order.price:
         problem = {
             "kind": "price_rose",
-            "text": "The carrier's price went up before the booking was sent. Nothing was booked.",
+            "text": "The carrier changed its price before the booking was sent. Nothing was booked.",
             "old": str(order.price),
             "new": str(agreed["price"]),
             "offer": offer,
@@ -74,7 +78,7 @@ def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
         "product_name": offer["name"],
         "first_mile": offer["first_mile"],
         "duties_paid": offer["duties_paid"],
-        "price": Decimal(offer["amount"]).quantize(CENT, ROUND_HALF_UP),
+        "price": Decimal(offer["amount"]).quantize(settling.CENT, ROUND_HALF_UP),
         "currency": offer["currency"],
         "breakdown": offer["breakdown"],
         "plan": offer["plan"],

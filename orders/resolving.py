@@ -75,21 +75,26 @@ def _wait(order: Order, attempt: BookingAttempt) -> None:
 
 
 def adopt(
-    order: Order, reference: str, *, by: Any, reason: str, now: dt.datetime, carrier_order_id: str = ""
+    order: Order,
+    reference: str,
+    *,
+    by: Any,
+    reason: str,
+    now: dt.datetime,
+    carrier_order_id: str = "",
+    heard_at: dt.datetime | None = None,
 ) -> None:
     """An operator found the carrier's reference; see confirming.confirm. Raises CannotResolve."""
     _need_a_reason(reason)
     _need_an_open_case(order)
-    order_id = carrier_order_id.strip()
     try:
-        reference = confirming.confirm(order, reference, order_id)
+        found = confirming.confirm(order, reference, carrier_order_id.strip(), heard_at=heard_at)
     except confirming.NotConfirmed as refusal:
         raise CannotResolve(str(refusal)) from refusal
-    if not confirming.is_checked(order_id):
-        reason = f"{reason} ({confirming.UNCHECKED})"
+    reference, told = found.reference, f"{found}: {confirming.with_doubt(reason, found.doubt)}"
     fields = {
         "carrier_reference": reference,
-        "carrier_order_id": order_id,
+        "carrier_order_id": found.order_id,
         "booked_at": now,
         "due_at": now,
         "problem": {},
@@ -97,12 +102,12 @@ def adopt(
     }
     try:
         with transaction.atomic():
-            order.move_to(Status.BOOKED, by=by, reason=f"adopted {reference}: {reason}", at=now, **fields)
+            order.move_to(Status.BOOKED, by=by, reason=f"adopted {told}", at=now, **fields)
             _accept_attempt(order, reference, now)
             second_orders.note(order, at=now)
             for size in settling.OWED_LABELS:
                 Label.objects.get_or_create(order=order, size=size, defaults={"due_at": now})
-            Audit.write("reference adopted", order, by=by, sender=order.sender, reason=reason, at=now)
+            Audit.write("reference adopted", order, by=by, sender=order.sender, reason=told, at=now)
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
     matching.match_late()  # what was charged for it before anybody knew whose it is
@@ -138,9 +143,8 @@ def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
     it = attempts.filter(seen_reference__iexact=reference).last() or attempts.last()
     if it is None:
         return
-    seen = it.seen_reference or reference
     _give_up_unknown(order, now, but=it)
-    attempts.filter(pk=it.pk).update(state=State.ACCEPTED, done_at=now, seen_reference=seen)
+    attempts.filter(pk=it.pk).update(state=State.ACCEPTED, done_at=now)
 
 
 def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
@@ -153,10 +157,9 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
 
 def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
     """A replay in the air may book it yet, and its answer may be lost. Locks the order."""
-    asked = Order.objects.select_for_update().filter(
-        status=Status.UNCONFIRMED, due_at__gt=now, last_error=UNDER_WAY
-    )
-    if asked.filter(pk=order.pk).first():
+    seen = Order.objects.locked(order.pk)
+    is_asked = seen.due_at is not None and seen.due_at > now and seen.last_error == UNDER_WAY
+    if is_asked and seen.status == Status.UNCONFIRMED:
         raise CannotResolve("The carrier is being asked again right now. Decide in half a minute.")
 
 

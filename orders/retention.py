@@ -62,11 +62,16 @@ def purge_labels(now: dt.datetime) -> int:
 
 
 def _over(now: dt.datetime) -> QuerySet[Label]:
-    """Stored labels of parcels whose story ended, or that were cancelled, long enough ago."""
+    """Stored labels of parcels whose story ended, that were cancelled, or were last heard of, long enough ago."""
     before = now - dt.timedelta(days=settings.LABEL_RETENTION_DAYS)
     ended = Q(order__progress__in=sorted(TERMINAL), order__progress_at__lt=before)
     cancelled = Q(order__status=Status.CANCELLED, order__cancelled_at__lt=before)
-    return Label.objects.filter(ended | cancelled, state=Label.State.STORED, purged_at=None)
+    never_heard_of = Q(order__progress_at=None, stored_at__lt=before)
+    # Polling asks half as long for what is silent, then gives it up.
+    silent = Q(order__progress_at__lt=before, stored_at__lt=before)
+    return Label.objects.filter(
+        ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None
+    )
 
 
 def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:

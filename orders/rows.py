@@ -7,16 +7,17 @@ from typing import Any
 
 from django.urls import reverse
 
-from orders.meaning import standing
+from orders.meaning import reason, standing
 from orders.models import Order
-from orders.receivers import shown
+from orders.receivers import sees_contact, shown
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import chip, local_date, money
 
 # What a row is made of; an order's other columns, its texts for the carrier above all, stay in the database.
 COLUMNS = (
     "uuid", "sender_id", "status", "progress", "progress_at", "booked_at", "used_after_cancel_at", "pickup",
-    "first_mile", "carrier_pickup_date", "pickup_date", "eta_to", "price", "charged_price", "currency",
+    "cancel_refused_at", "problem", "first_mile", "carrier_pickup_date", "pickup_date", "eta_to", "price",
+    "charged_price", "currency",
     "carrier_reference", "customer_reference", "receiver_name", "receiver_suburb", "receiver_state",
     "receiver_postcode",
 )  # fmt: skip
@@ -42,6 +43,7 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "name": receiver.name,
         "place": receiver.place,
         "chip": chip(*standing(order, now)),
+        "reason": reason(order) if sees_contact(role) else "",
         "pickup": _pickup(order, sender),
         "due": local_date(order.eta_to, sender) or "–",
         "price": money(order.total, order.currency),

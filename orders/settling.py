@@ -10,18 +10,19 @@ unknown          the same key again where the contract allows it, else an operat
 import datetime as dt
 import time
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import gateway, second_orders
+from orders import answers, gateway, notifications, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
-from shipping_portal.carrier.messages import Booked
+from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
@@ -31,6 +32,7 @@ OWED_LABELS = ("full", "cropped")
 # An order that was told to be not booked, and where its sender may have taken it since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
+CENT = Decimal("0.01")
 
 
 def settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
@@ -61,7 +63,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
     """Booked once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
     try:
         with transaction.atomic(durable=True):
-            order = Order.objects.select_for_update().get(pk=attempt.order_id)
+            order = Order.objects.locked(attempt.order_id)
             facts = {
                 "http_status": booked.status,
                 "response": booked.body,
@@ -76,13 +78,16 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 return
             fields = _booked_fields(order, booked, at)
             reason = "the carrier booked it"
-            if fields["charged_price"] is None:
+            if booked.price is None:
                 reason += "; its reply names no price we can use"
             order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
+            notifications.booked(order, at)
             second_orders.note(order, at=at)
             for size in OWED_LABELS:
                 Label.objects.create(order=order, size=size, due_at=at)
-    except IntegrityError:  # the reference belongs to another order already
+    except IntegrityError:
+        if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
+            raise  # it broke another rule than that of one order per reference
         conflict(
             attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
         )
@@ -91,18 +96,31 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
 
 
 def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
-    same_currency = booked.price is not None and booked.price.currency == order.currency
     return {
+        **_price_fields(order, booked.price),
         "carrier_order_id": booked.order_id,
         "carrier_reference": booked.reference,
         "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
-        "charged_price": booked.price.amount if booked.price and same_currency else None,
         "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
         "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
         "booked_at": at,
         "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
         "problem": {},
         "search": f"{order.search_text()} {booked.reference.lower()}",
+    }
+
+
+def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
+    """What the carrier charges, and whether anybody agreed to that."""
+    if booked is None:
+        return {"charged_price": None}
+    amount = booked.amount.quantize(CENT, ROUND_HALF_UP)
+    is_comparable = booked.currency == order.currency
+    is_agreed = is_comparable and amount <= order.price
+    return {
+        "charged_price": amount if is_comparable else None,
+        "unagreed_price": None if is_agreed else amount,
+        "unagreed_currency": "" if is_agreed else booked.currency,
     }
 
 
@@ -124,23 +142,25 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
 
 def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts = {
             "http_status": error.status,
             "response": error.body,
-            "error": str(error)[:300],
+            "error": "; ".join([str(error), *answers.sort_out(error).faults])[:300],
             "done_at": at,
         }
         if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
+            problem = answers.problem(error, order.sender, order.pickup["country"])
             order.move_to(
-                Status.REJECTED, reason=f"refused: {error.text}", at=at, due_at=None, problem=words(error)
+                Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem
             )
     order.account.note_answer()
+    answers.report(error, order.account, at, asked="book")
 
 
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         if _swap(
             attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at
         ):
@@ -151,16 +171,16 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
 def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
     """The carrier refuses the account, not the parcel: the order stays owed and every booking waits."""
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts = {
             "http_status": error.status,
             "response": error.body,
-            "error": str(error)[:300],
+            "error": error.reason[:300],
             "done_at": at,
         }
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
             order.postpone(at + dt.timedelta(seconds=60))
-    order.account.stop(str(error), at)
+    order.account.stop(error.reason, at)
 
 
 def unknown(
@@ -168,7 +188,7 @@ def unknown(
 ) -> None:
     """Sent, and no answer we can trust. The same key again where that is safe, else an operator."""
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at}
         if answer:
             facts |= {
@@ -178,7 +198,10 @@ def unknown(
             }
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
-        order.move_to(Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at))
+        problem = {"kind": "unclear", "text": answers.unclear(answer)}
+        order.move_to(
+            Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem
+        )
         if answer and answer.conflict:
             order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
     order.account.note_failure(at)
@@ -187,7 +210,7 @@ def unknown(
 def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
     """A reply that cannot be this parcel's: kept as evidence, never adopted; an operator decides."""
     with transaction.atomic(durable=True):
-        order = Order.objects.select_for_update().get(pk=attempt.order_id)
+        order = Order.objects.locked(attempt.order_id)
         facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
         _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at)
         BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
@@ -217,13 +240,9 @@ def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> 
 def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], *, at: dt.datetime) -> None:
     """End an owed booking of which nothing was sent; not if another worker has it by now."""
     with transaction.atomic():
+        Order.objects.locked(order.pk)
         if order.renew(at):
             order.move_to(status, reason=reason, at=at, due_at=None, problem=problem)
-
-
-def words(error: Rejected) -> dict[str, Any]:
-    """A refusal as the sender reads it: the carrier's own sentence and its messages by field."""
-    return {"text": error.text or "The carrier refused this booking.", "fields": error.messages}
 
 
 def send_until(lease: dt.datetime) -> float:

@@ -8,7 +8,7 @@ from functools import cached_property
 from django.db.models import DateField, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from orders.meaning import GROUPS, MOVING, UNBOOKED, UNCLEAR
+from orders.meaning import GROUPS, MOVING, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.printing import TO_PRINT, UNPRINTED
@@ -112,6 +112,7 @@ VIEWS: dict[str, View] = {
     "not-booked": View(
         "Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."
     ),
+    "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
     "couldnt-collect": View(
         "Driver came, parcel wasn't ready",
         _is(_booked(Progress.PICKUP_FUTILE)),

@@ -19,7 +19,7 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
     receiver = entry.receiver
     alike = Order.objects.filter(
         sender=quote.sender,
-        created_at__gt=now - LATELY,
+        submitted_at__gt=now - LATELY,
         status__in=COUNTED,
         receiver_postcode=receiver.postcode,
         receiver_country=receiver.country,

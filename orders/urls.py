@@ -15,7 +15,8 @@ from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
 from orders.views.disputes import charge_is_wrong
 from orders.views.drafts import delete_draft
-from orders.views.import_check import book_import, check_import, take_left_out
+from orders.views.import_book import book_import
+from orders.views.import_check import check_import, take_left_out
 from orders.views.import_progress import failed_rows, import_progress
 from orders.views.import_row import import_row
 from orders.views.imports import import_template, imports, match_columns, new_import

@@ -1,5 +1,6 @@
 """Every setting, read top to bottom; README's settings table and .env.example say what each one means."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import environ
@@ -118,6 +119,7 @@ CARRIER_LINK_KEY = env(
 )  # signs Authorised Tracking Page links, where the contract says so
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
+DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
 
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs alike, for campaigns -----------
 TIME_SCALE = env.float("TIME_SCALE", default=1.0)
@@ -243,6 +245,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 600  # five hundred chosen parcels, and the rest
 
 # -- Language, time, files, mail, logs ----------------------------------------------------------
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "shipping_portal.formats"
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

@@ -1,4 +1,4 @@
-// Import's check: the button's sum follows the chosen service; a row is checked again as soon as it is left.
+// Import's check: sum and prices follow the chosen service; a row is checked again as soon as it is left.
 "use strict";
 
 const grid = document.getElementById("grid");
@@ -6,12 +6,26 @@ const grid = document.getElementById("grid");
 document.addEventListener("change", (event) => {
   const button = document.querySelector("button[data-book]");
   if (event.target.dataset.total && button) button.textContent = button.dataset.book + event.target.dataset.total;
+  if (event.target.name === "rule" && event.isTrusted) reprice(event.target.value);
 });
 grid.addEventListener("change", (event) => event.target.form?.setAttribute("data-changed", ""));
 grid.addEventListener("focusout", (event) => {
   const form = event.target.closest("form.fix");
   if (form && !form.contains(event.relatedTarget)) recheck(form);
 });
+// The listed rows with the service that was chosen; without this script there are links to that above them.
+async function reprice(rule) {
+  if (!grid.querySelector("td.money")) return;
+  const url = new URL(window.location.href);
+  url.searchParams.set("rule", rule);
+  const reply = await fetch(url).catch(() => null);
+  const page = reply?.ok && new DOMParser().parseFromString(await reply.text(), "text/html");
+  const chosen = document.querySelector("#book input[name=rule]:checked")?.value;
+  if (!page || chosen !== rule) return;
+  window.history.replaceState(null, "", url);
+  grid.replaceChildren(...page.getElementById("grid").childNodes);
+}
+
 // Enter leads to the same cell of the next row that has it; from the last one it saves.
 grid.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;

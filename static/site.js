@@ -56,15 +56,20 @@ function beginParcel(event) {
 const summary = document.querySelector(".error-summary, [data-focus]");
 if (summary) summary.focus();
 
-const address = document.getElementById("address-form");
+const address = document.querySelector("form[data-address]");
 if (address) {
   suggestPlaces(address);
   countAddressLines(address);
 }
 
+// Its fields bear a prefix where the form has those of two people.
+function addressField(form, part) {
+  return form.elements[`${form.dataset.address}${part}`];
+}
+
 // Places from the carrier's list while a suburb or postcode is typed; choosing one fills all three fields.
 function suggestPlaces(form) {
-  const [suburb, state, postcode] = ["suburb", "state", "postcode"].map((part) => form.elements[`receiver_${part}`]);
+  const [suburb, state, postcode] = ["suburb", "state", "postcode"].map((part) => addressField(form, part));
   const list = document.createElement("datalist");
   list.id = "places";
   form.append(list);
@@ -74,7 +79,7 @@ function suggestPlaces(form) {
 
   async function ask(typed) {
     const mine = ++newest;
-    const query = new URLSearchParams({ q: typed, country: form.elements.receiver_country.value });
+    const query = new URLSearchParams({ q: typed, country: addressField(form, "country")?.value ?? form.dataset.home });
     const reply = await fetch(`${form.dataset.suggest}?${query}`, { headers: { Accept: "application/json" } });
     if (!reply.ok || mine !== newest) return; // a later answer is on its way
     list.replaceChildren();
@@ -105,7 +110,7 @@ function suggestPlaces(form) {
 
 // From 30 characters on, how many of the 40 advised for a label are used.
 function countAddressLines(form) {
-  for (const field of [form.elements.receiver_line1, form.elements.receiver_line2]) {
+  for (const field of [addressField(form, "line1"), addressField(form, "line2")]) {
     const counter = document.createElement("span");
     counter.className = "counter";
     counter.setAttribute("aria-live", "polite");

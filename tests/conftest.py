@@ -14,6 +14,7 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Role, Sender, User
 from tests import factories
+from tests.catalogue.meddling import Meddler
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -98,6 +99,14 @@ def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
         settings.CARRIER_BASE_URL = it.url
         yield it
         assert improper(it.requests()) == []
+
+
+@pytest.fixture
+def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
+    """The line to the sandbox carrier, on which a test changes what comes back."""
+    with Meddler(carrier.url) as it:
+        settings.CARRIER_BASE_URL = it.url
+        yield it
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
     made_from = quote(of, by)
     made = _from_quote(made_from, made_from.products[0], by=by, pickup_date=None, now=now)
     made.form_token, made.form_hash = uuid.uuid4(), "-"
-    values: dict[str, Any] = {"status": status}
+    values: dict[str, Any] = {"status": status, "submitted_at": fields.get("created_at", now)}
     if status in {"booked", "cancelling", "cancel_unconfirmed", "cancelled"}:
         count = Order.objects.count()
         values |= {

@@ -15,6 +15,7 @@ from django.db import connections
 from django.utils import timezone
 
 from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling
+from orders.confirming import Confirmed
 from orders.importing import finishing
 from orders.models import Export, Order
 from orders.models.statuses import Progress
@@ -178,7 +179,7 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
     carrier: SandboxCarrier, quill: Sender, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both write the order and its attempt: in one order, or they would wait for each other."""
-    monkeypatch.setattr(confirming, "confirm", lambda order, reference, order_id: reference)
+    monkeypatch.setattr(confirming, "confirm", lambda order, reference, *more, **heard: Confirmed(reference))
     why = "seen in the carrier's dashboard"
     for _ in range(10):
         order = submitted(quill, alice)

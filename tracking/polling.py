@@ -48,6 +48,21 @@ def open_parcel(owed: Order) -> None:
     scans.project(parcel.pk)
 
 
+def close_parcel(order: Order) -> None:
+    """Take an order's parcel from it, as the reference is not its own after all: open_parcel, backwards.
+
+    Its scans stay, for whichever order has the reference next. Called inside the transaction that takes the reference.
+    """
+    parcel = Parcel.objects.select_for_update().filter(order=order).first()
+    if parcel is None:
+        return
+    parcel.events.filter(set_aside=scans.LONG_BEFORE).update(set_aside="")  # before that order's booking
+    Parcel.objects.filter(pk=parcel.pk).update(order=None)
+    if not parcel.watches.exists():
+        Poll.objects.filter(parcel=parcel).update(due_at=None, **Poll.AFRESH)
+    scans.project(parcel.pk)
+
+
 def _is_polled(parcel: Parcel) -> bool:
     return Poll.objects.filter(parcel=parcel, due_at__isnull=False).exists()
 

@@ -17,6 +17,7 @@ from tracking.models import Parcel, TrackingEvent
 
 Source = TrackingEvent.Source
 PAST_ALLOWED = dt.timedelta(days=30)
+LONG_BEFORE = "scan time is long before the booking"
 
 
 class Differs(Exception):
@@ -120,6 +121,8 @@ def project(parcel_id: int) -> None:
         # every scan. An order that gets this parcel in between folds it itself.
         order = Order.objects.select_for_update(of=("self",)).filter(parcel=parcel_id).first()
         parcel = locked(parcel_id)
+        if order and parcel.order_id != order.pk:  # taken from it while we waited for its lock
+            order = None
         events = _usable(parcel, order)
         words = vocabulary.meanings(event.event_type for event in events)
         result = fold((_step(event, words) for event in events), now=now)
@@ -149,7 +152,7 @@ def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:
     first = order.created_at - PAST_ALLOWED
     absurd = [event.pk for event in events if event.scan_time < first]
     if absurd:
-        parcel.events.filter(pk__in=absurd).update(set_aside="scan time is long before the booking")
+        parcel.events.filter(pk__in=absurd).update(set_aside=LONG_BEFORE)
     return [event for event in events if event.scan_time >= first]
 
 

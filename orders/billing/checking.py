@@ -19,11 +19,13 @@ from orders.billing import kinds, matching
 from orders.billing.fields import Profile, profile_of
 from orders.billing.reading import NotAReport, Problem, Row, Total, read
 from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
+from orders.models.billing import STALE
 from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
 BATCH = 500
 MOST_PROBLEMS = 100
+OVERWRITTEN = [field.name for field in Charge._meta.concrete_fields if not field.primary_key]
 UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
 
 
@@ -53,7 +55,7 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
             **BillingReport.AFRESH,
         ):
             return False
-        report.lines.all().delete()
+        report.lines.update(key=STALE, is_repeat=True)  # kept: a line read again keeps its number at the desk
         enqueue("report", report.pk)
     return True
 
@@ -87,7 +89,12 @@ def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Pro
     with transaction.atomic():
         if not report.renew(read=upto, rows=report.rows + len(fresh)):
             raise Taken
-        Charge.objects.bulk_create(_lines(report, fresh))
+        Charge.objects.bulk_create(
+            _lines(report, fresh),
+            update_conflicts=True,
+            unique_fields=["report", "line", "part"],
+            update_fields=OVERWRITTEN,
+        )
 
 
 def _lines(report: BillingReport, rows: list[Row]) -> list[Charge]:
@@ -158,6 +165,7 @@ class Reader:
         return Charge(
             account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=key,
             is_repeat=key in self.posted, week=self.report.week, reference=row.reference,
+            customer_reference=row.customer_reference,
             order=order, sender_id=order.sender_id if order else None, kind=kind, term=term, word=row.word,
             stated=stated, amount=-stated if turned else stated, currency=row.currency, day=row.day,
             **row.measures,
@@ -175,6 +183,7 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
         state = State.DAMAGED if problems else State.CHECKED
         if not report.finish(state=state, problems=told, stated=stated):
             raise Taken
+        report.lines.filter(key=STALE).delete()
         if problems:
             report.lines.all().delete()  # nothing of a damaged file stays but what is wrong with it
 

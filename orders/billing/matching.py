@@ -4,9 +4,9 @@ import datetime as dt
 from collections.abc import Collection
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Prefetch
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
-from orders.billing import kinds, notifications, reconciling
+from orders.billing import exposing, kinds, notifications, reconciling
 from orders.models import Charge, Kind, Order, OrderChange
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
@@ -52,12 +52,37 @@ def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> Non
         raise AlreadyAssigned
 
 
+def acted_on(order: Order) -> bool:
+    """Has a person acted on a line that this order has by its reference? Then its lines stay where they are."""
+    touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
+    return _by_reference(order).filter(touched).exists()
+
+
+def release(order: Order) -> None:
+    """Make the lines nobody's again that the order has by a reference which is not its own after all.
+
+    They are matched anew once the right order has the reference, as any line whose owner is not known yet.
+    """
+    if acted_on(order):
+        return
+    lines = _by_reference(order)
+    for charge in lines:
+        notifications.taken_back(charge)
+    lines.update(order=None, sender=None, is_unexpected=False)
+
+
+def _by_reference(order: Order) -> QuerySet[Charge]:
+    """The carrier's own lines; not those an operator assigned by hand, whose reference is another."""
+    return order.charges.filter(report__isnull=False, reference=order.carrier_reference)
+
+
 @transaction.atomic
 def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
     if not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
         return False
     if order:
+        exposing.count(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
     notifications.found_its_sender(charge)
     return True

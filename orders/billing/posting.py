@@ -1,19 +1,20 @@
 """Posting: the one moment a report begins to count, whole or not at all. Before it a report can be made void."""
 
 import datetime as dt
-from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Sum
 
-from orders.billing import notifications, reconciling
+from orders.billing import exposing, notifications, reconciling
+from orders.billing.balancing import balances
 from orders.models import BillingReport, CarrierAccount, Charge, Kind
 from orders.models.billing import cents
 from shipping_portal.accounts.models import User
 
 State = BillingReport.State
+BATCH = 10_000  # lines of the file
 
 
 class NotReady(Exception):
@@ -31,18 +32,6 @@ def totals(report: BillingReport) -> list[Any]:
     return [{**row, "amount": cents(row["amount"])} for row in sums]
 
 
-def balance(report: BillingReport) -> dict[str, tuple[Decimal, Decimal | None]]:
-    """By currency: what its lines come to, and what the file says they do. Lines posted before count here too."""
-    found: dict[str, Decimal] = defaultdict(Decimal)
-    for row in totals(report):
-        found[row["currency"]] += row["amount"]
-    stated = {currency: Decimal(amount) for currency, amount in report.stated.items()}
-    return {
-        currency: (found.get(currency, Decimal(0)), stated.get(currency))
-        for currency in sorted({*found, *stated})
-    }
-
-
 def obstacles(report: BillingReport) -> list[str]:
     """Why it cannot be posted; empty when it can."""
     if report.state != State.CHECKED:
@@ -51,12 +40,12 @@ def obstacles(report: BillingReport) -> list[str]:
         report.lines.filter(kind=Kind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
     )
     found = [f"What “{word}” means is not decided yet." for word in unknown[:20]]
-    for currency, (lines, stated) in balance(report).items():
-        if stated is None:
-            found.append(f"It states no total in {currency}. Give the one of the carrier's invoice.")
-        elif lines != stated:
+    for row in balances(report):
+        if row.difference is None:
+            found.append(f"It states no total in {row.currency}. Give the one of the carrier's invoice.")
+        elif row.difference:
             found.append(
-                f"Its {currency} lines come to {lines}, and it says {stated}: {lines - stated} apart."
+                f"Its {row.currency} lines come to {row.found}, and it says {row.stated}: {row.difference} apart."
             )
     return found
 
@@ -70,16 +59,26 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 @transaction.atomic
 def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     """Let it count, for ever. Lines posted before, in this file's week or another, stay out. Raises NotReady."""
-    CarrierAccount.objects.select_for_update().get(pk=report.account_id)  # one post after the other
+    # One post after the other. Not its key: each booking, which has its sender's row by then, needs that.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
     report.refresh_from_db()
     if found := obstacles(report):
         raise NotReady(found)
     before = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
-    report.lines.filter(is_repeat=False).update(posted_at=now)
+    _let_count(report, now)
+    exposing.count(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())
     notifications.posted(report, now)
+
+
+def _let_count(report: BillingReport, now: dt.datetime) -> None:
+    """Some thousand lines by each statement: those of a hundred thousand would come near the statement timeout."""
+    last = report.lines.aggregate(last=Max("line"))["last"] or 0
+    for first in range(0, last + 1, BATCH):
+        lines = report.lines.filter(is_repeat=False, line__gte=first, line__lt=first + BATCH)
+        lines.update(posted_at=now)
 
 
 @transaction.atomic

@@ -14,7 +14,8 @@ from orders.billing.fields import NEEDED, Profile
 
 BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
-LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 40}
+LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 40, "customer_reference": 10_000}
+NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
 
 
 class NotAReport(Exception):
@@ -36,6 +37,7 @@ class Row:
     key: str
     word: str
     reference: str
+    customer_reference: str
     price: Decimal
     cover: Decimal
     currency: str
@@ -194,6 +196,7 @@ def _row(number: int, of: Cells, twins: Counter[str]) -> Row:
         key=hashlib.sha256(f"{identity}#{twins[identity]}".encode()).hexdigest(),
         word=" / ".join(part for part in parts if part),
         reference=of.text("reference"),  # in the carrier's case, as everywhere
+        customer_reference=of.text("customer_reference")[:255],  # ours is never longer
         price=of.money("price"),
         cover=of.money("cover"),
         currency=of.currency(),
@@ -208,4 +211,4 @@ def _identity(of: Cells) -> str:
     """The carrier's own number of the line if there is one, else all of it that is mapped."""
     if own := of.text("line_id"):
         return f"id {own}"
-    return "\x1f".join(of.text(name) for name in sorted(of.places) if name != "line_id")
+    return "\x1f".join(of.text(name) for name in sorted(of.places) if name not in NAMES_NO_LINE)

@@ -7,7 +7,6 @@ agree  (web)     the sender's yes to the rows whose price went up
 
 import datetime as dt
 from collections.abc import Mapping
-from contextlib import suppress
 
 from django.db import transaction
 from django.utils import timezone
@@ -22,7 +21,6 @@ from shipping_portal.jobs.registry import job
 State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
     booking.Suspended: "Booking is off for this account.",
-    booking.TooManyToday: "Today's bookings of this account are used up.",
     booking.PickupDayPassed: "The pickup day passed before this row's turn came.",
     booking.Gone: "No service is offered for this parcel any more.",
 }
@@ -71,6 +69,8 @@ def work(row: ImportRow) -> None:
         checking.try_later(row)
     except booking.TokenReused:  # made meanwhile, by a worker that was slower than its lease
         order = _made_before(row)
+    except booking.LimitReached as error:  # kept with the file: Try again books it once there is room
+        row.finish(state=State.FAILED, problems={"": [str(error)]})
     except tuple(NO_BOOKING) as error:
         row.finish(state=State.FAILED, problems={"": [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
     if order:
@@ -98,15 +98,22 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
     """The sender's yes to the rows that stopped because their price went up; how many were booked by it.
 
-    `prices` are the new ones by the order's key, as the sender saw them: a price that rose again is asked about again.
-    Raises as booking.confirm.
+    `prices` are the new ones by the order's key, as the sender saw them, such as "9.40 AUD": one that changed again is
+    asked about again.
+    Raises as booking.confirm; a limit that is reached on the way leaves the rest as they are.
     """
     risen = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
     agreed = 0
     for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
-        if prices[str(order.uuid)] != str(order.problem["new"]):
+        if prices[str(order.uuid)] != str(order.asked):
             continue
-        with suppress(Order.WrongStatus):  # agreed to in another tab
+        try:
             booking.confirm(order, by=by, now=now)
             agreed += 1
+        except Order.WrongStatus:  # agreed to in another tab
+            continue
+        except booking.LimitReached:
+            if not agreed:
+                raise
+            break
     return agreed

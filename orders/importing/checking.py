@@ -9,11 +9,13 @@ import datetime as dt
 from django.db import transaction
 from django.utils import timezone
 
-from orders import gateway, quoting
-from orders.forms import ParcelForm
+from orders import answers, gateway, quoting
+from orders.forms import SIZES, ParcelForm
 from orders.importing import columns, folding, row_checks, shops, twins
-from orders.models import ColumnMapping, Import, ImportRow
+from orders.models import ColumnMapping, Import, ImportRow, Quote
+from orders.models.quotes import bookable
 from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -141,18 +143,32 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
     try:
         quote = quoting.ask(row.file.sender, entry, by=row.file.made_by, now=timezone.now(), typed=False)
     except Rejected as error:
-        form.take_refusal(error.messages or {"": [error.text or "The carrier refused this parcel."]})
+        answers.put_at(form, error)
         _to_fix(row, form)
     except (CarrierError, quoting.Paused):
         try_later(row)
     else:
-        second_look = row_checks.second_look(row, entry)
+        if not bookable(quote.products):
+            _tell_why_none(quote, form)
+            return _to_fix(row, form)
+        second_look = row_checks.second_look(row, entry, quote)
         row.finish(
             state=State.WARNING if second_look else State.READY,
             quote=quote,
             reference=row.reference,
             problems=second_look,
         )
+
+
+def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
+    """Tell at the fields why no service can be booked: a code is missing, or the carrier offers nothing."""
+    if quote.products:
+        return form.add_error("item_1_hs_code", quote.products[0]["refused"])
+    entry = form.entry()
+    parcel = f"{plain(entry.measures.weight)} {form.weight_unit} from {entry.pickup.postcode}"
+    text = f"The carrier offers no service for {parcel} to {entry.receiver.postcode}. Check weight and size."
+    for control in (form.weight_name, *SIZES):
+        form.add_error(control, text)
 
 
 def try_later(row: ImportRow) -> None:

@@ -1,14 +1,44 @@
 """Which of a quote's products a rule means, and what a whole file costs by each rule."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from orders.models import Order
+from orders.models.quotes import bookable
 from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import money_in
+from shipping_portal.carrier.messages import Measures
 
 Rule = Sender.ServiceRule
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A row that can be booked now: its quote, what the quote offers, and the parcel's measures."""
+
+    pk: int
+    quote: int
+    products: list[dict[str, Any]]
+    measures: Measures
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row with the product a rule means for it; none where nothing is offered."""
+
+    row: Ready
+    offer: dict[str, Any] | None
+
+    @property
+    def code(self) -> str:
+        return self.offer["code"] if self.offer else ""
+
+    @property
+    def price(self) -> Decimal:
+        return Decimal(self.offer["amount"]) if self.offer else Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -17,8 +47,7 @@ class Total:
 
     rule: str
     label: str
-    amount: Decimal
-    currency: str
+    price: str  # of each currency its own sum
     has_pickup: bool
 
 
@@ -30,7 +59,7 @@ def last_product(sender: Sender) -> str:
 
 def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
     """The offer a rule means, or the cheapest where there is none of its kind; None when nothing is offered."""
-    by_price = sorted(products, key=lambda offer: Decimal(offer["amount"]))
+    by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
     wanted = by_price
     if rule == Rule.CHEAPEST_PICKUP:
         wanted = [offer for offer in by_price if offer["first_mile"] == "pickup"]
@@ -41,19 +70,32 @@ def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[st
     return next(iter(wanted or by_price), None)
 
 
-def totals(offered: Sequence[list[dict[str, Any]]], sender: Sender) -> list[Total]:
+def unmet(products: list[dict[str, Any]], rule: str) -> list[str]:
+    """What the rule asks for and the parcel is not offered, where something else goes instead."""
+    found = choose(products, rule)
+    if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
+        return []
+    return [f"No pickup is offered for this parcel. It would go by {found['name']}."]
+
+
+def choices(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]:
+    return [Choice(row, choose(row.products, rule, last)) for row in rows]
+
+
+def totals(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
     """One total for each rule that can be chosen now; "same as last time" only after the first parcel."""
-    last = last_product(sender)
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
-    return [_total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
+    return [total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
 
 
-def _total(rule: Rule, chosen: list[dict[str, Any] | None]) -> Total:
+def total(rule: str, chosen: Sequence[dict[str, Any] | None]) -> Total:
     found = [offer for offer in chosen if offer]
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for offer in found:
+        sums[offer["currency"]] += Decimal(offer["amount"])
     return Total(
-        rule=rule.value,
-        label=str(rule.label),
-        amount=sum((Decimal(offer["amount"]) for offer in found), Decimal(0)),
-        currency=found[0]["currency"] if found else "",
+        rule=rule,
+        label=str(Rule(rule).label),
+        price=" + ".join(money_in(amount, currency) for currency, amount in sums.items()),
         has_pickup=any(offer["first_mile"] == "pickup" for offer in found),
     )

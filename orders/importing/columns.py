@@ -3,25 +3,22 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
-from orders.entry import KG
-from orders.form_fields import PLAIN_NUMBER
 from orders.forms import UNITS, ParcelForm
-from orders.importing import items
+from orders.importing import items, units
+from orders.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
 from orders.models import ColumnMapping, Import, ImportRow
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.places import fold
 from shipping_portal.accounts.states import COUNTRY_NAMES
 
-LAST_NAME, WEIGHT = "receiver_last_name", "weight"
-SIZE, WEIGHT_UNIT = "size", "weight_unit"  # among the constants
+LAST_NAME = "receiver_last_name"
+SIZE = "size"  # among the constants
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
-UNITS_OF_WEIGHT = tuple(KG)
 
 # What others call our fields, folded; the first of these that a file has is taken, and our own label at the latest.
 # A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
@@ -47,10 +44,14 @@ SYNONYMS = {
                     "item description", "description", "item"),
     "customer_reference": ("your order number", "order number", "order no", "order id", "sales record number",
                            "reference", "order", "name"),
-    WEIGHT: ("weight", "total weight", "weight kg", "weight g", "weight lb", "weight oz", "parcel weight"),
-    "length": ("length", "length cm", "length in"),
-    "width": ("width", "width cm", "width in"),
-    "height": ("height", "height cm", "height in", "depth"),
+    # Measures by their names without a unit.
+    WEIGHT: ("weight", "total weight", "parcel weight", "package weight"),
+    "length": ("length", "parcel length", "package length", "l"),
+    "width": ("width", "parcel width", "package width", "w"),
+    "height": ("height", "parcel height", "package height", "depth", "h"),
+    WEIGHT_UNIT: ("weight unit", "weight units", "unit of weight"),
+    SIZE_UNIT: ("dimension unit", "dimensions unit", "dimension units", "dimensions units", "unit of dimensions",
+                "size unit", "length unit", "unit of measures"),
     "cover_amount": ("extra cover", "extra cover up to", "insured value", "insurance"),
     "item_1_description": ("customs description",),
     "item_1_value": ("customs value", "item value", "value", "lineitem price", "item price", "item cost"),
@@ -72,7 +73,7 @@ OF_RECEIVER = re.compile(
 
 @dataclass(frozen=True)
 class Field:
-    """One of our fields on the matching page. `name` is the parcel form's, but for units, which it does not have."""
+    """One of our fields on the matching page. `name` is the parcel form's without its unit."""
 
     name: str
     label: str
@@ -99,8 +100,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
         if LEFT_OUT.match(name):
             continue
         has_default = name == "receiver_country"
-        label = "Weight" if plain_name(name) == WEIGHT else str(control.label)
-        found.append(Field(plain_name(name), label, control.required and not has_default))
+        found.append(Field(plain_name(name), str(control.label), control.required and not has_default))
         if name == "receiver_name":
             found += [Field(extra, words, False) for extra, words in EXTRA.items()]
     return found
@@ -112,7 +112,7 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
         (rank, field.name, place)
         for place, name in enumerate(header)
         for field in wanted
-        if (rank := _rank(field, fold(name))) is not None
+        if (rank := _rank(field, name)) is not None
     ]
     found: dict[str, int] = {}
     for _, name, place in sorted(wishes, key=lambda wish: wish[0]):
@@ -129,9 +129,10 @@ def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     return "first name" in first or last == fold(EXTRA[LAST_NAME])
 
 
-def _rank(field: Field, words: str) -> int | None:
+def _rank(field: Field, name: str) -> int | None:
     """How well a column of this name fits: the less the better, below 0 where it says that it is the receiver's."""
-    known = (*SYNONYMS.get(field.name, ()), fold(field.label))
+    words, label = _words(field, name), _words(field, field.label)
+    known = (*SYNONYMS.get(field.name, ()), label)
     bare = OF_RECEIVER.fullmatch(words) if field.name.startswith("receiver_") else None
     if bare and (bare[1] or bare[2]) in known:
         return known.index(bare[1] or bare[2]) - LAST
@@ -140,10 +141,10 @@ def _rank(field: Field, words: str) -> int | None:
     return LAST if (field.name, words) == SHOPS_NUMBER else known.index(words)
 
 
-def guess_unit(header: list[str], columns: Mapping[str, int], country: str) -> str:
-    """The unit in the weight column's name, or the sender's own."""
-    words = fold(header[columns[WEIGHT]]).split() if WEIGHT in columns else []
-    return next((unit for unit in UNITS_OF_WEIGHT if unit in words), UNITS[country][0])
+def _words(field: Field, name: str) -> str:
+    """The name, folded; a measure's without the unit that it states."""
+    kind = MEASURES.get(field.name)
+    return units.bare(name, TABLES[kind]) if kind else fold(name)
 
 
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
@@ -153,13 +154,10 @@ def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
 def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
     """What the parcel form would hold had somebody typed this row into it."""
     country, constants = file.sender.country, dict(file.constants)
-    unit = constants.pop(WEIGHT_UNIT, UNITS[country][0])
     constants.pop(SIZE, None)
-    given = _of_size(size, country) | constants
-    said = items.joined(lines(row, file), given, are_weights_of_one=are_of_one_item(file))
-    plain = given | said
-    if WEIGHT in said:
-        plain[WEIGHT] = weigh(said[WEIGHT], unit, UNITS[country][0])
+    of_size = _of_size(size, country)
+    said = items.joined(lines(row, file), of_size | constants, are_weights_of_one=are_of_one_item(file))
+    plain = of_size | units.in_the_forms(constants, said, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
@@ -175,21 +173,16 @@ def are_of_one_item(file: Import) -> bool:
 
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
-    """What this row says by our field, and behind it what the rows joined to it say."""
-    return [_said(one.cells, file.columns) for one in (row, *row.lines.all())]
+    """What this row says by our field, its weight with the unit, and behind it what the rows joined to it say."""
+    return [_said(one, file) for one in (row, *row.lines.all())]
 
 
-def _said(cells: list[str], columns: Mapping[str, int]) -> dict[str, str]:
-    typed = {name: cells[place] for name, place in columns.items() if place < len(cells)}
-    return {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
-
-
-def weigh(text: str, unit: str, wanted: str) -> str:
-    """A weight in the unit the form asks for; what is no number stays as it is, for the form to refuse."""
-    bare = re.sub(rf"\s*{unit}$", "", text.strip(), flags=re.IGNORECASE)
-    if unit == wanted or not PLAIN_NUMBER.fullmatch(bare) or len(bare) > 12:
-        return bare
-    return f"{(Decimal(bare) * KG[unit] / KG[wanted]).quantize(Decimal('0.001')):f}"
+def _said(row: ImportRow, file: Import) -> dict[str, str]:
+    typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
+    said = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
+    if WEIGHT in said:
+        said[WEIGHT] = units.with_unit(said[WEIGHT], units.of_cell(WEIGHT, row, file))
+    return said
 
 
 def country_code(text: str) -> str:

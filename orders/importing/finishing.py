@@ -10,6 +10,7 @@ from django.urls import reverse
 from orders.importing import standing
 from orders.models import Import, ImportRow
 from orders.models.statuses import Status
+from orders.notifications import cut
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
 from shipping_portal.jobs.chores import chore
@@ -60,11 +61,12 @@ def _is_left(file: Import, now: dt.datetime) -> bool:
 
 
 def _event(file: Import, counts: standing.Counts, now: dt.datetime) -> Fact:
+    why = standing.first_reason(file) if counts.failed else ""
     return Fact(
         sender=file.sender,
         kind="import",
         once=f"import:{file.pk}:{now:%Y%m%dT%H%M%S.%f}",
-        line=f"{file.file_name}: {_summary(counts)}.",
+        line=f"{file.file_name}: {_summary(counts)}. {cut(why)}".strip(),
         path=reverse("import", args=[file.uuid]),
         happened_at=now,
         bundle=f"import:{file.pk}",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from django.db import transaction
 
 from orders.importing import twins
+from orders.importing.units import SIZE_UNIT
 from orders.models import Import, ImportRow
 
 State = ImportRow.State
@@ -20,7 +21,7 @@ ADDRESS = tuple(
     f"receiver_{part}"
     for part in ("name", "last_name", "company", "line1", "line2", "suburb", "state", "postcode", "country")
 )
-SIZE = ("length", "width", "height")
+SIZE = ("length", "width", "height", SIZE_UNIT)
 
 
 def fold(file: Import) -> int:

@@ -2,21 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.forms import UNITS, DayField
-from orders.importing import columns, reading
+from orders.forms import DayField
+from orders.importing import columns, reading, units
 from orders.importing.reading import Sheet, Unreadable
 from orders.models import Import
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.places import fold
 
 NO_COLUMN = ""
+CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
+UNIT_COLUMNS = (
+    columns.Field(units.WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
+    columns.Field(units.SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
+)
 
 
 class UploadForm(forms.Form):
@@ -73,6 +78,7 @@ class Match:
     column: forms.BoundField
     constant: forms.BoundField | None
     preview: list[str]
+    unit: str  # by the column's name
 
     @property
     def is_used(self) -> bool:
@@ -90,12 +96,17 @@ def named_columns(header: list[str]) -> list[tuple[str, str]]:
     ]
 
 
+def _without_unit(field: columns.Field) -> columns.Field:
+    """A measure is named without the unit of the parcel form: the file's may be another."""
+    return replace(field, label=field.name.title()) if field.name in units.MEASURES else field
+
+
 class MatchForm(forms.Form):
     """A column for each of our fields, or one value that all rows have."""
 
     def __init__(self, *args: Any, file: Import, address: PickupAddress, **options: Any) -> None:
         self.file = file
-        self.wanted = columns.fields(file.sender, address)
+        self.wanted = [*map(_without_unit, columns.fields(file.sender, address)), *UNIT_COLUMNS]
         super().__init__(*args, **options)
         places = [(NO_COLUMN, "No column"), *named_columns(file.header)]
         for field in self.wanted:
@@ -103,15 +114,16 @@ class MatchForm(forms.Form):
                 label=field.label, choices=places, required=False,
                 error_messages={"invalid_choice": "Choose one of the file's columns."},
             )  # fmt: skip
-            if field.name != columns.LAST_NAME:
+            if field.name not in (columns.LAST_NAME, *units.TABLES):
                 self.fields[f"all_{field.name}"] = forms.CharField(
                     label=f"{field.label}, the same for all rows", max_length=255, required=False
                 )
-        self.fields[columns.WEIGHT_UNIT] = forms.ChoiceField(
-            label="Weights are in",
-            choices=[(unit, unit) for unit in columns.UNITS_OF_WEIGHT],
-            initial=UNITS[file.sender.country][0],
-        )
+        for kind, table in units.TABLES.items():
+            self.fields[kind] = forms.ChoiceField(
+                label=CHOICES_OF_UNIT[kind],
+                choices=[(unit, unit) for unit in table],
+                initial=units.of_account(file.sender.country)[kind],
+            )
         self._offer_sizes(file.sender)
 
     def _offer_sizes(self, sender: Sender) -> None:
@@ -124,13 +136,23 @@ class MatchForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        of_size = {columns.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
+        of_size = {units.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
         for field in self.wanted:
             given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
             if field.is_needed and not given and field.name not in of_size:
                 text = f"Choose the column for “{field.label}”, or write what all rows have."
                 self.add_error(f"column_{field.name}", text)
+        self._refuse_other_units(cleaned)
         return cleaned
+
+    def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
+        """A column's name is taken at its word; a choice that says otherwise is one of two mistakes."""
+        for kind in units.TABLES:
+            stated = units.of_columns(self.file.header, self.columns, kind)
+            if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
+                name, unit = next(iter(stated.items()))
+                text = f"“{name}” says {unit}. Choose {unit}, or rename that column in your file and upload it again."
+                self.add_error(kind, text)
 
     @property
     def columns(self) -> dict[str, int]:
@@ -140,7 +162,7 @@ class MatchForm(forms.Form):
     @property
     def constants(self) -> dict[str, str]:
         names = {f"all_{field.name}": field.name for field in self.wanted}
-        names |= {columns.WEIGHT_UNIT: columns.WEIGHT_UNIT, columns.SIZE: columns.SIZE}
+        names |= {name: name for name in (*units.TABLES, columns.SIZE)}
         said = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
         return {name: text for name, text in said.items() if text}
 
@@ -151,17 +173,21 @@ class MatchForm(forms.Form):
             column = self[f"column_{field.name}"]
             place = str(column.value() or "")
             at = int(place) if place.isdecimal() else -1
+            table = units.TABLES.get(units.MEASURES.get(field.name, ""))
             preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
             constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None
-            yield Match(field, column, constant, preview)
+            unit = units.stated(self.file.header[at], table) if table and preview else ""
+            yield Match(field, column, constant, preview, unit)
 
 
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
-    matched = known.columns if known else columns.guess(file.header, wanted)
-    unit = columns.guess_unit(file.header, matched, file.sender.country)
-    constants = known.constants if known else {columns.WEIGHT_UNIT: unit}
+    matched = known.columns if known else columns.guess(file.header, [*wanted, *UNIT_COLUMNS])
+    constants = {
+        kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
+        for kind, own in units.of_account(file.sender.country).items()
+    } | (known.constants if known else {})
     if not known and "item_1_value" in matched and "item_1_quantity" not in matched:
         constants["item_1_quantity"] = "1"  # shown, so that its sender sees what customs are told
     named = {f"all_{name}": text for name, text in constants.items()}
@@ -182,3 +208,4 @@ class BookAllForm(forms.Form):
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
     newest = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # priced up to this quote
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”
+    confirmed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.Stop

@@ -1,15 +1,16 @@
 """The items of one parcel, from the rows of its order: what it holds, what customs are told, what it weighs."""
 
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from orders.contents_form import PARTS, ROWS
 from orders.form_fields import PLAIN_NUMBER
+from orders.importing import units
 
 Said = Mapping[str, str]  # what one row says, by our field
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
+LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 
 
@@ -36,7 +37,8 @@ def places(lines: Sequence[Said]) -> list[int]:
 
 
 def weights_differ(lines: Sequence[Said]) -> bool:
-    return len({line["weight"] for line in lines if line.get("weight")}) > 1
+    said = [line["weight"] for line in lines if line.get("weight")]
+    return len({units.convert(text, "", "kg", units.WEIGHTS) for text in said}) > 1
 
 
 def uncounted(said: Mapping[str, object]) -> list[str]:
@@ -55,9 +57,9 @@ def _item(line: Said, given: Said) -> dict[str, str]:
 
 
 def _whole_weight(lines: Sequence[Said], given: Said) -> str:
-    """In the column's own unit; "" where a row's weight or quantity is no number, or missing."""
-    weights = [re.sub(r"\s*[a-z]+$", "", line.get("weight", ""), flags=re.IGNORECASE) for line in lines]
+    """In the unit of the first; "" where a row's weight or quantity is no number, or missing."""
+    weights = [line.get("weight", "") for line in lines]
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]
-    if not all(PLAIN_NUMBER.fullmatch(text) and len(text) <= 12 for text in (*weights, *counts)):
+    if not all(PLAIN_NUMBER.fullmatch(text) and len(text) <= LONGEST for text in counts):
         return ""
-    return f"{sum(Decimal(w) * Decimal(n) for w, n in zip(weights, counts, strict=True)):f}"
+    return units.added(weights, [Decimal(text) for text in counts], units.WEIGHTS)

@@ -1,18 +1,20 @@
 """Owing a file's bookings: each row as its sender saw it when Book was pressed, and no row more.
 
 What a row is to be booked as is written into it here, so a later press, or another person's parcel, changes nothing
-of it. Presses of one sender go one after the other: two files with one order number book it once.
+of it. Presses of one sender go one after the other: two files with one order number book it once. A file with rows
+that look wrong is owed after its sender said yes to them once more: see outliers.py.
 """
 
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import transaction
 
-from orders.importing import checking, choosing, twins
+from orders.entry import measures_from
+from orders.importing import checking, choosing, outliers, twins
+from orders.importing.choosing import Choice, Ready
 from orders.models import Import, ImportRow
 from shipping_portal.accounts.models import Sender, User
 
@@ -43,17 +45,23 @@ class Press:
     pickup_date: dt.date | None = None
     seen: Seen | None = None
     last: str = ""
+    confirmed: str = ""  # the rows that look wrong, as the sender saw them: see outliers.Stop
 
 
 def begin(file: Import, press: Press) -> int:
-    """Owe every ready row a booking; how many. Pressed twice, the second press finds none. Raises MoreIsReady."""
+    """Owe every ready row a booking; how many. Pressed twice, the second press finds none.
+
+    Raises MoreIsReady, and outliers.Unconfirmed where rows look wrong; nothing is owed then.
+    """
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
         found = ready(file, press.seen)
         if press.seen and len(found) > press.seen.rows:
             raise MoreIsReady
+        chosen = choosing.choices(found, press.rule, press.last or choosing.last_product(file.sender))
+        outliers.refuse_unless_confirmed(file, chosen, press.confirmed)
         twins.leave_out(file, READY)
-        owed = sum(_owe(file, press, *group) for group in _by_offer(file.sender, press, found))
+        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen))
         if owed:
             Import.objects.filter(pk=file.pk).update(
                 state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
@@ -63,24 +71,21 @@ def begin(file: Import, press: Press) -> int:
     return owed
 
 
-def ready(file: Import, seen: Seen | None = None) -> list[tuple[int, Any]]:
-    """The quotes of the rows that are ready, with their products. A row checked since has a newer quote."""
+def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
+    """The rows that can be booked, in the file's order. A row checked since it was seen has a newer quote."""
     rows = file.rows.filter(state__in=READY, quote__isnull=False)
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
-    return list(rows.values_list("quote", "quote__products"))
+    found = rows.values_list("pk", "quote", "quote__products", "quote__entry__measures")
+    return [Ready(pk, quote, products, measures_from(plain)) for pk, quote, products, plain in found]
 
 
-def _by_offer(
-    sender: Sender, press: Press, quotes: list[tuple[int, Any]]
-) -> Iterator[tuple[str, dt.date | None, list[int]]]:
+def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date | None, list[int]]]:
     """Product, pickup day and the quotes that are booked so; no product where nothing is offered."""
-    last = press.last or choosing.last_product(sender)
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
-    for quote, products in quotes:
-        offer = choosing.choose(products, press.rule, last) or {}
-        day = press.pickup_date if offer.get("first_mile") == "pickup" else None
-        found[offer.get("code", ""), day].append(quote)
+    for choice in chosen:
+        is_picked_up = choice.offer and choice.offer.get("first_mile") == "pickup"
+        found[choice.code, press.pickup_date if is_picked_up else None].append(choice.row.quote)
     for (code, day), same in found.items():
         yield code, day, same
 

@@ -6,8 +6,8 @@ from orders import offers
 from orders.contents_form import ROWS
 from orders.entry import Entry
 from orders.forms import ParcelForm
-from orders.importing import columns, items, shops
-from orders.models import ImportRow
+from orders.importing import choosing, columns, items, shops
+from orders.models import ImportRow, Quote
 from shipping_portal.accounts import places
 
 SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
@@ -65,10 +65,11 @@ def unmangled(form: ParcelForm) -> list[list[str]]:
     return [[pair.place.suburb, pair.place.state, pair.place.postcode]] if pair.place else []
 
 
-def second_look(row: ImportRow, entry: Entry) -> dict[str, list[str]]:
+def second_look(row: ImportRow, entry: Entry, quote: Quote) -> dict[str, list[str]]:
     """What may be booked as it is, and is told before, by our field."""
     weight = columns.form_name(columns.WEIGHT, row.file.sender.country)
-    texts = {"": offers.warnings(entry)} | _lost_letters(entry)
+    unmet = choosing.unmet(quote.products, row.file.sender.service_rule)
+    texts = {"": offers.warnings(entry) + unmet} | _lost_letters(entry)
     if not columns.are_of_one_item(row.file) and items.weights_differ(columns.lines(row, row.file)):
         texts[weight] = ["The rows of this order have different weights. The first was taken: check it."]
     # Whoever saved the row has seen what stands at its fields.

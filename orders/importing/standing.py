@@ -8,9 +8,8 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from orders.forms import UNITS
-from orders.importing import items, shops
-from orders.importing.columns import LAST_NAME, WEIGHT, WEIGHT_UNIT, lines, plain_name, weigh
+from orders.importing import items, shops, units
+from orders.importing.columns import LAST_NAME, lines, plain_name
 from orders.importing.reading import REASON
 from orders.models import Import, ImportRow
 from orders.models.statuses import HELD, Status
@@ -110,6 +109,13 @@ def came_to_nothing(file: Import) -> QuerySet[ImportRow]:
     return file.rows.filter(NOTHING).select_related("order")
 
 
+def first_reason(file: Import) -> str:
+    """The first row that wasn't booked and why, for a mail; "" where every row was."""
+    failed = came_to_nothing(file).exclude(state=State.FIX).first()
+    why = reason(failed) if failed else ""
+    return f"Row {failed.number}: {why}" if failed and why else ""
+
+
 def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
     had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)
@@ -165,9 +171,12 @@ def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) 
 
 
 def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
-    """Corrections by the file's own fields: the weight in its unit, the whole name where the first name was."""
+    """Corrections by the file's own fields: measures in its units, the whole name where the first name was."""
     said = {plain_name(name): text for name, text in row.corrected.items()}
-    if WEIGHT in said:
-        own = UNITS[file.sender.country][0]
-        said[WEIGHT] = weigh(said[WEIGHT], own, file.constants.get(WEIGHT_UNIT, own))
+    own = units.of_account(file.sender.country)
+    for name, kind in units.MEASURES.items():
+        if name in said:
+            said[name] = units.convert(
+                said[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind]
+            )
     return said | ({LAST_NAME: ""} if "receiver_name" in said else {})

@@ -1,4 +1,5 @@
 import datetime
+import decimal
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import uuid
@@ -42,6 +43,8 @@ class Migration(migrations.Migration):
                 ('stopped_at', models.DateTimeField(blank=True, null=True)),
                 ('stopped_reason', models.CharField(blank=True, max_length=300)),
                 ('probe_due_at', models.DateTimeField(blank=True, null=True)),
+                ('fault_at', models.DateTimeField(blank=True, null=True)),
+                ('fault', models.CharField(blank=True, max_length=300)),
                 ('failures', models.PositiveSmallIntegerField(default=0)),
                 ('resting_until', models.DateTimeField(blank=True, null=True)),
                 ('paused_at', models.DateTimeField(blank=True, null=True)),
@@ -115,6 +118,7 @@ class Migration(migrations.Migration):
                 ('entry', models.JSONField()),
                 ('inputs_hash', models.CharField(max_length=64)),
                 ('products', models.JSONField()),
+                ('unreadable', models.PositiveSmallIntegerField(default=0)),
                 ('made_at', models.DateTimeField(db_index=True)),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quotes', to='accounts.sender')),
@@ -193,10 +197,12 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('draft', 'Draft'), ('booking', 'Booking'), ('booked', 'Booked'), ('rejected', 'Not booked: refused'), ('unconfirmed', 'Checking with the carrier'), ('not_booked', 'Not booked'), ('conflict', 'Being sorted out'), ('cancelling', 'Cancelling'), ('cancel_unconfirmed', 'Checking the cancellation'), ('cancelled', 'Cancelled')], default='draft', max_length=20)),
                 ('progress', models.CharField(blank=True, choices=[('', 'No scan yet'), ('collected', 'Picked up'), ('dropped_off', 'Dropped off'), ('pickup_missed', 'Missed pickup'), ('pickup_futile', 'Futile pickup'), ('in_transit', 'On its way'), ('out_for_delivery', 'Out for delivery'), ('delivery_attempted', 'Delivery attempted'), ('held', 'Held for collection'), ('delivered', 'Delivered'), ('cannot_deliver', "Can't be delivered"), ('damaged', 'Damaged'), ('lost', 'Lost'), ('returning', 'Coming back'), ('expired', 'Label expired')], default='', max_length=20)),
                 ('progress_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(db_index=True)),
+                ('created_at', models.DateTimeField()),
+                ('submitted_at', models.DateTimeField(db_index=True)),
                 ('booked_at', models.DateTimeField(blank=True, null=True)),
                 ('cancelled_at', models.DateTimeField(blank=True, null=True)),
                 ('used_after_cancel_at', models.DateTimeField(blank=True, null=True)),
+                ('cancel_refused_at', models.DateTimeField(blank=True, null=True)),
                 ('generation', models.PositiveSmallIntegerField(default=1)),
                 ('problem', models.JSONField(blank=True, default=dict)),
                 ('pickup', models.JSONField()),
@@ -236,10 +242,15 @@ class Migration(migrations.Migration):
                 ('eta_from', models.DateField(blank=True, null=True)),
                 ('eta_to', models.DateField(blank=True, null=True)),
                 ('plan', models.CharField(blank=True, max_length=100)),
+                ('reserved_on', models.DateField(blank=True, null=True)),
+                ('reserved', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
+                ('unbilled', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
                 ('carrier_order_id', models.CharField(blank=True, max_length=100)),
                 ('carrier_reference', models.CharField(blank=True, max_length=40, null=True)),
                 ('carrier_pickup_date', models.DateField(blank=True, null=True)),
                 ('charged_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
+                ('unagreed_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
+                ('unagreed_currency', models.CharField(blank=True, max_length=3)),
                 ('public_tracking_url', models.URLField(blank=True, max_length=300)),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='orders', to='orders.carrieraccount')),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -250,8 +261,8 @@ class Migration(migrations.Migration):
                 ('quote', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='orders', to='orders.quote')),
             ],
             options={
-                'indexes': [models.Index(fields=['sender', '-id'], name='orders_orde_sender__34602d_idx'), models.Index(fields=['sender', 'status', '-id'], name='orders_orde_sender__e173eb_idx'), models.Index(condition=models.Q(('due_at__isnull', False)), fields=['status', 'due_at'], name='orders_owed'), models.Index(condition=models.Q(('first_mile', 'pickup'), ('progress', ''), ('status', 'booked')), fields=['carrier_pickup_date'], name='orders_waiting_for_a_driver'), models.Index(condition=models.Q(('status__in', ['cancel_unconfirmed', 'cancelling', 'conflict', 'rejected', 'unconfirmed'])), fields=['status'], name='orders_undecided'), models.Index(models.F('sender'), django.db.models.functions.comparison.Coalesce('carrier_pickup_date', 'pickup_date', models.Value(datetime.date(9999, 12, 31)), output_field=models.DateField()), models.F('id'), name='orders_by_pickup_day'), models.Index(condition=models.Q(('used_after_cancel_at__isnull', False), models.Q(models.Q(('progress', 'delivered'), ('status', 'booked')), ('status', 'cancelled'), _connector='OR', _negated=True), _connector='OR'), fields=['sender', 'status', 'progress', 'used_after_cancel_at'], name='orders_open'), models.Index(condition=models.Q(('progress', 'delivered'), ('status', 'booked')), fields=['sender', '-progress_at'], name='orders_last_delivered')],
-                'constraints': [models.UniqueConstraint(fields=('sender', 'form_token'), name='one_order_per_form'), models.UniqueConstraint(condition=models.Q(('carrier_reference__isnull', False)), fields=('account', 'carrier_reference'), name='a_carrier_reference_once_per_account'), models.CheckConstraint(condition=models.Q(models.Q(('booked_at__isnull', False), ('carrier_reference__isnull', False), ('status__in', ['booked', 'cancel_unconfirmed', 'cancelled', 'cancelling'])), models.Q(models.Q(('status__in', ['booked', 'cancel_unconfirmed', 'cancelled', 'cancelling']), _negated=True), ('carrier_reference__isnull', True)), _connector='OR'), name='a_reference_exactly_while_the_carrier_holds_it'), models.CheckConstraint(condition=models.Q(models.Q(('status', 'cancelled'), _negated=True), ('cancelled_at__isnull', False), _connector='OR'), name='cancelled_has_a_time'), models.CheckConstraint(condition=models.Q(('status__in', ['draft', 'booking', 'booked', 'rejected', 'unconfirmed', 'not_booked', 'conflict', 'cancelling', 'cancel_unconfirmed', 'cancelled'])), name='a_known_status'), models.CheckConstraint(condition=models.Q(('price__gte', 0)), name='price_not_negative'), models.CheckConstraint(condition=models.Q(('height_cm__gt', 0), ('length_cm__gt', 0), ('weight_kg__gt', 0), ('width_cm__gt', 0)), name='weight_and_dimensions_positive')],
+                'indexes': [models.Index(fields=['sender', '-id'], name='orders_orde_sender__34602d_idx'), models.Index(fields=['sender', 'status', '-id'], name='orders_orde_sender__e173eb_idx'), models.Index(condition=models.Q(('due_at__isnull', False)), fields=['status', 'due_at'], name='orders_owed'), models.Index(condition=models.Q(('first_mile', 'pickup'), ('progress', ''), ('status', 'booked')), fields=['carrier_pickup_date'], name='orders_waiting_for_a_driver'), models.Index(condition=models.Q(('status__in', ['cancel_unconfirmed', 'cancelling', 'conflict', 'rejected', 'unconfirmed'])), fields=['status'], name='orders_undecided'), models.Index(condition=models.Q(('unagreed_price__isnull', False)), fields=['created_at'], name='orders_unagreed'), models.Index(models.F('sender'), django.db.models.functions.comparison.Coalesce('carrier_pickup_date', 'pickup_date', models.Value(datetime.date(9999, 12, 31)), output_field=models.DateField()), models.F('id'), name='orders_by_pickup_day'), models.Index(condition=models.Q(('used_after_cancel_at__isnull', False), models.Q(models.Q(('progress', 'delivered'), ('status', 'booked')), ('status', 'cancelled'), _connector='OR', _negated=True), _connector='OR'), fields=['sender', 'status', 'progress', 'used_after_cancel_at', 'cancel_refused_at'], name='orders_open'), models.Index(condition=models.Q(('progress', 'delivered'), ('status', 'booked')), fields=['sender', '-progress_at'], name='orders_last_delivered')],
+                'constraints': [models.UniqueConstraint(fields=('sender', 'form_token'), name='one_order_per_form'), models.UniqueConstraint(condition=models.Q(('carrier_reference__isnull', False)), fields=('account', 'carrier_reference'), name='a_carrier_reference_once_per_account'), models.CheckConstraint(condition=models.Q(models.Q(('booked_at__isnull', False), ('carrier_reference__isnull', False), ('status__in', ['booked', 'cancel_unconfirmed', 'cancelled', 'cancelling'])), models.Q(models.Q(('status__in', ['booked', 'cancel_unconfirmed', 'cancelled', 'cancelling']), _negated=True), ('carrier_reference__isnull', True)), _connector='OR'), name='a_reference_exactly_while_the_carrier_holds_it'), models.CheckConstraint(condition=models.Q(models.Q(('status', 'cancelled'), _negated=True), ('cancelled_at__isnull', False), _connector='OR'), name='cancelled_has_a_time'), models.CheckConstraint(condition=models.Q(('status__in', ['draft', 'booking', 'booked', 'rejected', 'unconfirmed', 'not_booked', 'conflict', 'cancelling', 'cancel_unconfirmed', 'cancelled'])), name='a_known_status'), models.CheckConstraint(condition=models.Q(('price__gte', 0)), name='price_not_negative'), models.CheckConstraint(condition=models.Q(models.Q(('reserved', 0), ('reserved_on__isnull', True), ('unbilled', 0)), models.Q(('reserved_on__isnull', False), ('status__in', ['booked', 'booking', 'cancel_unconfirmed', 'cancelling', 'conflict', 'unconfirmed'])), _connector='OR'), name='only_what_may_cost_is_counted'), models.CheckConstraint(condition=models.Q(('height_cm__gt', 0), ('length_cm__gt', 0), ('weight_kg__gt', 0), ('width_cm__gt', 0)), name='weight_and_dimensions_positive')],
             },
         ),
         migrations.CreateModel(
@@ -269,6 +280,7 @@ class Migration(migrations.Migration):
                 ('sha256', models.CharField(blank=True, max_length=64)),
                 ('length', models.PositiveIntegerField(blank=True, null=True)),
                 ('stored_at', models.DateTimeField(blank=True, null=True)),
+                ('served_at', models.DateTimeField(blank=True, null=True)),
                 ('purged_at', models.DateTimeField(blank=True, null=True)),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='labels', to='orders.order')),
             ],
@@ -289,6 +301,7 @@ class Migration(migrations.Migration):
                 ('week', models.DateField()),
                 ('posted_at', models.DateTimeField(blank=True, null=True)),
                 ('reference', models.CharField(blank=True, max_length=40)),
+                ('customer_reference', models.CharField(blank=True, max_length=255)),
                 ('kind', models.CharField(choices=[('order', 'Order cost'), ('cover', 'Extra Cover'), ('under-declared', 'Under-declared adjustment'), ('oversize', 'Oversize penalty adjustment'), ('un-cancellation', 'Un-cancellation adjustment'), ('cancel-refund', 'Cancellation refund in the same billing cycle'), ('cancel-refund-later', 'Cancellation refund after invoicing'), ('delay-refund', 'Refund for delay'), ('loss-refund', 'Refund for loss'), ('other-refund', 'Other refund'), ('credit', 'Credit or correction'), ('unknown', 'Not known yet')], max_length=20)),
                 ('word', models.CharField(blank=True, max_length=300, verbose_name="carrier's words")),
                 ('stated', models.DecimalField(decimal_places=2, max_digits=16)),
@@ -368,8 +381,12 @@ class Migration(migrations.Migration):
                 ('status', models.PositiveSmallIntegerField(null=True)),
                 ('milliseconds', models.PositiveIntegerField()),
                 ('outcome', models.CharField(max_length=40)),
+                ('unreadable', models.PositiveSmallIntegerField(default=0, verbose_name='rows not read')),
                 ('order', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='calls', to='orders.order')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('unreadable__gt', 0)), fields=['at'], name='calls_not_read_in_full')],
+            },
         ),
         migrations.CreateModel(
             name='CancelAttempt',
@@ -429,6 +446,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
+                'indexes': [models.Index(condition=models.Q(('new', 'rejected')), fields=['at'], name='refusals_by_time')],
             },
         ),
         migrations.CreateModel(
@@ -553,6 +571,20 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('draft', 'user'), name='one_price_wait_per_draft_and_person')],
                 'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='price_waits_owed')],
+            },
+        ),
+        migrations.CreateModel(
+            name='DailySpend',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('day', models.DateField(unique=True)),
+                ('spent', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
+                ('refused_at', models.DateTimeField(blank=True, null=True)),
+                ('mended', models.PositiveIntegerField(default=0, verbose_name='counters put right')),
+                ('mended_at', models.DateTimeField(blank=True, null=True)),
+            ],
+            options={
+                'verbose_name_plural': 'daily spend',
             },
         ),
         migrations.RunPython(index_the_search_text, forget_the_index),

@@ -16,6 +16,7 @@ from orders.models.imports import ColumnMapping, Import, ImportRow
 from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
+from orders.models.spending import DailySpend
 from orders.models.statuses import MOVES
 from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
 
@@ -30,6 +31,7 @@ __all__ = [
     "Charge",
     "ChargeWord",
     "ColumnMapping",
+    "DailySpend",
     "Dispute",
     "Draft",
     "Export",

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from orders.models.pauses import BOOKINGS, QUOTES, Pause
+from orders.models.pauses import BOOKINGS, HELD_UP, QUOTES, STOPPED, Pause
 
 BREAK_AFTER_FAILURES = 5
 BREAK_SECONDS = 30 * settings.TIME_SCALE
@@ -22,6 +22,7 @@ class CarrierAccount(models.Model):
     """One row per account and base address. Holds the breaker, the operator's pauses and the rate.
 
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
+    `fault_at`: the carrier refused how we asked, which is the operator's to mend; `fault` is in its own words.
     `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
     """
 
@@ -30,6 +31,8 @@ class CarrierAccount(models.Model):
     stopped_at = models.DateTimeField(null=True, blank=True)
     stopped_reason = models.CharField(max_length=300, blank=True)
     probe_due_at = models.DateTimeField(null=True, blank=True)
+    fault_at = models.DateTimeField(null=True, blank=True)
+    fault = models.CharField(max_length=300, blank=True)
     failures = models.PositiveSmallIntegerField(default=0)
     resting_until = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
@@ -60,6 +63,10 @@ class CarrierAccount(models.Model):
         pause = self.kept_pause(what)
         return None if pause is None or pause.is_over(now) else pause
 
+    def stop_as_a_pause(self) -> Pause | None:
+        """The carrier's stop as senders are told of it; None while the account is in order."""
+        return Pause(STOPPED, self.stopped_at, HELD_UP, None) if self.stopped_at else None
+
     def kept_pause(self, what: str) -> Pause | None:
         """The pause as it is written here, over or not."""
         since, text, ends_at = (getattr(self, name) for name in PAUSE_FIELDS[what])
@@ -77,6 +84,9 @@ class CarrierAccount(models.Model):
         CarrierAccount.objects.filter(pk=self.pk).update(
             stopped_at=at, stopped_reason=reason[:300], probe_due_at=at + dt.timedelta(seconds=PROBE_SECONDS)
         )
+
+    def note_fault(self, words: str, at: dt.datetime) -> None:
+        CarrierAccount.objects.filter(pk=self.pk).update(fault_at=at, fault=words[:300])
 
     def note_answer(self) -> None:
         """The carrier answered a booking clearly: whatever stopped or rested the account is over."""
@@ -113,7 +123,11 @@ class CarrierCall(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     milliseconds = models.PositiveIntegerField()
     outcome = models.CharField(max_length=40)
+    unreadable = models.PositiveSmallIntegerField("rows not read", default=0)
     order = models.ForeignKey("orders.Order", on_delete=models.SET_NULL, null=True, related_name="calls")
+
+    class Meta:
+        indexes = [models.Index(fields=["at"], name="calls_not_read_in_full", condition=Q(unreadable__gt=0))]
 
     def __str__(self) -> str:
         return f"{self.operation} {self.status or self.outcome}"

@@ -32,6 +32,7 @@ class Kind(models.TextChoices):
 
 SIZE_CHARGES = (Kind.UNDER_DECLARED, Kind.OVERSIZE)
 CANCEL_REFUNDS = (Kind.CANCEL_REFUND, Kind.CANCEL_REFUND_LATER)
+STALE = ""  # the key of a line that is being read again: as a repeat it tells nothing of its order meanwhile
 REFUNDS = (*CANCEL_REFUNDS, Kind.DELAY_REFUND, Kind.LOSS_REFUND, Kind.OTHER_REFUND)
 
 
@@ -162,7 +163,10 @@ class ChargeQuerySet(models.QuerySet["Charge"]):
 
 
 class Charge(models.Model):
-    """One line: positive is charged, negative is given back. Posted lines never change; a reversing line corrects them.
+    """One line: positive is charged, negative is given back.
+
+    Amounts, weeks and words of posted lines never change; a reversing line corrects them. Whose a line is (`sender`,
+    `order`, and of a refund its `kind`, which only the order tells) is filled in once, for a line that was nobody's.
 
     `stated` is the amount as the file writes it. `key` names the carrier's line for ever, so that it is posted once.
     Lines without a report are the operator's own, with their `reason`.
@@ -182,6 +186,7 @@ class Charge(models.Model):
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=40, blank=True)
+    customer_reference = models.CharField(max_length=255, blank=True)
     order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="charges")
     sender = models.ForeignKey(
         "accounts.Sender", on_delete=models.PROTECT, null=True, blank=True, related_name="charges"

@@ -1,11 +1,14 @@
 """The carrier's label files, kept byte for byte."""
 
+import datetime as dt
 import hashlib
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce
 
 from orders.models.order import Order
+from orders.models.statuses import Status
 from shipping_portal.jobs.models import Job
 
 
@@ -28,6 +31,7 @@ class Label(Job):
     sha256 = models.CharField(max_length=64, blank=True)
     length = models.PositiveIntegerField(null=True, blank=True)
     stored_at = models.DateTimeField(null=True, blank=True)
+    served_at = models.DateTimeField(null=True, blank=True)  # its bytes were first given to anybody
     purged_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -53,12 +57,26 @@ class Label(Job):
     def is_ready(self) -> bool:
         return self.state == self.State.STORED and self.purged_at is None
 
-    def intact_bytes(self) -> bytes:
-        """The carrier's bytes, checked against the sha256 stored with them. Raises Damaged."""
-        return self.checked(bytes(self.file.content))
+    def serve(self, *, at: dt.datetime) -> bytes:
+        """Give the carrier's bytes out: the one way by which they leave.
 
-    def checked(self, content: bytes) -> bytes:
-        """These bytes, if they have the sha256 stored with them. Raises Damaged."""
+        The first time is kept, as an adoption can be undone until then. Raises what `intact_bytes` does.
+        """
+        content = self.intact_bytes()
+        # Before the first byte leaves: an adoption undone at this moment has deleted the row, or finds this written.
+        first = Coalesce("served_at", Value(at))
+        if self.served_at is None and not Label.objects.filter(pk=self.pk).update(served_at=first):
+            raise LabelBytes.DoesNotExist
+        return content
+
+    def intact_bytes(self) -> bytes:
+        """The carrier's bytes, of a parcel booked at this moment, checked against the sha256 stored with them.
+
+        Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked or the file is gone.
+        """
+        # Not self.file: the two would hold each other, and the bytes, until Python looks for such pairs.
+        kept = LabelBytes.objects.filter(label=self, label__order__status=Status.BOOKED)
+        content = bytes(kept.values_list("content", flat=True).get())
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.Damaged(str(self))
         return content

@@ -11,14 +11,16 @@ from django.db import models, transaction
 from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce
 
-from orders import notifications, pickups
+from orders import limits, notifications, pickups
 from orders.contract import contract
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
 from orders.models.statuses import (
     BEFORE_COLLECTION,
+    BEING_CANCELLED,
     HELD,
+    MAY_COST,
     MOVES,
     STILL_AT_SENDER,
     UNDECIDED,
@@ -26,7 +28,7 @@ from orders.models.statuses import (
     Status,
 )
 from shipping_portal.accounts import notices
-from shipping_portal.carrier.messages import Party
+from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
 NO_DAY = dt.date(9999, 12, 31)  # of drop-offs, and of pickups whose day the carrier has yet to name
@@ -43,6 +45,14 @@ class OrderQuerySet(models.QuerySet["Order"]):
 
     def held(self) -> Self:
         return self.filter(status__in=HELD)
+
+    def locked(self, pk: int) -> "Order":
+        """Read one for a move that may write its sender's counters: the sender's row is locked first, as it is there.
+
+        PostgreSQL locks in the order of `of`. Any other order and two workers could wait for each other.
+        """
+        rows = self.select_related("sender").select_for_update(of=("sender", "self"), no_key=True)
+        return rows.get(pk=pk)
 
 
 class Order(Job):
@@ -71,14 +81,18 @@ class Order(Job):
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.DRAFT)
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(db_index=True)
+    created_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(
+        db_index=True
+    )  # when it was owed to the carrier, the last time it was
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
+    # Until it is collected, cancelled, asked for again, or kept by its sender; `problem` says why.
+    cancel_refused_at = models.DateTimeField(null=True, blank=True)
     generation = models.PositiveSmallIntegerField(default=1)
-    problem = models.JSONField(
-        default=dict, blank=True
-    )  # {"text": …, "fields": {name: [message]}} for the sender
+    # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind": …}
+    problem = models.JSONField(default=dict, blank=True)
 
     # What was typed: the parcel and its two ends (interface §2.1). Never edited after booking.
     pickup = models.JSONField()
@@ -128,11 +142,19 @@ class Order(Job):
     eta_to = models.DateField(null=True, blank=True)
     plan = models.CharField(max_length=100, blank=True)
 
+    # What it counts for in its sender's limits: `reserved` on one day, `unbilled` until its bill is posted.
+    reserved_on = models.DateField(null=True, blank=True)
+    reserved = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
+    unbilled = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
+
     # What the carrier answered.
     carrier_order_id = models.CharField(max_length=100, blank=True)
     carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
+    # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
+    unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
+    unagreed_currency = models.CharField(max_length=3, blank=True)
     public_tracking_url = models.URLField(max_length=300, blank=True)
 
     objects = OrderQuerySet.as_manager()
@@ -156,6 +178,11 @@ class Order(Job):
             models.CheckConstraint(condition=Q(status__in=Status.values), name="a_known_status"),
             models.CheckConstraint(condition=Q(price__gte=0), name="price_not_negative"),
             models.CheckConstraint(
+                condition=Q(reserved_on__isnull=True, reserved=0, unbilled=0)
+                | Q(reserved_on__isnull=False, status__in=sorted(MAY_COST)),
+                name="only_what_may_cost_is_counted",
+            ),
+            models.CheckConstraint(
                 condition=Q(weight_kg__gt=0, length_cm__gt=0, width_cm__gt=0, height_cm__gt=0),
                 name="weight_and_dimensions_positive",
             ),
@@ -172,11 +199,14 @@ class Order(Job):
             models.Index(
                 fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))
             ),
+            models.Index(
+                fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)
+            ),
             # What the parcels list is sorted by, word for word as orders/listing.py asks for it.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
             # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list.
             models.Index(
-                fields=["sender", "status", "progress", "used_after_cancel_at"],
+                fields=["sender", "status", "progress", "used_after_cancel_at", "cancel_refused_at"],
                 name="orders_open",
                 condition=OPEN,
             ),
@@ -192,14 +222,19 @@ class Order(Job):
 
     @transaction.atomic
     def move_to(self, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-        """Move to another status, the one way to do so: compare-and-swap, its change row and its notice as one.
+        """Move to another status, the one way to do so: compare-and-swap, limits, change row and notice as one.
 
         `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
-        in MOVES or another worker moved the order since it was read.
+        in MOVES or another worker moved the order since it was read; to `booking` LimitReached as well.
         """
         old, changes = self.status, {**self.NOTHING_WENT_WRONG, **changes}
         if new not in MOVES[old]:
             raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
+        if new == Status.BOOKING:
+            changes["submitted_at"] = at
+        changes |= limits.counted(
+            self, new, changes, at
+        )  # the sender's row before the order's, as everywhere
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
         change = OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
@@ -219,11 +254,17 @@ class Order(Job):
         moved = progress not in STILL_AT_SENDER
         if moved and self.cancelled_at and at and at > self.cancelled_at and not self.used_after_cancel_at:
             changes["used_after_cancel_at"] = at
+        if moved or progress == Progress.EXPIRED:
+            changes["cancel_refused_at"] = None
         Order.objects.filter(pk=self.pk).update(**changes)
         for name, value in changes.items():
             setattr(self, name, value)
         if is_new:
             notifications.advanced(self)
+
+    def keep(self) -> None:
+        """Its sender has read that it wasn't cancelled, and keeps it booked."""
+        Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
 
     def note_pickup_date(self, day: dt.date) -> None:
         """The carrier moved the pickup; a derived missed pickup disappears with it."""
@@ -294,6 +335,13 @@ class Order(Job):
         """What the carrier charges: its own figure once booked, else the accepted quote."""
         return self.price if self.charged_price is None else self.charged_price
 
+    @property
+    def asked(self) -> Money:
+        """What a yes to this order agrees to: the carrier's new price while that waits, else the accepted quote."""
+        if offer := self.problem.get("offer"):
+            return Money(Decimal(self.problem["new"]), offer["currency"])
+        return Money(self.price, self.currency)
+
     def entry(self) -> Entry:
         """The parcel as typed; the quote it came from may be gone by now."""
         return Entry(
@@ -309,7 +357,7 @@ class Order(Job):
         )
 
     def order_key(self) -> str:
-        """Our name for this booking at the carrier; a new generation is a new name."""
+        """Our key for this booking at the carrier; a new generation is a new key."""
         return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
 
     def search_text(self) -> str:
@@ -353,9 +401,16 @@ class OrderChange(models.Model):
 
     class Meta:
         ordering = ["pk"]
+        indexes = [models.Index(fields=["at"], name="refusals_by_time", condition=Q(new=Status.REJECTED))]
 
     def __str__(self) -> str:
         return f"{self.old} → {self.new}"
+
+    @property
+    def refusal(self) -> str:
+        """Why the carrier said no, as senders read it; an operator's reason is not for them."""
+        is_no = self.new == Status.REJECTED or (self.new == Status.BOOKED and self.old in BEING_CANCELLED)
+        return self.reason if is_no and self.by_id is None else ""
 
     @property
     def news(self) -> str:

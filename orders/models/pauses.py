@@ -1,4 +1,4 @@
-"""What an operator stops for every sender at once: bookings or, separately, prices."""
+"""What stops every sender at once: an operator's pause of bookings or, separately, of prices; the carrier's own no."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -7,12 +7,17 @@ from typing import Final
 BOOKINGS: Final = "bookings"
 QUOTES: Final = "quotes"
 PAUSABLE = (BOOKINGS, QUOTES)
+STOPPED: Final = "account"
+HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
 AT_MOST = dt.timedelta(minutes=1)  # what waits looks again after that, as somebody may resume early
 
 
 @dataclass(frozen=True)
 class Pause:
-    """One pause as it was asked for. `ends_at` is None where somebody has to resume it; `text` is for senders."""
+    """One pause as it was asked for, or the carrier's stop of the account. `text` is for senders.
+
+    `ends_at` is None where somebody has to resume it.
+    """
 
     what: str
     since: dt.datetime

@@ -17,7 +17,8 @@ class Quote(models.Model):
     """Immutable. `entry` is the form as typed and cleaned; `inputs_hash` names it; `products` are the offers.
 
     Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name, amount, currency]],
-    taxes (same), plan, eta_from, eta_to (ISO dates or null), duties_paid, cover (string or null). Interface §2.3, §2.4.
+    taxes (same), plan, eta_from, eta_to (ISO dates or null), duties_paid, cover (string or null), refused (why it
+    can't be booked, or ""). `unreadable` counts the carrier's rows that are not among them. Interface §2.3, §2.4.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -26,6 +27,7 @@ class Quote(models.Model):
     entry = models.JSONField()
     inputs_hash = models.CharField(max_length=64)
     products = models.JSONField()
+    unreadable = models.PositiveSmallIntegerField(default=0)
     made_at = models.DateTimeField(db_index=True)
 
     objects = QuoteQuerySet.as_manager()
@@ -38,4 +40,10 @@ class Quote(models.Model):
         return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
     def offer(self, code: str) -> dict[str, Any] | None:
-        return next((offer for offer in self.products if offer["code"] == code), None)
+        """The product of this code, if it can be booked."""
+        return next((offer for offer in bookable(self.products) if offer["code"] == code), None)
+
+
+def bookable(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of a quote's products that aren't known to be refused."""
+    return [offer for offer in products if not offer.get("refused")]

@@ -47,13 +47,24 @@ MOVES: dict[str, set[str]] = {
     Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
     Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
     Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},
-    Status.BOOKED: {Status.CANCELLING},
+    # Back to unclear: an operator had adopted another order's reference (see desk/unadopting.py).
+    Status.BOOKED: {Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT},
     Status.CANCELLING: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_UNCONFIRMED},
     Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED},
     Status.CANCELLED: set(),
 }
 # The carrier holds an order under our reference: exactly these carry one.
 HELD = {Status.BOOKED, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED}
+BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}
+# The carrier may charge for it, as far as is known: exactly these count for the limits. See orders/limits.py.
+MAY_COST = {
+    Status.BOOKING,
+    Status.UNCONFIRMED,
+    Status.CONFLICT,
+    Status.BOOKED,
+    Status.CANCELLING,
+    Status.CANCEL_UNCONFIRMED,
+}
 # What an operator may have to look at: the desk counts these on every visit.
 UNDECIDED = {
     Status.UNCONFIRMED,

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from orders import gateway
+from orders import gateway, notifications
 from orders.importing.shops import STATUS
 from orders.importing.standing import reason
 from orders.models import ImportRow, Order
@@ -19,9 +19,9 @@ register = template.Library()
 
 @register.simple_tag
 def carrier_pauses() -> list[Pause]:
-    """What the operator paused for everybody just now: bookings, prices, both or nothing."""
+    """What holds everybody up just now: the carrier's stop, and what the operator paused of bookings and prices."""
     account, now = gateway.account(), timezone.now()
-    pauses = (account.pause_of(what, now) for what in PAUSABLE)
+    pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
 
 
@@ -44,17 +44,6 @@ def with_query(context: template.Context, **changes: Any) -> str:
     return f"?{query.urlencode()}" if query else "."
 
 
-@register.filter
-def field_words(name: str) -> str:
-    """A field of a refusal in words: `receiver_postcode` is "Receiver postcode"."""
-    return (
-        name.replace("_", " ")
-        .replace("line1", "address line 1")
-        .replace("line2", "address line 2")
-        .capitalize()
-    )
-
-
 @register.simple_tag
 def next_pickup(order: Order) -> dt.date | None:
     """The pickup day the carrier has named, if it is still ahead."""
@@ -67,6 +56,12 @@ def next_pickup(order: Order) -> dt.date | None:
 def why(row: ImportRow) -> str:
     """Why a row of an import came to nothing."""
     return reason(row)
+
+
+@register.filter
+def not_as_agreed(order: Order) -> str:
+    """The price agreed to beside the one booked."""
+    return notifications.not_as_agreed(order)
 
 
 @register.filter

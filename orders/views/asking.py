@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from orders import awaiting_prices, booking, quoting
+from orders import answers, awaiting_prices, booking, quoting
 from orders.entry import Entry
 from orders.forms import ParcelForm
 from orders.models import Quote
@@ -10,7 +10,7 @@ from orders.views.replies import sentence
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.carrier.errors import CarrierError, Rejected
 
-NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.TooManyToday)
+NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.LimitReached)
 
 
 def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
@@ -18,7 +18,7 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
     try:
         return prices(request, form.entry())
     except Rejected as error:
-        form.take_refusal(error.messages or {"": [error.text or sentence(error, request.sender)]})
+        answers.put_at(form, error)
     except NO_PRICES as error:
         form.add_error(None, sentence(error, request.sender))
         form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)

@@ -115,7 +115,8 @@ def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
             asked += 1
     if asked:
         parcels = "1 parcel" if asked == 1 else f"{asked} parcels"
-        messages.info(request, f"Asked the carrier to cancel {parcels}. Destroy the labels; don't use them.")
+        text = f"Cancellation of {parcels} requested. Don't use the labels until the carrier answers."
+        messages.info(request, text)
     for words in kept:
         messages.warning(request, f"Not cancelled. {words}")
     return _back(request)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from orders import cancelling
-from orders.models import Order
+from orders.models import CancelAttempt, Order
 from orders.receivers import shown
 from orders.views.parcel import orders_of
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -20,19 +20,26 @@ NEEDS = {
     "another_day": "I need another pickup day",
     "no_driver": "The driver didn't come",
 }
+KEEP = "keep"
 CANCELS = {"not_sending": "not sending it"}  # what is wrong on a parcel is mended by replacing it
 
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """GET asks and explains; POST cancels only for a need that cancelling serves, and only while it is allowed."""
+    """GET asks and explains; POST cancels only for a need that cancelling serves, and only while it is allowed.
+
+    The need "keep" ends the notice that an earlier cancellation was refused.
+    """
     found = get_object_or_404(orders_of(request), uuid=order)
     need = request.POST.get("need") or request.GET.get("need", "")
     if request.method == "GET" and need == "wrong" and found.can_cancel(timezone.now()):
         return redirect("replace", found.uuid)
     if request.method == "GET":
         return _page(request, found, need, status=200)
+    if need == KEEP:
+        found.keep()
+        return redirect("parcel", found.uuid)
     if need not in CANCELS:
         return _page(request, found, need, status=409)
     try:
@@ -40,7 +47,7 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus):
         found.refresh_from_db()
         return _page(request, found, "", status=409)
-    messages.info(request, "Asked the carrier to cancel. Destroy the label; don't use it any more.")
+    messages.info(request, "Cancellation requested. Don't use the label until the carrier answers.")
     return redirect("parcel", found.uuid)
 
 
@@ -53,5 +60,6 @@ def _page(request: MemberRequest, order: Order, need: str, *, status: int) -> Ht
         "can_cancel": order.can_cancel(now),
         "need": need if need in NEEDS else "",
         "needs": NEEDS,
+        "refused": order.cancels.filter(state=CancelAttempt.State.REFUSED).order_by("pk").last(),
     }
     return render(request, "orders/cancel.html", context, status=status)

@@ -1,5 +1,6 @@
 """How the booking of an import goes: watched, paused, tried again, agreed to, and what failed as a file."""
 
+import datetime as dt
 import uuid
 
 from django.contrib import messages
@@ -8,10 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders import booking, printing
+from orders import booking, gateway, printing
 from orders.importing import booking as importing
 from orders.importing import standing
 from orders.models import Import
+from orders.models.pauses import BOOKINGS
 from orders.views.replies import sentence
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -34,6 +36,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     context = {
         "file": found,
         "counts": counts,
+        "held_up": held_up(timezone.now()) if counts.waiting else "",
         "to_print": [] if counts.waiting else standing.to_print(found, printing.MOST),
         "risen": standing.risen(found)[:LISTED],
         "nothing": standing.came_to_nothing(found)[:LISTED],
@@ -46,6 +49,13 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
     found = _mine(request, file)
     return sheets.stream("rows-not-booked.csv", *standing.failed_sheet(found))
+
+
+def held_up(now: dt.datetime) -> str:
+    """Why bookings wait just now, or ""."""
+    account = gateway.account()
+    pause = account.pause_of(BOOKINGS, now) or account.stop_as_a_pause()
+    return pause.text if pause else ""
 
 
 def _act(request: MemberRequest, file: Import) -> HttpResponse:
@@ -69,12 +79,14 @@ def _agree(request: MemberRequest, file: Import) -> None:
     prices = {order: price for order, _, price in said}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
-    except (booking.Suspended, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
+    except (booking.Suspended, booking.Paused, booking.LimitReached, booking.PickupDayPassed) as error:
         messages.error(request, sentence(error, request.sender))
     else:
         if agreed < len(prices):
             messages.info(
-                request, f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile."
+                request,
+                f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile, "
+                "or today's limit is reached: they wait here for your yes.",
             )
 
 

@@ -19,21 +19,27 @@ log = logging.getLogger(__name__)
 @audience(*BOOKERS)
 @require_GET
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
-    """The original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored."""
+    """The original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored.
+
+    While the carrier owes the label, the 404 says so.
+    """
     labels = Label.objects.filter(order__sender__memberships__user=request.user, order__status=Status.BOOKED)
-    found = get_object_or_404(labels.select_related("order", "file"), order__uuid=order, size=size)
-    if not found.is_ready:
+    found = get_object_or_404(labels.select_related("order"), order__uuid=order, size=size)
+    if found.purged_at:
         raise Http404
+    if not found.is_ready:
+        return render(request, "orders/label_late.html", {"label": found, "order": found.order}, status=404)
+    now = timezone.now()
     try:
-        content = found.intact_bytes()
-    except LabelBytes.DoesNotExist:  # purged a moment ago
+        content = found.serve(at=now)
+    except LabelBytes.DoesNotExist:  # purged or taken back a moment ago
         raise Http404 from None
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)
     is_download = "download" in request.GET
     action = "label downloaded" if is_download else "label opened"
-    Audit.write(action, found.order, by=request.user, sender=request.sender, reason=size, at=timezone.now())
+    Audit.write(action, found.order, by=request.user, sender=request.sender, reason=size, at=now)
     return _pdf(content, f"label-{found.order.carrier_reference}-{size}.pdf", download=is_download)
 
 

@@ -9,9 +9,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders import drafting, offers, pasting, size_guard
+from orders import drafting, offers, pasting, refused_fields, size_guard
 from orders.forms import ParcelForm, after_presses
 from orders.importing import choosing
+from orders.models import Order
 from orders.sizes import offered
 from orders.views import drafts
 from orders.views.asking import take_prices
@@ -19,6 +20,8 @@ from orders.views.brought import Brought, brought_along, draft_named
 from orders.views.quotes import address_of, kept_in
 from orders.views.replies import suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+
+REFUSED = "The carrier refused this booking."
 
 
 @audience(*BOOKERS)
@@ -38,6 +41,8 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
         form = ParcelForm(initial=brought.values, **known)
         if not brought.is_whole:
             form.begin_with(request.sender.default_size)
+        if brought.refused:
+            refused_fields.put_at(form, _refused(brought.refused))
         return _form_page(request, form, brought)
     if {"unpaste", "save_draft"} & set(request.POST):
         return _unchecked(request, ParcelForm(initial=request.POST.dict(), **known))
@@ -45,6 +50,13 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
     if request.headers.get("X-Part") == "prices":
         return _prices_part(request, form)
     return _priced(request, form)
+
+
+def _refused(order: Order) -> dict[str, list[str]]:
+    """What there is to put right in a refused parcel, by field; nothing where the fault is ours alone."""
+    whole = {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
+    fields: dict[str, list[str]] = order.problem.get("fields") or whole
+    return fields
 
 
 def _unchecked(request: MemberRequest, form: ParcelForm) -> HttpResponse:
@@ -99,4 +111,6 @@ def _form_page(request: MemberRequest, form: ParcelForm, brought: Brought, **mor
         "is_live_form": True,
     }
     context |= {"kept": kept_in(request), **more}
-    return render(request, "orders/new_parcel.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200
+    )

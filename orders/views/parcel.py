@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
 from orders.billing import lines, statements
-from orders.meaning import standing, waits_for
+from orders.meaning import reason, standing, waits_for
 from orders.models import Export, Label, Order
 from orders.models.statuses import Status
 from orders.offers import money_lines
@@ -70,8 +70,9 @@ def parcel_state(order: Order) -> str:
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
+    refused = ".refused" if order.cancel_refused_at else ""
     soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
-    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{soon}"
+    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{refused}{soon}"
 
 
 def _money_state(request: MemberRequest, order: Order) -> str:
@@ -97,6 +98,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "order": order,
         "state": state,
         "standing": standing(order, now),
+        "reason": reason(order),
         "pause": waits_for(order, now),
         "progress": order.shown_progress(now),
         "missed_twice": order.missed_twice(now),
@@ -164,7 +166,7 @@ def _pace(order: Order) -> str:
         return "slow"
     if order.status != Status.BOOKING:
         return ""
-    seconds = (timezone.now() - order.created_at).total_seconds()
+    seconds = (timezone.now() - order.submitted_at).total_seconds()
     return "slow" if seconds > SLOW_AFTER_SECONDS else "quick"
 
 
@@ -178,19 +180,19 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The sender's yes to what the page showed: a new price, or booking again what was not booked."""
+    """The sender's yes to the amount and currency the page showed: a new price, or what was not booked."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         text = "It moved on since you opened the page. Nothing was booked twice."
         return refused(request, title="This parcel needs no yes now", text=text, order=found)
-    if request.POST.get("agreed") != agreed_price(found):
+    if request.POST.get("agreed") != str(found.asked):
         messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
         return redirect("booking_progress", found.uuid)
     try:
         booking.confirm(found, by=request.user, now=timezone.now())
     except booking.Suspended:
         return suspended(request, status=403)
-    except (booking.Paused, booking.TooManyToday) as error:
+    except (booking.Paused, booking.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
     except booking.PickupDayPassed as error:  # another day is chosen with the prices
         messages.error(request, sentence(error, request.sender))
@@ -198,8 +200,3 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except Order.WrongStatus:  # another press of the same button was faster
         pass
     return redirect("booking_progress", found.uuid)
-
-
-def agreed_price(order: Order) -> str:
-    """The price that a yes stands for; posted back, so that nobody agrees to one they have not seen."""
-    return str(order.problem.get("new", order.price))

@@ -82,7 +82,7 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         return _booked_already(request, chosen["form_token"])
     except booking.Suspended:
         return suspended(request, status=403)
-    except (booking.Gone, booking.Paused, booking.TooManyToday, booking.PickupDayPassed) as error:
+    except (booking.Gone, booking.Paused, booking.LimitReached, booking.PickupDayPassed) as error:
         form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
         return _quotes_page(request, asked, form)
     drafting.delete(request.user, request.POST.get("draft", ""))

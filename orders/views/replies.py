@@ -1,12 +1,14 @@
 """Replies and sentences that several pages share."""
 
+import math
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders import booking, quoting
+from orders import answers, booking, quoting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.carrier.errors import AccountStopped
+from shipping_portal.carrier.errors import AccountStopped, Rejected
 
 
 def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
@@ -24,16 +26,13 @@ def sentence(error: Exception, sender: Sender) -> str:
     match error:
         case quoting.TooMany():
             return (
-                f"This account asks for prices at most {sender.quotes_a_minute} times a minute. "
-                "Nothing was booked. Wait a minute, then try again."
+                f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
+                f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
             )
         case booking.Paused() | quoting.Paused():
             return f"{error} Nothing was booked.".strip()
-        case booking.TooManyToday():
-            return (
-                f"This account books at most {sender.bookings_a_day} parcels a day. Nothing was booked. "
-                f"Contact us and quote {sender.number} if you need more."
-            )
+        case booking.LimitReached():
+            return str(error)
         case booking.PickupDayPassed():
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
         case booking.Gone():
@@ -43,5 +42,21 @@ def sentence(error: Exception, sender: Sender) -> str:
                 "The carrier gives this portal no prices just now. Nothing was booked. "
                 f"Contact us and quote {sender.number}."
             )
+        case quoting.Unreadable():
+            return (
+                "The carrier's answer couldn't be read in full, so there are no prices yet. "
+                "Nothing was booked. We've told the operator."
+            )
+        case Rejected():  # of a parcel priced before
+            return (
+                f"{answers.problem(error, sender, sender.country, asked='quote')['text']} Nothing was booked."
+            )
         case _:
-            return "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."
+            why = f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked."
+            return f"{why} Try again{_when(error)}."
+
+
+def _when(error: Exception) -> str:
+    """How long the carrier wants to be left alone, where it says so."""
+    seconds = getattr(error, "retry_after", None)
+    return f" in {math.ceil(seconds)} s" if seconds else ""

@@ -28,7 +28,9 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     line = " ".join(unicodedata.normalize("NFC", text).split())
     strange = next((c for c in line if not _is_printable(c)), "")
     if strange:
-        raise ValidationError(f"Write this in Latin letters: “{strange}” cannot be printed.", code="letters")
+        plain = _plain(line)
+        instead = f"Write “{plain}”" if plain else "Write this in Latin letters"
+        raise ValidationError(f"{instead}: “{strange}” cannot be printed.", code="letters")
     if line and not any(c.isalnum() for c in line):
         raise ValidationError("Use at least one letter or digit.", code="no_letters")
     if len(line) > longest:
@@ -50,11 +52,12 @@ def repeats_place(line: str, suburb: str, postcode: str, state: str, country: st
     """The words of an address line that repeat its suburb, postcode, state or country; "" when none do.
 
     Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
-    pass while `1 Smith Street, Fitzroy VIC 3065` does not.
+    pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb beside its state or postcode anywhere.
     """
     phrases = _phrases(suburb, postcode, state, country)
-    repeated = (_repeated(part.split(), phrases) for part in re.split(r"[,;]", line))
-    return " ".join(words for words in repeated if words)
+    pairs = {(*first, *then) for first in _phrases(suburb) for then in phrases}
+    parts = [part.split() for part in re.split(r"[,;/]", line)]
+    return " ".join(filter(None, (_repeated(words, phrases) or _inside(words, pairs) for words in parts)))
 
 
 class LineField(forms.CharField):
@@ -92,7 +95,13 @@ def _is_printable(c: str) -> bool:
     return c.isascii() or kind[0] in "PZ" or c in SIGNS_BY_USE
 
 
-def _phrases(suburb: str, postcode: str, state: str, country: str) -> set[tuple[str, ...]]:
+def _plain(line: str) -> str:
+    """The line in the Latin letters it has variants of: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
+    letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
+    return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
+
+
+def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
     names += COUNTRY_NAMES.get(country, (country,))
     return {tuple(fold(name).split()) for name in names} - {()}
@@ -107,6 +116,16 @@ def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
             break
         left = before
     return " ".join(words[len(left) :])
+
+
+def _inside(words: list[str], pairs: set[tuple[str, ...]]) -> str:
+    """The first of these phrases that stands anywhere in the part."""
+    left = [fold(word) for word in words]
+    for at in range(len(left)):
+        for pair in pairs:
+            if tuple(left[at : at + len(pair)]) == pair:
+                return " ".join(words[at : at + len(pair)])
+    return ""
 
 
 def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:

@@ -45,7 +45,7 @@ class Kind:
 
 KINDS = {
     "booking": Kind(
-        "A booking failed, or is clear after we had to check",
+        "A booking failed, cost more than agreed, or is clear after we had to check",
         "News of your bookings",
         When.NOW,
         (When.NOW, When.OFF),

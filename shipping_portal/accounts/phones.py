@@ -27,6 +27,15 @@ def clean_phone(text: str, country: str) -> str:
     return phonenumbers.format_number(number, form)
 
 
+def across_borders(phone: str, country: str) -> str:
+    """The number as the carrier of another country dials it (E.164); one that can't be read stays as it is."""
+    try:
+        number = phonenumbers.parse(phone, country)
+    except NumberParseException:
+        return phone
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
 def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
     not_a_number = ValidationError(
         "Check this phone number: write it with its area code, or with + and the country's code.",
@@ -38,7 +47,8 @@ def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
         number = phonenumbers.parse(typed, country)
     except NumberParseException:
         raise not_a_number from None
-    # US 555-01xx and other numbers kept for fiction are possible but not assigned; the carrier takes them.
-    if not phonenumbers.is_possible_number(number) or number.extension:
+    # By the numbering plan, not by length alone: a mobile number that is a digit short has the length of a local one.
+    # US 555-01xx and other numbers kept for fiction are in the plan; the carrier takes them.
+    if not phonenumbers.is_valid_number(number) or number.extension:
         raise not_a_number
     return number

@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import holidays
@@ -112,7 +113,7 @@ def zone(country: str, state: str, postcode: str = "") -> str:
 
 def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
     """The next `count` days that are neither a weekend nor a public holiday of the state."""
-    off = _holidays(country, state_code(country, state))
+    off = _holidays(country, state_code(country, state), after.year)
     days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
     return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
 
@@ -123,11 +124,13 @@ def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
 
 
 @functools.lru_cache(maxsize=128)
-def _holidays(country: str, state: str) -> holidays.HolidayBase:
+def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
+    """Those of this year and its neighbours, made at once: a set that fills itself is no good to several threads."""
+    years = range(year - 1, year + 3)
     try:
-        return holidays.country_holidays(country, subdiv=state or None)
+        return set(holidays.country_holidays(country, subdiv=state or None, years=years))
     except NotImplementedError:  # a country or state the library does not know
-        return holidays.country_holidays(country) if country in STATES else holidays.HolidayBase()
+        return set(holidays.country_holidays(country, years=years) if country in STATES else ())
 
 
 def _near(listed: QuerySet[Locality], suburb: str, code: str) -> tuple[Locality, ...]:

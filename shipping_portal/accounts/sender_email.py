@@ -17,7 +17,10 @@ from shipping_portal.accounts.models import Role, Sender
 Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
 
 NO_REPLY = re.compile(r"(do[-_.]?)?(no|not)[-_.]?reply|bounces?|mailer-daemon|postmaster")
-SUPPORT = {"support", "help", "helpdesk", "service", "customerservice", "care", "customercare", "servicedesk"}
+SUPPORT = {"help", "service", "care"}
+SUPPORT_WITHIN = re.compile(
+    r"support|helpdesk|servicedesk|customer(service|care)"
+)  # also as part of the name
 SHARED = {
     "accounts", "admin", "billing", "bookings", "contact", "dispatch", "enquiries", "hello", "hi", "info", "inquiries",
     "logistics", "mail", "office", "orders", "reception", "returns", "sales", "shipping", "shop", "store", "team",
@@ -26,10 +29,15 @@ SHARED = {
 RELAYS = (
     "privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com", "simplelogin.com", "simplelogin.io",
     "simplelogin.co", "slmail.me", "aleeas.com", "anonaddy.com", "anonaddy.me", "addy.io", "users.noreply.github.com",
-    "marketplace.amazon.com", "members.ebay.com", "reply.craigslist.org", "mailinator.com", "guerrillamail.com",
+    "members.ebay.com", "reply.craigslist.org", "zendesk.com", "freshdesk.com", "helpscout.net", "mailinator.com",
+    "guerrillamail.com", "sharklasers.com", "yopmail.com", "temp-mail.org", "10minutemail.com", "trashmail.com",
+    "maildrop.cc", "dispostable.com", "getnada.com", "throwawaymail.com",
 )  # fmt: skip
+AMAZON = re.compile(r"(.+\.)?marketplace\.amazon(\.[a-z]{2,3}){1,2}")
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
-ORDER_NUMBER = re.compile(r"(order|parcel|shipment|booking|ref|job|po)[-_.#]?[0-9]{3,}")
+ORDER_NUMBER = re.compile(
+    r"(order|parcel|shipment|booking|ref|job|po|ticket|case|issue)[-_.#]?([0-9]{3,}|(?<=[-_.#])[0-9]+)"
+)
 
 SENTENCES: dict[Kind, str] = {
     "no_reply": "Nobody reads a no-reply address. The carrier and drivers write here: use an inbox a person reads.",
@@ -73,11 +81,13 @@ def judge(email: str) -> Verdict:
     plain = re.sub(r"[-_.]", "", name)
     if NO_REPLY.fullmatch(name) or "noreply" in plain or "donotreply" in plain:
         return Verdict("no_reply")
-    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or "noreply" in domain:
+    if any(domain == relay or domain.endswith(f".{relay}") for relay in RELAYS) or AMAZON.fullmatch(domain):
+        return Verdict("relay")
+    if "noreply" in domain or (name == "reply" and tag):
         return Verdict("relay")
     if any(c.isdigit() for c in tag) or UUID.fullmatch(name) or ORDER_NUMBER.fullmatch(name):
         return Verdict("per_order")
-    if plain in SUPPORT:
+    if plain in SUPPORT or SUPPORT_WITHIN.search(plain):
         return Verdict("support")
     if _is_partners(email, domain):
         return Verdict("partner")

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from zoneinfo import available_timezones
 
 from django import forms
+from django.core.validators import MinValueValidator
 
 from shipping_portal.accounts.addresses import LineField
 from shipping_portal.accounts.models import Sender, User
@@ -79,6 +80,27 @@ class BusinessForm(SettingsForm):
         super().__init__(*args, **options)
         names = sorted(zones_of(self.instance.country) | {self.instance.zone})
         self.fields["zone"].choices = [(name, name.replace("_", " ")) for name in names]  # type: ignore[attr-defined]
+
+
+class OwnLimitsForm(SettingsForm):
+    class Meta:
+        model = Sender
+        fields = ("own_bookings_a_day", "own_money_a_day")
+        labels: ClassVar[dict[str, str]] = {
+            "own_bookings_a_day": "Most parcels a day",
+            "own_money_a_day": "Most money a day",
+        }
+        help_texts: ClassVar[dict[str, str]] = {
+            "own_bookings_a_day": "Whoever of your team books them. Leave it empty for no limit of your own.",
+            "own_money_a_day": "Leave it empty for no limit of your own.",
+        }
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        money: Any = self.fields["own_money_a_day"]
+        money.label = f"Most money a day, in {self.instance.currency}"
+        money.min_value, money.widget.attrs["min"] = 0, 0
+        money.validators.append(MinValueValidator(0))
 
 
 class LabelsForm(SettingsForm):

@@ -38,6 +38,7 @@ urlpatterns = [
     path("settings/security/", security.security, name="security"),
     path("settings/business/", panels.business, name="business"),
     path("settings/booking/", panels.booking_rules, name="booking_rules"),
+    path("settings/limits/", panels.own_limits, name="own_limits"),
     path("settings/data/", panels.data, name="data"),
     path("settings/label-size/", panels.label_size, name="label_size"),
     path("settings/team/", team_pages.team_page, name="team"),

@@ -26,7 +26,7 @@ from shipping_portal.carrier.messages import (
     Cancelled,
     LabelFile,
     LabelLink,
-    Product,
+    Quoted,
     Shipment,
     Tracked,
 )
@@ -74,8 +74,11 @@ class Carrier:
     def __repr__(self) -> str:
         return f"<Carrier at {self._base.host}>"
 
-    def quote(self, shipment: Shipment) -> tuple[Product, ...]:
-        """Products with prices for a shipment (§4). GET; POST across a border, with contents or cover."""
+    def quote(self, shipment: Shipment) -> Quoted:
+        """Products with prices for a shipment (§4). GET; POST across a border, with contents or cover.
+
+        With what could not be read of the others.
+        """
         read = partial(reading.read_products, today=datetime.now(UTC).date())
         if writing.needs_contents_quote(shipment):
             body = writing.quote_body(shipment, self.contract)
@@ -222,18 +225,20 @@ class Carrier:
         return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle)
 
     def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
-        started, status, outcome = time.monotonic(), None, "failed"
+        started, status, outcome, unreadable = time.monotonic(), None, "failed", 0
         try:
             reply = exchange(request, limits)
             status = reply.status
             answer = read(reply, self.contract)
             outcome = "ok"
+            unreadable = len(answer.unreadable) if isinstance(answer, Quoted) else 0
             return answer
         except CarrierError as problem:
             outcome = problem.outcome
             raise
         finally:
-            self._report(Call(name, request.method, path, status, time.monotonic() - started, outcome))
+            seconds = time.monotonic() - started
+            self._report(Call(name, request.method, path, status, seconds, outcome, unreadable))
 
     def _report(self, call: Call) -> None:
         if self._on_call is None:

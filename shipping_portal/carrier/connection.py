@@ -30,6 +30,7 @@ from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.watch import Limits, TooLate, Watch
 
 PIECE = 64 * 1024
+TOO_LATE = "the reply came too late"
 # urllib3 logs whole addresses, and with them signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
     logging.getLogger(noisy).addFilter(lambda record: False)
@@ -160,7 +161,7 @@ def _read(response: requests.Response, watch: Watch) -> Reply:
     finally:
         response.close()
     if watch.over:  # a shut socket reads as a normal end, so the clock is asked before the bytes are believed
-        fault = "the reply came too late"
+        fault = TOO_LATE
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         fault = "the reply is compressed"
     return Reply(

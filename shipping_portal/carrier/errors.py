@@ -42,14 +42,18 @@ class Rejected(CarrierError):
 
 
 class NotSent(CarrierError):
-    """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait."""
+    """Provably nothing happened. `retry_after` is in seconds when the carrier asked us to wait.
+
+    `status` is that of its reply, None when it gave none.
+    """
 
     outcome = "not sent"
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, retry_after: float | None = None, status: int | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        self.status = status
 
 
 class AccountStopped(CarrierError):
@@ -61,14 +65,16 @@ class AccountStopped(CarrierError):
         super().__init__(f"account stopped ({status})")
         self.status = status
         self.text = text
+        self.reason = f"{self}: {text}" if text else str(self)  # for the operator
         self.body = body
 
 
 class OutcomeUnknown(CarrierError):
     """The carrier may or may not have acted.
 
-    `reference` is the one read from an otherwise unusable reply. `conflict` means that the reply speaks of
-    another order than ours, or of a cancelled one, so a person has to look.
+    `answered` tells an answer we can't read from silence. `reference` is the one read from an otherwise unusable
+    reply. `conflict` means that the reply speaks of another order than ours, or of a cancelled one, so a person has
+    to look.
     """
 
     outcome = "unknown"
@@ -81,10 +87,12 @@ class OutcomeUnknown(CarrierError):
         *,
         reference: str = "",
         conflict: bool = False,
+        late: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.status = status
+        self.answered = status is not None and not late
         self.body = body
         self.reference = reference
         self.conflict = conflict

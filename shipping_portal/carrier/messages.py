@@ -21,6 +21,9 @@ class Money:
     amount: Decimal
     currency: str
 
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}"
+
 
 @dataclass(frozen=True)
 class Party:
@@ -97,6 +100,14 @@ class Product:
     duties_paid: bool
     cover_price: Money | None
     raw: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """The products of a quote; `unreadable` says of each row left out what of it could not be read."""
+
+    products: tuple[Product, ...]
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,7 +188,10 @@ class LabelFile:
 
 @dataclass(frozen=True)
 class Call:
-    """One request as it went: for the request log. Holds no query value, no link and no credential."""
+    """One request as it went: for the request log. Holds no query value, no link and no credential.
+
+    `unreadable` counts the rows of a quote that were left out.
+    """
 
     operation: str
     method: str
@@ -185,3 +199,4 @@ class Call:
     status: int | None
     seconds: float
     outcome: str
+    unreadable: int = 0

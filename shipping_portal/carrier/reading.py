@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, timedelta
-from itertools import islice
 from typing import Any
 
 from shipping_portal.carrier.connection import Reply
@@ -18,6 +17,7 @@ from shipping_portal.carrier.messages import (
     LabelLink,
     Money,
     Product,
+    Quoted,
     Scan,
     Tracked,
 )
@@ -47,8 +47,9 @@ MOST_LABELS = 10
 ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 
 
-def read_products(reply: Reply, contract: Contract, *, today: date) -> tuple[Product, ...]:
-    """The products of a quote, without the rows that have no readable code or price, or an impossible estimate.
+def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
+    """The products of a quote; beside them what is wrong with each row that has no readable code or price, or an
+    impossible estimate.
 
     `today` is the day in UTC.
     """
@@ -57,8 +58,31 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> tuple[Pro
     rows = at(said, contract.products) if contract.products else said
     if not isinstance(rows, list):
         raise unknown(reply, contract, "the quote is not a list of products")
-    products = (_product(row, contract, today) for row in rows)
-    return tuple(islice((product for product in products if product), MOST_PRODUCTS))
+    products: list[Product] = []
+    unreadable: list[str] = []
+    for row in rows:
+        if product := _product(row, contract, today):
+            products.append(product)
+        elif len(unreadable) < MOST_UNREADABLE:
+            unreadable.append(_fault(row, contract))
+        if len(products) == MOST_PRODUCTS:
+            break
+    return Quoted(tuple(products), tuple(unreadable))
+
+
+def _fault(row: Any, contract: Contract) -> str:
+    """What of a product that was left out cannot be read, for an operator."""
+    code, amount = at(row, contract.quoted_code), at(row, contract.quoted_price)
+    currency = at(row, contract.quoted_currency)
+    if not matching(ORDER_ID, code):
+        return f"code {_shown(code)}"
+    if price(amount, "AUD") is None:
+        return f"price {_shown(amount)}"
+    return f"currency {_shown(currency)}" if price(amount, currency) is None else "days that cannot be"
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else text(repr(value), 40)
 
 
 def _product(row: Any, contract: Contract, today: date) -> Product | None:

@@ -7,6 +7,7 @@ bare string, and no JSON at all. All four are always accepted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import filterfalse, islice
 from typing import Any, NamedTuple
 
 from shipping_portal.carrier.contract import MEASURES, PARTS, Contract
@@ -23,11 +24,18 @@ OURS = (
     *("description", "product_code", "pickup_date", "customer_reference", "contents", "contents_type"),
 )
 IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in QUERIED), *MEASURES)
-GENERAL = {"", "base", "error", "errors", "general", "order"}
+ITEM = ("description", "value", "quantity", "origin", "hs_code")
+GENERAL = {"", "base", "detail", "error", "errors", "general", "message", "messages", "order"}
+Where = tuple[str, ...]
 
 
 class Refusal(NamedTuple):
-    """What a refusal says: the carrier's code, its sentence, and messages keyed by our field names."""
+    """What a refusal says: the carrier's code, its sentence, and messages by field.
+
+    The keys are our field names, "" for the parcel as a whole, and the carrier's own name of what we have no field
+    for. The sentence is the general messages; the carrier's own one only where there are no messages at all, as with
+    them it is a wrapper such as "see messages".
+    """
 
     code: str
     text: str
@@ -45,31 +53,44 @@ def read_refusal(body: Any, contract: Contract) -> Refusal:
     if said is None and code is None and sentence is None:
         said = body
     messages = _by_field(said, contract)
-    general = "; ".join(messages.get("", []))
-    return Refusal(text(code, 100), _words(sentence) or general, messages)
+    sentence = "; ".join(messages.get("", [])) if messages else _words(sentence)
+    return Refusal(text(code, 100), sentence, messages)
 
 
 def _by_field(said: Any, contract: Contract) -> dict[str, list[str]]:
     fields = _fields(contract)
+    groups = {steps[:end] for steps in map(_steps, fields) for end in range(1, len(steps))}
     messages: dict[str, list[str]] = {}
-    for count, (where, words) in enumerate(_flat(said, ())):
-        if count == MOST:
-            break
-        names = fields.get(_plain("_".join(where)))
-        if not names and _plain("_".join(where)) not in GENERAL:
-            words = f"{' '.join(where).replace('_', ' ')}: {words}"[:500]
-        for name in names or [""]:
+    for where, words in islice(_flat(said, ()), MOST):
+        names, steps = _named(where, fields), _steps(*where)
+        if not names and steps in groups:  # such as "receiver": several of our fields
+            names, words = [""], f"{' '.join(steps).capitalize()}: {words}"[:500]
+        for name in names or [".".join(where)]:
             messages.setdefault(name, []).append(words)
     return messages
 
 
-def _flat(said: Any, where: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
+    """Our names for a place in the messages, [""] for the whole parcel; the number of a list's row counts from 0."""
+    steps: Where = ()
+    for steps in (_steps(*where), _steps(*(name for name in where if name not in GENERAL))):
+        names = fields.get("_".join(steps)) or fields.get("_".join(filterfalse(str.isdecimal, steps)), [])
+        row = next(map(int, filter(str.isdecimal, steps)), None)
+        if names and row is not None:
+            return [name.replace("item_", f"item_{row + 1}_") for name in names]
+        if names:
+            return names
+    return [] if steps else [""]
+
+
+def _flat(said: Any, where: Where) -> Iterator[tuple[Where, str]]:
     if isinstance(said, dict):
         for key, member in said.items():
             yield from _flat(member, (*where, text(key, 60)))
     elif isinstance(said, list):
-        for member in said:
-            yield from _flat(member, where)
+        rows = len(said) > 1 and all(isinstance(member, dict) for member in said)  # else a wrapper of one
+        for number, member in enumerate(said):
+            yield from _flat(member, (*where, str(number)) if rows else where)
     elif isinstance(said, str) and _words(said):
         yield where, _words(said)
 
@@ -83,8 +104,10 @@ def _fields(contract: Contract) -> dict[str, list[str]]:
     known.setdefault("cover", ["cover"])
     known[_plain(contract.length.rpartition(".")[0]) or "dimensions"] = list(SIZES)
     known[_plain(contract.weight.rpartition(".")[0]) or "weight"] = ["weight"]
-    for part in ("description", "value", "quantity", "origin", "hs_code"):
-        known[_plain(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ["contents"]
+    for part in ITEM:
+        ours = [f"item_{part}"]
+        known |= dict.fromkeys((f"item_{part}", _plain(f"{contract.contents}_{part}")), ours)
+        known[_plain(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ours
     steps = contract.cover_amount.split(".")
     known |= {
         _plain("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount
@@ -93,8 +116,13 @@ def _fields(contract: Contract) -> dict[str, list[str]]:
 
 
 def _plain(name: str) -> str:
+    return "_".join(_steps(name))
+
+
+def _steps(*names: str) -> Where:
     """One spelling for "sender.contact.phone", "sender[contact][phone]" and "sender_contact_phone"."""
-    return "_".join("".join(letter if letter.isalnum() else " " for letter in name.casefold()).split())
+    name = " ".join(names).casefold()
+    return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
 
 
 def _words(value: object) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from email.utils import parsedate_to_datetime
+from itertools import chain
 from typing import Any
 
-from shipping_portal.carrier.connection import Reply
+from shipping_portal.carrier.connection import TOO_LATE, Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.refusals import read_refusal
@@ -32,7 +33,7 @@ def verdict(reply: Reply, contract: Contract, *, also_refused: Collection[int] =
     if reply.status in STOPPED:
         return _stopped(reply, contract)
     if reply.status == 429 and contract.too_many_requests_is_unprocessed:
-        return NotSent("the carrier asks us to slow down", _retry_after(reply))
+        return NotSent("the carrier asks us to slow down", _retry_after(reply), reply.status)
     if reply.status in REFUSED or reply.status in also_refused:
         return _rejected(reply, contract)
     return unknown(reply, contract, f"the carrier answered {reply.status}")
@@ -44,7 +45,8 @@ def unknown(
     """An OutcomeUnknown that keeps the reply as evidence, without its links."""
     reason = f"conflict: {reason}" if conflict else reason
     body = scrub(reply.body, contract)
-    return OutcomeUnknown(reason, reply.status, body, reference=reference, conflict=conflict)
+    late = reply.fault == TOO_LATE
+    return OutcomeUnknown(reason, reply.status, body, reference=reference, conflict=conflict, late=late)
 
 
 def parsed(reply: Reply) -> Any:
@@ -66,8 +68,9 @@ def _rejected(reply: Reply, contract: Contract) -> CarrierError:
 
 def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
     body = scrub(reply.body, contract)
-    words = read_refusal(parsed(reply), contract).text or text(body.decode("utf-8", "replace"))
-    return AccountStopped(reply.status, words, body)
+    refusal = read_refusal(parsed(reply), contract)
+    said = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
+    return AccountStopped(reply.status, said or text(body.decode("utf-8", "replace")), body)
 
 
 def _retry_after(reply: Reply) -> float | None:

@@ -1,25 +1,26 @@
 """References that may be an unclear booking's: those a reply named, then those that webhooks and reports brought.
 
-What a webhook or a line of a billing report names is a candidate while nobody owns it.
+What a webhook or a line of a billing report names is a candidate while nobody owns it, unless we heard of it before
+this booking was sent, or the carrier has it under another order's name.
 """
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from django.db.models import Exists, F, Min, OuterRef, QuerySet
-
 from orders import gateway
+from orders.identifying import CLOCKS, sent_between
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
-from shipping_portal.desk import queues
+from shipping_portal.carrier.naming import Names, names_in
+from shipping_portal.desk import naming, stray_scans
 from shipping_portal.desk.stray_charges import billed
-from tracking.models import Parcel, TrackingEvent
+from shipping_portal.desk.stray_scans import Scanned
 
-EARLIER = dt.timedelta(minutes=30)
+EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind ours
 LATER = dt.timedelta(days=5)
 MOST = 20
-NEVER_ARRIVED = {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED}
+KNOWN_BEFORE = "It was heard of here before this booking was sent, so it is another parcel's"
 
 
 @dataclass(frozen=True)
@@ -34,84 +35,79 @@ class Candidate:
     was_named: bool = False  # by a reply of the carrier's to this very booking
     taken_by: Order | None = None  # another order has it: it cannot be this one's
     billed: str = ""  # what the carrier charges for it
+    said: tuple[Names, ...] = ()  # what the carrier's documents call it
+    is_its_own: str = ""  # the name of this order that the carrier has it under
+    cannot_be: str = (
+        ""  # why not, of one that is shown all the same, as a reply to this very booking named it
+    )
 
     @property
     def is_strong(self) -> bool:
-        return (self.was_named or self.same_postcode) and self.taken_by is None
+        likely = self.is_its_own or self.was_named or self.same_postcode
+        return bool(likely) and not self.cannot_be and self.taken_by is None
 
 
 def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     """All of them, the likeliest first, each reference once."""
     found: dict[str, Candidate] = {}
-    for candidate in (*_named(order, attempts), *_heard(order, attempts)):
+    for candidate in (*_named(order, attempts), *_heard(order)):
         found.setdefault(candidate.reference.casefold(), candidate)
-    for reference, charged in billed(order, *_span(attempts)).items():
-        known = found.get(reference.casefold()) or Candidate(
-            reference, "Charged by the carrier, and nobody's"
+    first, last = sent_between(order)
+    for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
+        known = found.get(line.reference.casefold()) or Candidate(
+            line.reference, "Charged by the carrier, and nobody's"
         )
-        found[reference.casefold()] = replace(known, billed=charged)
-    return list(found.values())[:MOST]
+        said = (*known.said, Names(customer_reference=line.customer_reference))
+        found[line.reference.casefold()] = replace(known, billed=line.words, said=said)
+    judged = naming.judge(order, {name: candidate.said for name, candidate in found.items()})
+    offered = (_judged(candidate, *judged[name]) for name, candidate in found.items())
+    return sorted(filter(None, offered), key=lambda candidate: not candidate.is_its_own)[:MOST]
 
 
 def likeliest(order: Order, found: list[Candidate]) -> str:
     """The one reference an operator starts from; "" where several compete, and never for answers that disagree."""
-    strong = [candidate.reference for candidate in found if candidate.is_strong]
-    return strong[0] if len(strong) == 1 and order.status == Status.UNCONFIRMED else ""
+    strong = [candidate for candidate in found if candidate.is_strong]
+    best = [candidate for candidate in strong if candidate.is_its_own] or strong
+    return best[0].reference if len(best) == 1 and order.status == Status.UNCONFIRMED else ""
 
 
-def as_seen(typed: str) -> str:
-    """A typed reference in the case its scans have it; as typed if none came."""
-    seen = Parcel.objects.filter(reference__iexact=typed.strip()).order_by(
-        F("last_scan_at").desc(nulls_last=True)
-    )
-    return seen.values_list("reference", flat=True).first() or typed
+def _judged(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
+    """Another order's is not offered; where a reply to this booking named it, it is shown with the reason."""
+    if not anothers:
+        return replace(candidate, is_its_own=own)
+    return replace(candidate, cannot_be=anothers) if candidate.was_named else None
 
 
 def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
     """Read in replies that were not trusted."""
     tellers = {attempt.seen_reference: attempt for attempt in attempts if attempt.seen_reference}
     taken = {other.carrier_reference: other for other in Order.objects.filter(carrier_reference__in=tellers)}
-    parcels = _dated(Parcel.objects.filter(reference__in=tellers)).in_bulk(field_name="reference")
-    places = _places(list(parcels.values()))
+    scanned, known_from = stray_scans.of(tellers), sent_between(order)[0] - CLOCKS
     for reference, attempt in tellers.items():
-        parcel = parcels.get(reference)
+        seen = scanned.get(reference)
         doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
         yield Candidate(
             reference=reference,
             why=f"The carrier's answer to attempt {attempt.generation} named it{doubt}",
-            first_scan_at=parcel.first_scan_at if parcel else None,  # type: ignore[attr-defined]
-            places=_joined(places.get(parcel.pk, [])) if parcel else "",
+            first_scan_at=seen.first_scan_at if seen else None,
+            places=seen.places if seen else "",
             was_named=True,
             taken_by=taken.get(reference) if taken.get(reference) != order else None,
+            said=(names_in(bytes(attempt.response), gateway.contract()), *(seen.said if seen else ())),
+            cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
         )
 
 
-def _heard(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
+def _heard(order: Order) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
-    early, late = _span(attempts)
-    if early is None:
-        return []
-    ends = _postcodes(order.pickup["postcode"]) | _postcodes(order.receiver_postcode)
-    near = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=ends)
-    nobodys = _dated(Parcel.objects.filter(queues.unmatched())).annotate(
-        near=Exists(near), heard_at=Min("events__received_at")
-    )
-    in_time = nobodys.filter(first_scan_at__gte=early, heard_at__lte=late)  # type: ignore[misc]
-    parcels = list(in_time.order_by("-near", "first_scan_at")[:MOST])  # type: ignore[misc]
-    places, is_ours = _places(parcels), gateway.is_ours(order)
-    return [_heard_of(order, parcel, places.get(parcel.pk, []), is_ours=is_ours) for parcel in parcels]
+    (start, end), is_ours = stray_scans.postcodes_of(order), gateway.is_ours(order)
+    first, last = sent_between(order)
+    found = stray_scans.nobodys(first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    return [_heard_of(seen, start, end, is_ours=is_ours) for seen in found]
 
 
-def _span(attempts: list[BookingAttempt]) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """When a parcel of these attempts may show itself; nothing where none of them reached the carrier."""
-    sent = [attempt.sent_at for attempt in attempts if attempt.state not in NEVER_ARRIVED]
-    return (min(sent) - EARLIER, max(sent) + LATER) if sent else (None, None)
-
-
-def _heard_of(order: Order, parcel: Parcel, scans: list[TrackingEvent], *, is_ours: bool) -> Candidate:
-    postcodes = {scan.postcode for scan in scans}
-    starts = bool(postcodes & _postcodes(order.pickup["postcode"]))
-    ends = bool(postcodes & _postcodes(order.receiver_postcode))
+def _heard_of(seen: Scanned, start: set[str], end: set[str], *, is_ours: bool) -> Candidate:
+    starts, ends = bool(seen.postcodes & start), bool(seen.postcodes & end)
     where = {
         (True, True): "Scanned where this parcel starts and where it ends",
         (True, False): "Scanned where this parcel starts",
@@ -119,31 +115,10 @@ def _heard_of(order: Order, parcel: Parcel, scans: list[TrackingEvent], *, is_ou
         (False, False): "Scanned after this attempt, elsewhere",
     }[starts, ends]
     return Candidate(
-        reference=parcel.reference,
+        reference=seen.reference,
         why=where if is_ours else f"{where}; but on another carrier account than this order's",
-        first_scan_at=parcel.first_scan_at,  # type: ignore[attr-defined]
-        places=_joined(scans),
+        first_scan_at=seen.first_scan_at,
+        places=seen.places,
         same_postcode=starts or ends,
+        said=seen.said,
     )
-
-
-def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Parcel]:
-    return parcels.annotate(first_scan_at=Min("events__scan_time"))
-
-
-def _places(parcels: Sequence[Parcel]) -> dict[int, list[TrackingEvent]]:
-    scans: dict[int, list[TrackingEvent]] = {}
-    for scan in TrackingEvent.objects.filter(parcel__in=parcels).defer("raw").order_by("scan_time"):
-        scans.setdefault(scan.parcel_id, []).append(scan)
-    return scans
-
-
-def _joined(scans: list[TrackingEvent]) -> str:
-    """Suburbs and postcodes in the order of the scans, each once."""
-    places = (f"{scan.suburb} {scan.postcode}".strip() for scan in scans)
-    return ", ".join(dict.fromkeys(place for place in places if place))
-
-
-def _postcodes(typed: str) -> set[str]:
-    """A postcode with and without its space; none for a country that has none."""
-    return {typed, typed.replace(" ", "")} - {""}

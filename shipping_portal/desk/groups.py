@@ -1,7 +1,7 @@
 """What each group of operators may see and do at the desk: one table, and the one question asked of it.
 
 The desk's pages, its buttons and the addresses behind them all ask `may` (or `demand`). What a group may see becomes
-Django's view permissions, written by `./dev manage operator_groups`; what it may do is this table alone.
+Django's view permissions, written by `manage.py operator_groups`; what it may do is this table alone.
 """
 
 import logging

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, Min, Q, QuerySet
 
 from orders.billing import reconciling
+from orders.billing.balancing import balances, tallies
 from orders.models import BillingReport, Charge, ChargeWord, Dispute, Order
-from shipping_portal.desk import billing
 from shipping_portal.desk.queue import Queue, made
 
 State = BillingReport.State
@@ -27,13 +27,13 @@ REPORT_STEPS = {
 ORDER_RULES: dict[str, tuple[str, Callable[[dt.datetime], QuerySet[Order]]]] = {
     "charged-after-cancelling": ("Charged although cancelled", reconciling.charged_after_cancelling),
     "not-refunded": ("Cancelled, not refunded after two reports", reconciling.not_refunded),
-    "charged-otherwise": ("Charged differently than booked", reconciling.charged_otherwise),
+    "charged-otherwise": ("Charged differently than agreed", reconciling.charged_otherwise),
     "never-charged": ("Booked, not charged after two reports", reconciling.never_charged),
 }
 ORDER_STEPS = {
     "charged-after-cancelling": "If its label was not used, ask the carrier to refund it; else tell the sender.",
     "not-refunded": "Ask the carrier for the refund by its reference, and when it was cancelled.",
-    "charged-otherwise": "Compare its price with its lines; ask the carrier why, credit the difference, or accept it.",
+    "charged-otherwise": "Compare its prices and its lines; ask the carrier why, credit the difference, or accept it.",
     "never-charged": "The carrier may charge it later, or under another reference: compare with lines nobody owns.",
 }
 
@@ -41,11 +41,11 @@ ORDER_STEPS = {
 def out_of_balance() -> Q:
     """Checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
-    found = billing.tallies(checked)
+    found = tallies(checked)
     odd = [
         report.pk
         for report in checked
-        if any(row.difference != 0 for row in billing.balances(report, found[report.pk]))
+        if any(row.difference != 0 for row in balances(report, found[report.pk]))
     ]
     return Q(pk__in=odd)
 

@@ -58,7 +58,7 @@ def set_groups(person: User, names: list[str], *, by: User, reason: str, now: dt
         raise NotThem("You cannot set your own groups.")
     chosen = list(Group.objects.filter(name__in=names))
     if len(chosen) < len(set(names)):
-        raise NotThem("A group is missing. Run ./dev manage operator_groups first.")
+        raise NotThem("A group is missing. Run manage.py operator_groups first.")
     with transaction.atomic():
         person.groups.set(chosen)
         User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))

@@ -14,6 +14,7 @@ from shipping_portal.carrier.errors import AccountStopped, CarrierError, Operati
 from shipping_portal.carrier.messages import Measures, Party, Shipment
 
 UNKNOWN_REFERENCE = "SPROBE0000000"
+LONGEST_ANSWER = 300
 NOT_ASKED = "book, cancel, view, label, subscribe and the link: each needs an order, so none is tried here"
 
 
@@ -70,8 +71,13 @@ def _refused_to_strangers() -> tuple[bool, str]:
 
 
 def _products(client: Carrier) -> tuple[bool, str]:
-    products = client.quote(_small_parcel())
-    return bool(products), ", ".join(product.code for product in products) or "none offered"
+    quoted = client.quote(_small_parcel())
+    codes = ", ".join(product.code for product in quoted.products)
+    if not quoted.unreadable:
+        return bool(codes), codes or "none offered"
+    count, why = len(quoted.unreadable), ", ".join(dict.fromkeys(quoted.unreadable))
+    rows = f"{count} of {count + len(quoted.products)} rows couldn't be read: {why[:LONGEST_ANSWER]}"
+    return False, f"{rows}; the others are {codes}" if codes else rows
 
 
 def _not_found(client: Carrier) -> tuple[bool, str]:

@@ -5,11 +5,12 @@ A rule is written once here; the lists filter by the same rule, so a count and i
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
-from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, Subquery, When
+from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange
+from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk import money
@@ -68,6 +69,11 @@ def second_order(now: dt.datetime) -> Q:
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
+def _refused_since(at: dt.datetime) -> QuerySet[Any]:
+    """Orders that were refused since then; they may have been made, and tried, for a day before."""
+    return OrderChange.objects.filter(new=Status.REJECTED, at__gte=at).values("order")
+
+
 ORDER_RULES: dict[str, tuple[str, Rule]] = {
     "unconfirmed": ("Not known whether booked", lambda now: Q(status=Status.UNCONFIRMED)),
     "unconfirmed-long": ("Not known for over 10 minutes", unconfirmed_long),
@@ -75,7 +81,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
     "second-order": ("Second carrier order", second_order),
     "refused": (
         "Refused in the last 24 hours",
-        lambda now: Q(status=Status.REJECTED, created_at__gte=now - dt.timedelta(days=1)),
+        lambda now: Q(status=Status.REJECTED, pk__in=_refused_since(now - dt.timedelta(days=1))),
     ),
     "cancel-stuck": ("Cancellation stuck", cancel_stuck),
     "missed-twice": ("Missed by the driver twice", missed_twice),
@@ -107,6 +113,11 @@ def unread(now: dt.datetime) -> Q:
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 
 
+def not_read_in_full(now: dt.datetime) -> Q:
+    """Calls of the last day whose reply had rows we could not read: services that senders are not offered."""
+    return Q(unreadable__gt=0, at__gte=now - dt.timedelta(days=1))
+
+
 def label_missing() -> Q:
     """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
     others = Label.objects.filter(
@@ -119,6 +130,20 @@ def label_missing() -> Q:
 
 
 WORD_UNDECIDED = Q(progress="", is_known=False)
+# Of each: its title, its rule, and the next step.
+SPENDING_RULES: dict[str, tuple[str, Rule, str]] = {
+    "room": (
+        "Daily money limit reached",
+        # A day that is still under way somewhere on earth.
+        lambda now: Q(refused_at__isnull=False, day__gte=(now - dt.timedelta(hours=12)).date()),
+        "What doesn't fit waits until its sender's midnight. Raise DAILY_MONEY_LIMIT and restart if it is meant to go.",
+    ),
+    "recount": (
+        "Limit counters put right",
+        lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
+        "A counter differed from its orders. Look up “limits recounted” in the audit, and report it: it is our fault.",
+    ),
+}
 
 
 def _since() -> Coalesce:
@@ -152,10 +177,37 @@ def _accounts(now: dt.datetime) -> Queue:
     return made(
         "Carrier account stopped or paused",
         {"n": len(since), "oldest": min(since, default=None)},
-        "Read on its page what does not leave and why; resume it once that is settled.",
+        "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
         "orders_carrieraccount",
         "?held=yes",
     )
+
+
+def at_fault(now: dt.datetime) -> Q:
+    """Accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
+    return Q(fault_at__gte=now - dt.timedelta(days=1))
+
+
+def _spending(now: dt.datetime) -> list[Queue]:
+    """One query: there is a row a day."""
+    rules = {name: rule(now) for name, (_, rule, _) in SPENDING_RULES.items()}
+    counts = {f"n_{name}": Count("pk", filter=rule) for name, rule in rules.items()}
+    since = {
+        "room": Min("refused_at", filter=rules["room"]),
+        "recount": Min("mended_at", filter=rules["recount"]),
+    }
+    lately = DailySpend.objects.filter(day__gte=(now - dt.timedelta(days=8)).date())
+    found = lately.aggregate(**counts, **{f"oldest_{name}": oldest for name, oldest in since.items()})
+    return [
+        made(
+            title,
+            {"n": found[f"n_{name}"], "oldest": found[f"oldest_{name}"]},
+            next_step,
+            "orders_dailyspend",
+            f"?needs={name}",
+        )
+        for name, (title, _, next_step) in SPENDING_RULES.items()
+    ]
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
@@ -163,11 +215,26 @@ def waiting(now: dt.datetime) -> list[Queue]:
     return [
         *_orders(now),
         _accounts(now),
+        *_spending(now),
+        made(
+            "Refused for a fault of ours",
+            CarrierAccount.objects.filter(at_fault(now)).aggregate(n=Count("pk"), oldest=Min("fault_at")),
+            "Read the carrier's words on the account's page; put the settings or the contract file right.",
+            "orders_carrieraccount",
+            "?held=fault",
+        ),
         made(
             "Dead letters",
             DeadLetter.objects.aggregate(n=Count("pk"), oldest=Min("parked_at")),
             "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
             "jobs_deadletter",
+        ),
+        made(
+            "Prices we can't read",
+            CarrierCall.objects.filter(not_read_in_full(now)).aggregate(n=Count("pk"), oldest=Min("at")),
+            "Senders miss these services. carrier_contract --probe names what it can't read; mend the contract file.",
+            "orders_carriercall",
+            "?needs=reading",
         ),
         made(
             "Labels not fetched",

@@ -92,7 +92,7 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
         if change.new not in UNCLEAR:
             break
         since = change.at
-    return since or (last.sent_at if last else order.created_at)
+    return since or (last.sent_at if last else order.submitted_at)
 
 
 def _reading(order: Order, now: dt.datetime) -> Reading:
@@ -109,14 +109,14 @@ def _as_if(order: Order, status: str) -> Order:
 
 
 def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str]:
-    """For the carrier's support: our name for the order, times, what broke. Nobody's name, address or phone."""
+    """For the carrier's support: our key for the order, times, what broke. Nobody's name, address or phone."""
     yield "A booking whose outcome we don't know."
     tries: list[BookingAttempt | None] = [*attempts]
     for attempt in tries or [None]:
         name = order_key_of(bytes(attempt.body), gateway.contract()) if attempt else ""
-        yield f"Our name for the order: {name or order.order_key()}"
+        yield f"Our order key: {name or order.order_key()}"
         if attempt:
             yield f"Sent: {attempt.sent_at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
             yield f"Idempotency key: {attempt.key}"
             yield f"What happened: {without_emails(', '.join(story.broke(attempt)))}"
-    yield "Do you hold an order under this name? If so: which reference and order id, and is it cancelled?"
+    yield "Do you hold an order under this key? If so: which reference and order id, and is it cancelled?"

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -16,10 +17,17 @@ MONEY = DecimalField(max_digits=16, decimal_places=2)
 MAY_BE_ITS_COST = (Kind.ORDER, Kind.COVER, Kind.UNKNOWN)
 
 
-def billed(order: Order, early: dt.datetime | None, late: dt.datetime | None) -> dict[str, str]:
-    """By reference, in words: charged on this order's account in this time, the nearest to its price first."""
-    if early is None or late is None:
-        return {}
+@dataclass(frozen=True)
+class Billed:
+    """What is charged for one reference, in words, and the customer reference on its line, if any."""
+
+    reference: str
+    words: str
+    customer_reference: str
+
+
+def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
+    """Charged on this order's account in this time, in reports taken since `read_from`; the nearest price first."""
     days = (early.date(), late.date())
     lines = Charge.objects.unmatched().filter(
         Q(day__range=days) | Q(day=None, week__range=days),
@@ -28,11 +36,12 @@ def billed(order: Order, early: dt.datetime | None, late: dt.datetime | None) ->
     )
     grouped = lines.exclude(reference="").order_by().values("reference", "currency")
     found = grouped.annotate(
-        total=Sum("amount"), on=Min("day"), kg=Max("declared_kg"), file=Min("report__name")
-    )
+        total=Sum("amount"), on=Min("day"), kg=Max("declared_kg"), file=Min("report__name"),
+        customer=Max("customer_reference"), read_at=Min("report__uploaded_at"),
+    )  # fmt: skip
     away = Abs(F("total") - Value(order.total or Decimal(0), output_field=MONEY))
-    nearest = found.annotate(away=away).order_by("away", "reference")[:MOST]
-    return {row["reference"]: ", ".join(_told(row, order)) for row in nearest}
+    nearest = found.filter(read_at__gte=read_from).annotate(away=away).order_by("away", "reference")[:MOST]
+    return [Billed(row["reference"], ", ".join(_told(row, order)), row["customer"]) for row in nearest]
 
 
 def _told(row: Any, order: Order) -> Iterator[str]:

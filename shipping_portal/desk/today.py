@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from orders import printing
 from orders.billing import statements, weeks
-from orders.meaning import standing
+from orders.meaning import reason, standing
 from orders.models import ImportRow, Order
 from orders.models.billing import week_of
 from orders.models.statuses import Progress, Status
@@ -25,6 +25,7 @@ from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberReque
 MOST = 5  # rows of a group; the rest is one press away
 NEEDS_YOU = (
     "not-booked",
+    "not-cancelled",
     printing.TO_PRINT,
     "couldnt-collect",
     "delivery-problem",
@@ -33,7 +34,14 @@ NEEDS_YOU = (
 HANDLED = ("driver-didnt-come", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
 # One query brings the first rows of each; the few parcels that are in two stand in the first.
-APART = ("used-after-cancelling", "not-booked", "couldnt-collect", "delivery-problem", "checking")
+APART = (
+    "used-after-cancelling",
+    "not-booked",
+    "not-cancelled",
+    "couldnt-collect",
+    "delivery-problem",
+    "checking",
+)
 CLOSED = Q(used_after_cancel_at=None) & (
     Q(status=Status.BOOKED, progress=Progress.DELIVERED) | Q(status=Status.CANCELLED)
 )
@@ -142,5 +150,6 @@ def _row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, An
         "order": order,
         "receiver": shown(order, request.membership.role),
         "standing": standing(order, now),
+        "reason": reason(order),
         "missed_twice": order.missed_twice(now),
     }

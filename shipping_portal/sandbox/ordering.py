@@ -1,6 +1,7 @@
 """The checks an order must pass: interface 2.1, 3 and 7, and the family's rules where it is silent."""
 
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import asdict
 from datetime import date, datetime
@@ -10,7 +11,14 @@ from typing import Any
 from shipping_portal.sandbox.asking import Asked, Party, Problems
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.places import alternatives, is_pair, zone_of
-from shipping_portal.sandbox.quoting import EXPORTERS, MAX_COVER, Product, max_weight, products_for
+from shipping_portal.sandbox.quoting import (
+    EXPORTERS,
+    MAX_COVER,
+    Product,
+    has_full_codes,
+    max_weight,
+    products_for,
+)
 from shipping_portal.sandbox.workdays import add_business_days, is_business_day
 
 EMAIL = re.compile(r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$")
@@ -25,9 +33,12 @@ LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instruction
 
 
 def check_places(asked: Asked, problems: Problems, checked_countries: Collection[str]) -> None:
-    """Suburb and postcode of both ends: given, well formed and a published pair."""
+    """Both ends: in letters a label can show; suburb and postcode given, well formed and a published pair."""
     for side in ("sender", "receiver"):
         party: Party = getattr(asked, side)
+        for part, text in asdict(party).items():
+            if not all(map(is_printable, text)):
+                problems.add(f"{side}_{part}", "must be written in Latin letters")
         for part in ("suburb", "postcode"):
             if not getattr(party, part):
                 problems.add(f"{side}_{part}", "can't be blank")
@@ -40,6 +51,14 @@ def check_places(asked: Asked, problems: Problems, checked_countries: Collection
             others = alternatives(party.country, party.postcode)
             hint = f"; choose one of: {others}" if others else ""
             problems.add(f"{side}_suburb", f"does not match the postcode{hint}")
+
+
+def is_printable(letter: str) -> bool:
+    """A Latin letter with any accent, an ASCII character, a punctuation mark or space, or one of a few signs."""
+    kind = unicodedata.category(letter)
+    if kind[0] == "L":
+        return letter in "ªºʻʼ" or unicodedata.name(letter, "").startswith("LATIN ")
+    return letter.isascii() or kind[0] in "PZ" or letter in "°№€£"
 
 
 def check_order(
@@ -118,12 +137,6 @@ def _check_party(side: str, party: Party, problems: Problems) -> None:
         problems.add(
             f"{side}_phone", "must be a valid phone number; 13, 1300 and 1800 numbers are not allowed"
         )
-    for part, text in asdict(party).items():
-        if any(
-            ord(letter) > 0x24F and letter not in "\u2018\u2019\u201c\u201d\u2013\u2014\u2026"
-            for letter in text
-        ):
-            problems.add(f"{side}_{part}", "must be written in Latin letters")
 
 
 def _check_length(key: str, text: str, limit: int, problems: Problems) -> None:
@@ -203,7 +216,7 @@ def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datet
 def _check_duties(asked: Asked, problems: Problems) -> None:
     if asked.contents_type not in CONTENTS_TYPES:
         problems.add("contents_type", "is not included in the list")
-    if any(len(re.sub(r"\D", "", item.hs_code)) != 10 for item in asked.items):
+    if not has_full_codes(asked):
         problems.add("item_hs_code", "must have 10 digits for duties paid")
     if any(item.value is None or item.value <= Decimal() for item in asked.items):
         problems.add("item_value", "must be greater than 0")

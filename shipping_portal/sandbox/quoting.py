@@ -117,6 +117,11 @@ def products_for(asked: Asked) -> tuple[Product, ...]:
     return (EXPORT, EXPORT_DUTIES_PAID) if asked.items else (EXPORT,)
 
 
+def has_full_codes(asked: Asked) -> bool:
+    """Has every item the ten digits that duties paid upfront are reckoned by?"""
+    return all(sum(letter.isdigit() for letter in item.hs_code) == 10 for item in asked.items)
+
+
 def max_weight(asked: Asked) -> Decimal:
     """Kilograms this carrier takes on the lane; 0 where it does not go."""
     table = MAX_EXPORT_WEIGHT if asked.is_international else MAX_WEIGHT
@@ -126,6 +131,7 @@ def max_weight(asked: Asked) -> Decimal:
 def quotes_for(asked: Asked, *, now: datetime, raised: Decimal, withdrawn: set[str]) -> list[Quote]:
     """Every product on offer with its price; ``raised`` is a percentage put on all base prices."""
     offered = [product for product in products_for(asked) if product.code not in withdrawn]
+    offered = [product for product in offered if not product.is_duties_paid or has_full_codes(asked)]
     return [quote_for(asked, product, now=now, raised=raised) for product in offered]
 
 

@@ -1,10 +1,15 @@
 """Names, address lines and phone numbers: what a label can carry."""
 
+import sys
+import unicodedata
+
 import pytest
 from django.core.exceptions import ValidationError
 
+from shipping_portal.accounts import addresses
 from shipping_portal.accounts.addresses import clean_line, is_long, repeats_place, same_name
-from shipping_portal.accounts.phones import clean_phone
+from shipping_portal.accounts.phones import across_borders, clean_phone
+from shipping_portal.sandbox import ordering
 
 FITZROY = {"suburb": "FITZROY", "postcode": "3065", "state": "VIC", "country": "AU"}
 OTTAWA = {"suburb": "Ottawa", "postcode": "K1P 5M7", "state": "ON", "country": "CA"}
@@ -25,6 +30,11 @@ OTTAWA = {"suburb": "Ottawa", "postcode": "K1P 5M7", "state": "ON", "country": "
         ("PO Box 3065", ""),
         ("3065 Smith Street", ""),
         ("Unit 4, 12 Smith Street", ""),
+        ("12 Fitzroy VIC Street", "Fitzroy VIC"),
+        ("Fitzroy 3065, rear", "Fitzroy 3065"),
+        ("12 Smith Street/Fitzroy", "Fitzroy"),
+        ("4/12 Smith Street", ""),
+        ("12 Fitzroy Victoria Lane", "Fitzroy Victoria"),
     ],
 )
 def test_a_line_may_not_repeat_the_place_but_a_street_may_be_called_after_it(line: str, words: str) -> None:
@@ -51,10 +61,30 @@ def test_hidden_characters_are_refused(text: str) -> None:
     assert refused.value.code == "hidden"
 
 
-@pytest.mark.parametrize("text", ["Нина", "東京", "١٢ High St", "12 High St 😀", "1２ High St"])
+@pytest.mark.parametrize("text", ["Нина", "東京", "١٢ High St", "12 High St 😀"])
 def test_what_cannot_be_printed_is_named(text: str) -> None:
     with pytest.raises(ValidationError, match="Latin letters"):
         clean_line(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("1２ High St", "12 High St"), ("Ｄặng", "Dang"), ("𝐃𝐚𝐧𝐠", "Dang"), ("Nin\u0302x\u0302a", "Ninxa")],
+)
+def test_a_variant_of_a_latin_letter_is_offered_in_its_plain_spelling(text: str, plain: str) -> None:
+    with pytest.raises(ValidationError, match=f"^\\['Write “{plain}”: “.” cannot be printed.'\\]$"):
+        clean_line(text)
+
+
+@pytest.mark.parametrize("name", ["Đặng Thị Hằng", "Øyvind Ærø", "Ḥasan Ẓāfir", "Łukasz Żółć"])
+def test_a_name_in_latin_letters_is_taken_whatever_their_accents(name: str) -> None:
+    assert clean_line(name) == name
+
+
+def test_portal_and_carrier_take_the_same_letters() -> None:
+    letters = map(chr, range(sys.maxunicode + 1))
+    asked = [c for c in letters if unicodedata.category(c) not in addresses.UNPRINTABLE]
+    assert [c for c in asked if addresses._is_printable(c) != ordering.is_printable(c)] == []
 
 
 def test_a_line_keeps_its_accents_and_loses_stray_spaces() -> None:
@@ -90,6 +120,7 @@ def test_names_are_the_same_whatever_their_case_spaces_and_accents() -> None:
         ("613-555-0142", "CA", "(613) 555-0142"),
         ("+1 503 555 0142", "AU", "+1 503-555-0142"),
         ("  ", "AU", ""),
+        ("+44 20 7946 0958", "GB", "020 7946 0958"),
     ],
 )
 def test_a_phone_is_written_as_its_country_writes_it(typed: str, country: str, stored: str) -> None:
@@ -102,7 +133,38 @@ def test_australian_call_centre_numbers_are_refused(typed: str) -> None:
         clean_phone(typed, "AU")
 
 
-@pytest.mark.parametrize("typed", ["<script>", "1" * 40, "123", "０４９１５７０００６", "0491 570 006 x12"])
+def test_a_number_of_another_country_is_none_of_this_one() -> None:
+    """Ten digits are a length of the United States', but no number there begins with 0."""
+    with pytest.raises(ValidationError, match="with \\+ and the country's code"):
+        clean_phone("0491 570 156", "US")
+
+
+@pytest.mark.parametrize(
+    ("phone", "country", "dialled"),
+    [
+        ("0491 570 156", "AU", "+61491570156"),
+        ("(310) 555-0100", "US", "+13105550100"),
+        ("+1 613-555-0142", "AU", "+16135550142"),
+        ("", "AU", ""),
+    ],
+)
+def test_across_borders_a_phone_has_its_countrys_code(phone: str, country: str, dialled: str) -> None:
+    assert across_borders(phone, country) == dialled
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "<script>",
+        "1" * 40,
+        "123",
+        "12",
+        "0412 345 67",
+        "412 345 6",
+        "０４９１５７０００６",
+        "0491 570 006 x12",
+    ],
+)
 def test_what_is_no_phone_number_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError, match="Check this phone number"):
         clean_phone(typed, "AU")

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
 
 OWN = ["profile", "appearance", "keyboard", "security"]
-OF_THE_ACCOUNT = ["business", "booking", "data", "pickup-addresses", "pickup-addresses/new"]
+OF_THE_ACCOUNT = ["business", "booking", "limits", "data", "pickup-addresses", "pickup-addresses/new"]
 
 
 @pytest.fixture
@@ -77,6 +78,33 @@ def test_the_booking_rule_and_the_first_size_are_chosen(browser: Client, quill: 
     browser.post("/settings/booking/", {"service_rule": "last", "default_size": ""})
     quill.refresh_from_db()
     assert (quill.service_rule, quill.default_size) == ("last", None)
+
+
+def test_the_owner_sets_limits_of_their_own_and_sees_what_is_used(
+    browser: Client, quill: Sender, alice: User
+) -> None:
+    today = timezone.now().astimezone(quill.tzinfo).date()
+    Sender.objects.update(counted_on=today, booked_today=3, spent_today="36.24", unbilled="99.50")
+    page = text(browser.get("/settings/limits/"))
+    for words in ("3 of 2,000", "$36.24 AUD of $25,000.00 AUD", "$99.50 AUD, no limit", "in AUD"):
+        assert words in page
+    browser.post("/settings/limits/", {"own_bookings_a_day": "50", "own_money_a_day": "600"})
+    quill.refresh_from_db()
+    assert (quill.own_bookings_a_day, quill.own_money_a_day, quill.booked_today) == (50, 600, 3)
+    assert "3 of 2,000; your own limit is 50" in text(browser.get("/settings/"))
+    assert Audit.objects.filter(action="limits settings saved", actor=alice, sender=quill).exists()
+    for wrong in ({"own_bookings_a_day": "-1"}, {"own_money_a_day": "-0.01"}, {"own_money_a_day": "lots"}):
+        assert browser.post("/settings/limits/", wrong).status_code == 422
+    browser.post("/settings/limits/", {"own_bookings_a_day": "", "own_money_a_day": ""})
+    quill.refresh_from_db()
+    assert (quill.own_bookings_a_day, quill.own_money_a_day) == (None, None)
+
+
+def test_yesterdays_use_is_not_todays(browser: Client, quill: Sender) -> None:
+    Sender.objects.update(counted_on="2026-01-01", booked_today=3, spent_today="36.24", unbilled="36.24")
+    page = text(browser.get("/settings/limits/"))
+    assert "0 of 2,000" in page
+    assert "$36.24 AUD, no limit" in page
 
 
 def test_labels_open_the_print_window_only_if_asked_to(browser: Client, quill: Sender) -> None:

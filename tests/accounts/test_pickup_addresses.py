@@ -84,3 +84,13 @@ def test_a_stranger_finds_no_address_and_a_get_changes_nothing(
         assert visit(bob).post(f"{LIST}{second.pk}/{end}", DARWIN | {"delete": "yes"}).status_code == 404
     assert browser.get(f"{LIST}{second.pk}/change/?delete=yes").status_code == 405
     assert PickupAddress.objects.filter(pk=second.pk).exists()
+
+
+@pytest.mark.parametrize(("person", "company"), [("Alice Quill", "Quill & Co"), ("Quill & co.", "")])
+def test_who_adds_an_address_is_its_contact_and_no_name_is_printed_twice(
+    browser: Client, quill: Sender, alice: User, person: str, company: str
+) -> None:
+    User.objects.filter(pk=alice.pk).update(name=person)
+    Sender.objects.filter(pk=quill.pk).update(name="Quill & Co")
+    form = browser.get(f"{LIST}new/").context["form"]
+    assert (form["name"].value(), form["company"].value()) == (person, company)

@@ -183,6 +183,16 @@ def test_business_days_leave_out_weekends_and_the_states_own_holidays() -> None:
     assert places.next_business_day("AU", "VIC", after=dt.date(2026, 12, 24)) == dt.date(2026, 12, 29)
 
 
+def test_a_calendar_is_made_whole_and_never_changes_under_another_thread() -> None:
+    """Those of the library fill themselves a year at a time, as they are asked."""
+    days = places._holidays("AU", "VIC", 2026)
+    known = set(days)
+    places.business_days("AU", "VIC", after=dt.date(2026, 12, 20), count=12)
+    assert dt.date(2027, 1, 1) in known
+    assert set(days) == known
+    assert places.next_business_day("AU", "VIC", after=dt.date(2041, 12, 24)) == dt.date(2041, 12, 27)
+
+
 def test_a_state_nobody_knows_keeps_the_countrys_holidays() -> None:
     assert places.next_business_day("US", "ZZ", after=dt.date(2026, 12, 24)) == dt.date(2026, 12, 28)
 

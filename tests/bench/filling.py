@@ -13,6 +13,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from orders.billing import weeks
+from orders.limits import NOT_COUNTED
 from orders.models import BillingReport, Charge, Import, ImportRow, Order
 from orders.models.billing import week_of
 from orders.models.statuses import Progress, Status
@@ -130,7 +131,7 @@ def _order(like: Order, number: int, dice: random.Random) -> Order:
         "uuid": uuid.uuid4(), "form_token": uuid.uuid4(), "status": status, "progress": progress,
         "carrier_reference": f"SB{number:07d}", "carrier_order_id": f"b-{number}", "receiver_name": name,
         "search": f"{name.lower()} brunswick 3056 b{number}", "created_at": at, "booked_at": at, "progress_at": at,
-        "cancelled_at": at if status == Status.CANCELLED else None,
+        "cancelled_at": at if status == Status.CANCELLED else None, "submitted_at": at, **NOT_COUNTED,
     }  # fmt: skip
     return Order(**values)
 

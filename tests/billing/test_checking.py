@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.billing import checking, posting, taking
+from orders.billing.balancing import tallies
 from orders.billing.fields import profile_of
 from orders.models import BillingReport, Charge, ChargeWord, Order
 from orders.models.billing import week_of
@@ -37,6 +38,11 @@ def test_a_line_belongs_to_the_order_with_its_reference_and_to_its_sender(take: 
     assert (report.state, report.rows) == ("checked", 2)
     assert (ours.order, ours.sender) == (order, order.sender)
     assert (nobodys.order, nobodys.sender) == (None, None)
+
+
+def test_a_line_keeps_the_customer_reference_that_says_whose_it_may_be(take: Take) -> None:
+    report = take(summed(line("SNOBODY1", Customer_Reference="unk-1")))
+    assert report.lines.get().customer_reference == "unk-1"
 
 
 def test_another_carrier_accounts_order_of_that_reference_is_not_ours(take: Take, order: Any) -> None:
@@ -306,3 +312,26 @@ def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, or
     assert posting.state_total(report, {"AUD": Decimal("12.08")})
     report.refresh_from_db()
     assert posting.obstacles(report) == []
+
+
+def test_a_line_that_is_read_again_keeps_its_number_at_the_desk(take: Take) -> None:
+    rows = [line("SQ7K2M"), line("SB4N8X", "20.00", Warranty_Price="5.00")]
+    report = take(summed(*rows))
+    before = dict(report.lines.filter(part=0).values_list("reference", "pk"))
+    profile = profile_of(report.account)
+    del profile.columns["cover"]
+    profile.save()
+    assert checking.again(report, now=timezone.now())
+    checking.work(report.pk)
+    assert (
+        dict(report.lines.values_list("reference", "pk")) == before
+    )  # the cover inside SB4N8X has no line any more
+
+
+def test_lines_read_again_tell_nothing_of_their_order_meanwhile(take: Take, order: Order) -> None:
+    report = take(summed(line("SQ7K2M"), line("SQ7K2M", "9.00")))
+    assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]
+    checking.again(report, now=timezone.now())
+    assert tallies([report]) == {}
+    checking.work(report.pk)
+    assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.billing import correcting, disputing, explaining, matching, posting, weeks
+from orders.billing.balancing import balances
 from orders.models import BillingReport, Charge, Order
 from orders.models.billing import week_of
 from shipping_portal.accounts import mailing, notices
@@ -46,7 +47,7 @@ def size_charge(order: Order | None, report: BillingReport, **fields: Any) -> Ch
 
 
 def post(report: BillingReport) -> BillingReport:
-    posting.state_total(report, {unit: lines for unit, (lines, _) in posting.balance(report).items()})
+    posting.state_total(report, {row.currency: row.found for row in balances(report)})
     posting.post(report, by=None, now=timezone.now())
     return report
 

@@ -28,6 +28,18 @@ def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
     assert row.measures["measured_kg"] == Decimal("1.6")
 
 
+def test_a_customer_reference_is_kept_as_far_as_one_of_ours_goes_and_names_no_line() -> None:
+    """So that a line says whose it is, and still is the line it was before its column was known."""
+    without = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
+    for told, kept in (("unk-1", "unk-1"), ("n" * 300, "n" * 255)):
+        content = written(line("SQ7K2M", Customer_Reference=told))
+        (row,), (before,) = read(content, PROFILE), read(content, without)
+        assert isinstance(row, Row)
+        assert isinstance(before, Row)
+        assert (row.customer_reference, before.customer_reference) == (kept, "")
+        assert row.key == before.key
+
+
 def test_a_refund_has_the_day_it_was_given_back() -> None:
     (row,) = read(written(refund("SQ7K2M", Refund_Reason="Delay")), PROFILE)
     assert isinstance(row, Row)

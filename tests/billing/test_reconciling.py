@@ -27,7 +27,7 @@ def made(quill: Sender, alice: User) -> Any:
     def make(status: str = "booked", **fields: Any) -> Order:
         ago = dt.datetime.combine(WEEKS[0] + dt.timedelta(days=1), dt.time(), dt.UTC)
         order = factories.order(quill, alice, status=status, **{"booked_at": ago, **fields})
-        Order.objects.filter(pk=order.pk).update(created_at=ago)
+        Order.objects.filter(pk=order.pk).update(submitted_at=ago)
         if status == "cancelled":
             Order.objects.filter(pk=order.pk).update(cancelled_at=ago)
         order.refresh_from_db()

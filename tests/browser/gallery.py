@@ -71,7 +71,7 @@ def order(of: Sender, by: User, status: str, progress: str) -> Order:
     made = factories.order(of, by, status=status, progress=progress, due_at=None)
     if status in {"draft", "rejected"}:
         problem = (
-            {"kind": "price_rose", "old": "12.08", "new": "13.40"}
+            {"kind": "price_rose", "old": "12.08", "new": "13.40", "offer": {"currency": "AUD"}}
             if status == "draft"
             else {"text": "Too heavy."}
         )
@@ -122,7 +122,7 @@ def typical() -> dict[str, Any]:
 def lately(of: Sender, by: User) -> Order:
     """Booked some weeks ago, so that a report has it."""
     made, ago = order(of, by, "booked", "delivered"), timezone.now() - dt.timedelta(days=20)
-    Order.objects.filter(pk=made.pk).update(created_at=ago, booked_at=ago, quoted_at=ago)
+    Order.objects.filter(pk=made.pk).update(created_at=ago, submitted_at=ago, booked_at=ago, quoted_at=ago)
     made.refresh_from_db()
     return made
 
@@ -243,7 +243,15 @@ def imports(of: Sender, by: User) -> dict[str, str]:
     factories.import_row(of, by, file=fixing, state="folded", folded_into=odd, problems={})
     told = {"shop_status": ["Already shipped in your shop."]}
     factories.import_row(of, by, file=fixing, state="skipped", problems=told)
+    huge = factories.import_file(
+        of, by, file_name="millimetres.csv", header=["Length (mm)", "Width", "Height"]
+    )
+    sides = Measures(Decimal("0.35"), "kg", Decimal(300), Decimal(200), Decimal(150), "cm")
+    for _ in range(7):
+        dear = factories.quote(of, by, parcel=factories.entry(of, measures=sides), amount="2486.34")
+        factories.import_row(of, by, file=huge, state="warning", problems={}, quote=dear)
     pages = {
+        "book_import outliers": reverse("book_import", args=[huge.uuid]),
         "match_columns unmatched": reverse("match_columns", args=[unmatched.uuid]),
         "check_import checking": reverse("check_import", args=[checking.uuid]),
         "import booking": reverse("import", args=[booking.uuid]),

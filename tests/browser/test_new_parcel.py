@@ -154,3 +154,21 @@ def test_a_key_typed_into_a_field_is_a_letter(log_in: Open) -> None:
     page.goto("/parcels/")
     page.locator("#search").press("n")
     expect(page.locator("#search")).to_have_value("n")
+
+
+@pytest.mark.parametrize(
+    ("page_of", "prefix"), [("/settings/pickup-addresses/new/", ""), ("/addresses/new/", "receiver_")]
+)
+def test_places_are_offered_while_an_address_is_typed_and_fill_its_three_fields(
+    walk_in: Open, page_of: str, prefix: str
+) -> None:
+    page = walk_in()
+    page.goto(page_of)
+    box = page.locator(f"[name={prefix}suburb]")
+    box.press_sequentially("hob")
+    option = page.locator("datalist option").first
+    expect(option).to_have_attribute("value", "Hobart TAS 7000")
+    box.fill("Hobart TAS 7000")
+    expect(box).to_have_value("Hobart")
+    expect(page.locator(f"[name={prefix}state]")).to_have_value("TAS")
+    expect(page.locator(f"[name={prefix}postcode]")).to_have_value("7000")

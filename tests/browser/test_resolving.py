@@ -41,20 +41,38 @@ from tests.desk import cases
 member = Membership.objects.filter(user__email={stack.people["sender"]["email"]!r}).get()
 at = timezone.now() - datetime.timedelta(minutes={minutes})
 order = cases.unclear(member.sender, member.user, status={status!r}, sent_at=at, done_at=at, **{attempt!r})
-Order.objects.filter(pk=order.pk).update(receiver_suburb="DARWIN", receiver_state="NT", receiver_postcode="0800")
+Order.objects.filter(pk=order.pk).update(receiver_suburb="DARWIN CITY", receiver_state="NT", receiver_postcode="0800")
 print(json.dumps({{"pk": order.pk, "uuid": str(order.uuid)}}))
 """
     found: dict[str, Any] = json.loads(stack.manage("shell", "--no-imports", "-c", code).splitlines()[-1])
     return found
 
 
+def booked_there(stack: Stack, order: dict[str, Any]) -> dict[str, Any]:
+    """The carrier has the unclear order all the same: its reference and its order id."""
+    code = f"""
+import json, uuid
+from orders import gateway
+from orders.models import Order
+order, carrier = Order.objects.get(pk={order["pk"]}), gateway.carrier()
+shipment = order.entry().shipment(product_code=order.product_code, order_key=order.order_key(), pickup_date=None)
+made = carrier.book(carrier.booking_body(shipment), key=str(uuid.uuid4()))
+print(json.dumps({{"reference": made.reference, "order_id": made.order_id}}))
+"""
+    found: dict[str, Any] = json.loads(stack.manage("shell", "--no-imports", "-c", code).splitlines()[-1])
+    return found
+
+
 def scan(stack: Stack, reference: str, postcode: str) -> None:
-    """The carrier knows this reference, and a webhook brought a scan of it that nobody's order explains."""
+    """A webhook brought a scan of this reference that nobody's order explains."""
     stack.carrier.foreign(reference)
     code = f"""
 from django.utils import timezone
 from tests import factories
-parcel = factories.parcel(reference={reference!r}, last_scan_at=timezone.now())
+from tracking import scans
+from tracking.models import Parcel
+parcel = scans.parcel_for({reference!r}, at=timezone.now())
+Parcel.objects.filter(pk=parcel.pk).update(last_scan_at=timezone.now())
 factories.event(parcel, suburb="Darwin", postcode={postcode!r})
 """
     stack.manage("shell", "--no-imports", "-c", code)
@@ -77,7 +95,8 @@ def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
     desk: Page, clicks: list[str], stack: Stack, log_in: Open
 ) -> None:
     order = unclear(stack, minutes=20)
-    scan(stack, "SDARWIN001", "0800")
+    there = booked_there(stack, order)
+    scan(stack, there["reference"], "0800")
     sender = log_in("sender")
     sender.goto(f"/parcels/{order['uuid']}/")
     expect(sender.get_by_text("Don't book it again").first).to_be_visible()
@@ -86,18 +105,19 @@ def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
     desk.get_by_role("link", name="Not known whether booked", exact=True).click()
     desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
     expect(desk.get_by_text("Late: open for")).to_be_visible()
-    expect(desk.get_by_label("Carrier's reference")).to_have_value("SDARWIN001")
+    expect(desk.get_by_label("Carrier's reference")).to_have_value(there["reference"])
+    desk.get_by_label("Carrier's order id").fill(there["order_id"])
     desk.locator("[name=adopt-reason]").fill(REASON)
     desk.get_by_role("button", name="Adopt reference").click()
     expect(desk.get_by_text("Booked under the carrier's reference.")).to_be_visible()
     assert len(clicks) == 3, clicks
 
     sender.goto(f"/parcels/{order['uuid']}/")
-    expect(sender.get_by_role("heading", level=1)).to_contain_text("SDARWIN001")
+    expect(sender.get_by_role("heading", level=1)).to_contain_text(there["reference"])
     desk.goto(f"/admin/accounts/audit/?q=order+{order['pk']}")
     row = desk.get_by_role("row").filter(has_text="reference adopted")
     expect(row).to_contain_text("operator@demo.example")
-    expect(row).to_contain_text(REASON)
+    expect(row).to_contain_text(f"{there['reference']}, order id {there['order_id']}: {REASON}")
 
 
 @pytest.mark.usefixtures("settled")

@@ -13,7 +13,7 @@ from tests import factories
 
 PASSWORD = "a-long-enough-passphrase"
 BUSINESSES = ("Quill & Co", "Lowe Ceramics", "Tamsin Prints")
-FAST = {"bookings_a_day": 1_000_000, "quotes_a_minute": 1_000_000}
+FAST = {"bookings_a_day": 1_000_000, "money_a_day": None, "quotes_a_minute": 1_000_000}
 
 
 @dataclass(frozen=True)

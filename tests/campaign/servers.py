@@ -106,6 +106,7 @@ class Servers:
             "CARRIER_CONTRACT": str(self.contract),
             "WEBHOOK_SECRETS": f"carrier:{self._canaries['hook']}",
             "TIME_SCALE": str(TIME_SCALE),
+            "DAILY_MONEY_LIMIT": "1000000000",
             "SWEEP_SECONDS": "0.5",
             "POLL_SECONDS": "900",
             "PYTHONUNBUFFERED": "1",

@@ -44,9 +44,13 @@ def product(**changes):
     }
 
 
-def ask(client, far_side, *rows, points=None, **changes):
+def quoted(client, far_side, *rows, points=None, **changes):
     far_side.answers(reply(200, list(rows)))
     return client(points).quote(shipment(**changes))
+
+
+def ask(client, far_side, *rows, points=None, **changes):
+    return quoted(client, far_side, *rows, points=points, **changes).products
 
 
 def named(**changes):
@@ -178,25 +182,53 @@ def test_no_expected_day_is_no_reason_to_drop_a_product(client, far_side):
     assert (read.eta_from, read.eta_to) == (None, None)
 
 
+def costing(amount, currency="AUD"):
+    return product(quote={"gross": {"amount": amount, "currency": currency}})
+
+
 @pytest.mark.parametrize(
-    "row",
+    ("row", "why"),
     [
-        product(quote={"gross": {"amount": -1, "currency": "AUD"}}),
-        product(quote={"gross": {"amount": None, "currency": "AUD"}}),
-        product(quote={"gross": {"amount": 5, "currency": "dollars"}}),
-        product(quote={}),
-        named(code="../x"),
-        named(code=None),
-        product(eta={"days_range": [-2, 5]}),
-        product(eta={"date_range": ["2026-03-10", "2026-03-05"]}),
-        product(eta={"date_range": ["2026-02-20", "2026-02-28"]}),
-        product(eta={"date_range": ["2026-03-05", "2026-03-10"], "for_send_date": "2026-03-11"}),
-        None,
-        "STANDARD",
+        (costing(-1), "price -1"),
+        (costing(None), "price missing"),
+        (costing("1,012.08"), "price '1,012.08'"),
+        (costing({"value": 5}), "price {'value': 5}"),
+        (costing(5, "dollars"), "currency 'dollars'"),
+        (costing(5, "aud"), "currency 'aud'"),
+        (costing(5, ["AUD"]), "currency ['AUD']"),
+        (costing(5, None), "currency missing"),
+        (costing(5, "\u202ex" * 100), "currency '" + "\\u202ex" * 5 + "\\u20"),
+        (product(quote={}), "price missing"),
+        (named(code="../x"), "code '../x'"),
+        (named(code="Standard Pickup"), "code 'Standard Pickup'"),
+        (named(code=7), "code 7"),
+        (named(code=None), "code missing"),
+        (product(eta={"days_range": [-2, 5]}), "days that cannot be"),
+        (product(eta={"date_range": ["2026-03-10", "2026-03-05"]}), "days that cannot be"),
+        (product(eta={"date_range": ["2026-02-20", "2026-02-28"]}), "days that cannot be"),
+        (
+            product(eta={"date_range": ["2026-03-05", "2026-03-10"], "for_send_date": "2026-03-11"}),
+            "days that cannot be",
+        ),
+        (None, "code missing"),
+        ("STANDARD", "code missing"),
     ],
 )
-def test_a_row_that_cannot_be_booked_is_dropped(client, far_side, row):
-    assert [read.code for read in ask(client, far_side, row, product())] == ["STANDARD-PICKUP"]
+def test_a_row_that_cannot_be_booked_is_left_out_and_says_why(client, far_side, row, why):
+    told = quoted(client, far_side, row, product())
+    assert [read.code for read in told.products] == ["STANDARD-PICKUP"]
+    assert told.unreadable == (why,)
+
+
+def test_the_log_counts_the_rows_that_were_left_out(client, far_side, calls):
+    quoted(client, far_side, None, product(), costing(5, "aud"))
+    quoted(client, far_side, product())
+    assert [(call.outcome, call.unreadable) for call in calls] == [("ok", 2), ("ok", 0)]
+
+
+def test_no_more_unreadable_rows_are_named_than_anybody_looks_at(client, far_side):
+    told = quoted(client, far_side, *[None] * 1000, product())
+    assert (len(told.unreadable), len(told.products)) == (100, 1)
 
 
 def test_no_service_is_an_empty_list(client, far_side):
@@ -209,7 +241,7 @@ def test_a_thousand_products_are_fifty(client, far_side):
 
 def test_a_list_that_lies_deeper(client, far_side):
     far_side.answers(reply(200, {"data": {"rows": [product()]}}))
-    assert len(client({"products": "data.rows"}).quote(shipment())) == 1
+    assert len(client({"products": "data.rows"}).quote(shipment()).products) == 1
 
 
 def test_something_else_than_a_list_is_unusable(client, far_side):

@@ -76,14 +76,37 @@ def test_every_way_to_name_a_field(key, ours):
     assert messages({key: ["no"]}) == {ours: ["no"]}
 
 
-def test_messages_about_contents_land_on_contents():
-    assert messages({"parcel_contents": [{"hs_code": ["too short"]}]}) == {"contents": ["too short"]}
+@pytest.mark.parametrize(
+    ("said", "ours"),
+    [
+        ({"parcel_contents": [{"hs_code": ["too short"]}]}, "item_hs_code"),
+        ({"parcel_contents": [{}, {"hs_code": ["too short"]}]}, "item_2_hs_code"),
+        ({"parcel_contents[1].hs_code": ["too short"]}, "item_2_hs_code"),
+        ({"item_hs_code": ["too short"]}, "item_hs_code"),
+        ({"parcel_contents": ["too short"]}, "contents"),
+    ],
+)
+def test_messages_about_the_contents_land_on_the_item(said, ours):
+    assert messages(said) == {ours: ["too short"]}
 
 
-def test_a_name_we_do_not_have_is_kept_in_the_words():
-    assert messages({"hide_pickup_address": ["is odd"], "base": ["Too heavy."]}) == {
-        "": ["hide pickup address: is odd", "Too heavy."]
+def test_a_name_we_do_not_have_stays_the_carriers():
+    assert messages({"metadata": [{"partner_id": ["can't be blank"]}], "base": ["Too heavy."]}) == {
+        "metadata.partner_id": ["can't be blank"],
+        "": ["Too heavy."],
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"receiver": [{"address": ["is not served"]}]}, "Receiver address: is not served"),
+        ({"receiver": ["is not served"]}, "Receiver: is not served"),
+        ({"errors": {"base": ["is not served"]}}, "is not served"),
+    ],
+)
+def test_what_is_about_several_of_our_fields_is_about_the_parcel(said, words):
+    assert messages(said) == {"": [words]}
 
 
 def test_the_contracts_own_names_are_followed_back():
@@ -104,6 +127,20 @@ def test_words_are_capped_and_made_plain():
 
 def test_a_signed_link_in_the_words_is_cut_out():
     assert messages("See https://t.example/?ref=S1&token=abc now") == {"": ["See [cut] now"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"messages": {"base": ["Too heavy."]}}, "Too heavy."),
+        ({"messages": "Order can not be cancelled."}, "Order can not be cancelled."),
+        ({"messages": {"receiver_name": ["can't be blank"]}}, ""),
+        ({"messages": {}}, "See messages."),
+        ({}, "See messages."),
+    ],
+)
+def test_a_sentence_that_only_points_at_the_messages_is_dropped_where_there_are_any(said, text):
+    assert read_refusal({"error": "x", "error_description": "See messages.", **said}, Contract()).text == text
 
 
 def test_the_general_words_stand_in_for_a_missing_sentence():

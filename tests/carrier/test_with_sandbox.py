@@ -43,7 +43,7 @@ def test_the_carrier_answers_a_ping(carrier):
 
 
 def test_a_parcel_from_quote_to_cancel(carrier, sandbox):
-    codes = [product.code for product in carrier.quote(shipment())]
+    codes = [product.code for product in carrier.quote(shipment()).products]
     assert "STANDARD-PICKUP" in codes
     booked = book(carrier)
     assert carrier.view(booked.order_id).reference == booked.reference
@@ -69,7 +69,7 @@ def test_duties_paid_across_a_border(carrier):
         "contents": (SHIRTS,),
         "contents_type": "Merchandise",
     }
-    paid = [product for product in carrier.quote(shipment(**abroad)) if product.duties_paid]
+    paid = [product for product in carrier.quote(shipment(**abroad)).products if product.duties_paid]
     assert [product.code for product in paid] == ["STANDARD-DDP-PICKUP"]
     assert book(carrier, **abroad, product_code="STANDARD-DDP-PICKUP").reference
 

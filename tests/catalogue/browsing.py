@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from shipping_portal.accounts.models import User
-from shipping_portal.carrier.messages import Money, Product, Shipment
+from shipping_portal.carrier.messages import Money, Product, Quoted, Shipment
 
 FORM = "application/x-www-form-urlencoded"
 LOG_IN = "allauth.account.auth_backends.AuthenticationBackend"
@@ -82,26 +82,25 @@ class ListeningCarrier:
         self.price = Decimal("12.08")
         self.refuses: Exception | None = None
 
-    def quote(self, shipment: Shipment) -> list[Product]:
+    def quote(self, shipment: Shipment) -> Quoted:
         self.asked.append(shipment)
         if self.refuses:
             raise self.refuses
         price = Money(self.price, "AUD")
-        return [
-            Product(
-                code="STANDARD-PICKUP",
-                name="Standard Pickup",
-                first_mile="pickup",
-                service="standard",
-                price=price,
-                breakdown=(("base", price),),
-                taxes=(),
-                plan="Pro",
-                eta_from=None,
-                eta_to=dt.date(2026, 12, 4),
-                send_date=None,
-                duties_paid=False,
-                cover_price=None,
-                raw={},
-            )
-        ]
+        only = Product(
+            code="STANDARD-PICKUP",
+            name="Standard Pickup",
+            first_mile="pickup",
+            service="standard",
+            price=price,
+            breakdown=(("base", price),),
+            taxes=(),
+            plan="Pro",
+            eta_from=None,
+            eta_to=dt.date(2026, 12, 4),
+            send_date=None,
+            duties_paid=False,
+            cover_price=None,
+            raw={},
+        )
+        return Quoted((only,))

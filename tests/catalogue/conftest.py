@@ -1,7 +1,7 @@
 """Whom the catalogue is tried on: Alice, an owner in the United States, the operator; and a carrier that listens."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +17,6 @@ from tests.catalogue.acting import Book, Read, work
 from tests.catalogue.browsing import Browser, ListeningCarrier
 from tests.catalogue.meddling import Meddler
 from tests.pages.typed import text
-from tests.sandbox_carrier import SandboxCarrier
 
 
 @pytest.fixture
@@ -53,14 +52,6 @@ def sams(sam: User, listener: Any) -> Browser:
 def quick_hash(settings: Any) -> None:
     """A password's hash that takes no time, where logging in is not what is tried."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture
-def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
-    """The line to the sandbox carrier, on which a test changes what comes back."""
-    with Meddler(carrier.url) as it:
-        settings.CARRIER_BASE_URL = it.url
-        yield it
 
 
 @pytest.fixture

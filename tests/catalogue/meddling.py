@@ -19,6 +19,7 @@ PATHS = {
     "view": r"GET /orders/[^/]+",
     "label": r"(HEAD|GET) /orders/[^/]+/labels/.+",
     "file": r"GET /files/.+",
+    "cancel": r"DELETE /orders/[^/]+",
     "quote": r"(GET|POST) /products",
     "track": r"GET /tracking/.+",
 }

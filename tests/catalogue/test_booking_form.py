@@ -128,7 +128,7 @@ def test_an_old_price_is_asked_again_before_anything_is_booked(
     order.refresh_from_db()
     assert (order.status, order.attempts.count(), len(listener.asked)) == ("draft", 0, 1)
     page = text(alices.get(f"/parcels/{order.uuid}/booking/"))
-    assert "The price is now $14.00 (was $12.08)" in page
+    assert "The price is now $14.00 AUD (was $12.08 AUD)" in page
 
 
 @rows(

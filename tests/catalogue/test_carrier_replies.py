@@ -109,7 +109,6 @@ def priced(gross: Any) -> Callable[[Any], None]:
     ("R4", "a word", {"amount": "free of charge", "currency": "AUD"}, "free of charge"),
     ("R4", "a comma", {"amount": "9,99", "currency": "AUD"}, "9,99"),
     ("R4", "true", {"amount": True, "currency": "AUD"}, "True"),
-    ("R4", "another currency", {"amount": 7.77, "currency": "USD"}, "7.77"),
     ("R4", "a currency nobody knows", {"amount": 7.77, "currency": "dollars"}, "7.77"),
     ("R4", "10^12", {"amount": 10**12, "currency": "AUD"}, "1000000000000"),
     ("R4", "10^400 as a number", {"amount": 10**400, "currency": "AUD"}, "1000000000000"),
@@ -126,6 +125,17 @@ def test_an_odd_price_books_the_parcel_and_is_not_shown_as_what_it_costs(
     assert NO_PRICE in reads(order)
     assert "Booked at the quoted $12.08." in reads(order)
     assert shown not in reads(order)
+
+
+@rows("", ("R4", "another currency"))
+def test_a_price_in_another_currency_stands_beside_the_agreed_one(
+    book: Book, reads: Read, line: Meddler
+) -> None:
+    line.edits("book", priced({"amount": 7.77, "currency": "USD"}))
+    order = book()
+    assert (order.status, order.charged_price, order.total) == ("booked", None, Decimal("12.08"))
+    assert "You agreed to $12.08 AUD; the carrier booked it at $7.77 USD." in reads(order)
+    assert NO_PRICE not in reads(order)
 
 
 @rows(

@@ -1,6 +1,7 @@
 """Acts: every change an operator makes asks why, is done once, and is in the audit."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -91,10 +92,20 @@ def test_a_stopped_account_is_asked_again_at_once(desk: Client, sam: User) -> No
 
 def test_a_senders_limits_are_set(desk: Client, quill: Sender) -> None:
     limits = {"bookings_a_day": 5000, "quotes_a_minute": 90, "pickup_days_ahead": 5}
-    desk.post(_act(quill, "limits"), {**limits, "reason": REASON})
+    money = {"money_a_day": "800.50", "unbilled_limit": ""}
+    desk.post(_act(quill, "limits"), {**limits, **money, "reason": REASON})
     quill.refresh_from_db()
     assert (quill.bookings_a_day, quill.pickup_days_ahead) == (5000, 5)
-    assert "bookings a day 5000" in _last().reason
+    assert (quill.money_a_day, quill.unbilled_limit) == (Decimal("800.50"), None)
+    assert "bookings a day 5000, money a day 800.50, unbilled limit none" in _last().reason
+
+
+def test_a_senders_page_says_how_much_of_its_limits_is_used(desk: Client, quill: Sender) -> None:
+    today = timezone.now().astimezone(quill.tzinfo).date()
+    Sender.objects.update(counted_on=today, booked_today=7, spent_today="84.56", own_money_a_day=90)
+    page = desk.get(f"/admin/accounts/sender/{quill.pk}/change/").content.decode()
+    assert "Parcels today: 7 of 2,000" in page
+    assert "$84.56 AUD of $25,000.00 AUD; the owner&#x27;s own limit is $90.00 AUD" in page
 
 
 def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User) -> None:

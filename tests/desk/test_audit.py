@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.billing.fields import profile_of
+from orders.confirming import Confirmed
 from orders.models import (
     BillingReport,
     CarrierAccount,
@@ -87,6 +88,20 @@ def adopted() -> Order:
     return made_by_somebody(status="booked", carrier_order_id="")
 
 
+def adopted_by_somebody() -> Order:
+    order = adopted()
+    order.changes.create(
+        old="unconfirmed", new="booked", by=order.made_by, at=timezone.now(), reason="adopted STEST00000"
+    )
+    return order
+
+
+def adopted_and_printed() -> Order:
+    order = adopted_by_somebody()
+    Order.objects.filter(pk=order.pk).update(printed_at=timezone.now())
+    return order
+
+
 def made_twice() -> Order:
     order = made_by_somebody(status="booked")
     attempt = cases.attempt(order, state="accepted", seen_reference="SSECOND001")
@@ -103,7 +118,9 @@ def unclear_cancel() -> Order:
 @pytest.fixture(autouse=True)
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it confirms, and what it does not: tests/orders/test_adopting.py."""
-    monkeypatch.setattr("orders.confirming._viewed", lambda *order_and_its_names: None)
+    monkeypatch.setattr(
+        "orders.confirming._viewed", lambda order, reference, order_id: Confirmed(reference, order_id)
+    )
 
 
 def parked() -> DeadLetter:
@@ -198,6 +215,8 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.label", "fetch-again"): (failed_label, {}),
     ("jobs.deadletter", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
+    ("orders.order", "undo-adoption"): (adopted_by_somebody, {}),
+    ("orders.order", "contest-adoption"): (adopted_and_printed, {}),
     ("orders.order", "second-order-settled"): (made_twice, {}),
     ("orders.order", "cancel"): (lambda: made_by_somebody(status="booked"), {}),
     ("orders.order", "carrier-cancelled-it"): (unclear_cancel, {}),

@@ -16,6 +16,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.billing import checking, matching
 from orders.billing.fields import profile_of
+from orders.confirming import Confirmed
 from orders.models import BillingReport, Charge, ChargeWord, Dispute, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.desk.reconcile import evidence
@@ -560,7 +561,9 @@ def test_another_accounts_lines_are_no_evidence(unclear: Callable[..., Order]) -
 def test_an_adopted_reference_brings_its_lines(
     desk: Client, unclear: Callable[..., Order], alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orders.confirming.confirm", lambda order, reference, order_id: reference)
+    monkeypatch.setattr(
+        "orders.confirming.confirm", lambda order, reference, *more, **heard: Confirmed(reference)
+    )
     order = unclear()
     factories.charge(None, reference="SFOUND001", day=timezone.now().date())
     form = {"decision": "adopt", "adopt-reference": "SFOUND001", "adopt-reason": REASON}

@@ -1,5 +1,7 @@
 """Who gets to the desk: operators with a second factor, and nobody else."""
 
+import datetime as dt
+import re
 from collections.abc import Callable
 
 import pytest
@@ -7,7 +9,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
-from shipping_portal.accounts.models import Membership, User
+from shipping_portal.accounts.models import Membership, Sender, User
 from tests import factories
 
 Visit = Callable[[User], Client]
@@ -63,3 +65,25 @@ def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) 
 @pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])
 def test_no_librarys_own_page_is_at_the_desk(desk: Client, library: str) -> None:
     assert desk.get(f"/admin/{library}/").status_code == 404
+
+
+def test_every_time_at_the_desk_is_written_in_one_form_with_its_zone(
+    desk: Client, quill: Sender, alice: User
+) -> None:
+    order = factories.order(
+        quill, alice, status="booked", created_at=dt.datetime(2026, 11, 22, 20, 5, tzinfo=dt.UTC)
+    )
+    for page in ("changelist", "change"):
+        args = [order.pk] if page == "change" else []
+        shown = desk.get(reverse(f"admin:orders_order_{page}", args=args)).content.decode()
+        assert "2026-11-22 20:05 UTC" in shown, page
+        assert not re.search(r"[ap]\.m\.", shown), page
+
+
+@pytest.mark.parametrize(
+    ("typed", "key"),
+    [("A-1007", 7), (" a-1007 ", 7), ("1007", None), ("A-10²7", None), ("A-", None)],
+)
+def test_a_sender_is_found_by_the_number_it_quotes(typed: str, key: int | None) -> None:
+    assert Sender.pk_of(typed) == key
+    assert key is None or Sender(pk=key).number == typed.strip().upper()

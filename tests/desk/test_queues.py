@@ -8,7 +8,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import CancelAttempt, CarrierAccount, ChargeWord, Dispute, Label, Order
+from orders.models import (
+    CancelAttempt,
+    CarrierAccount,
+    CarrierCall,
+    ChargeWord,
+    DailySpend,
+    Dispute,
+    Label,
+    Order,
+)
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
@@ -27,8 +36,9 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     now = timezone.now()
     unclear(sent_at=now - LONG_AGO)
     unclear(status="conflict")
-    factories.order(quill, alice, status="rejected")
-    factories.order(quill, alice, status="rejected", created_at=now - dt.timedelta(days=3))
+    for days in (0, 3):
+        refused, at = factories.order(quill, alice, status="booking"), now - dt.timedelta(days=days)
+        refused.move_to("rejected", reason="-", at=at)
     stuck = factories.order(quill, alice, status="cancelling", due_at=now)
     CancelAttempt.objects.create(order=stuck, why="not needed", asked_at=now - LONG_AGO)
     fresh = factories.order(quill, alice, status="cancelling", due_at=now)
@@ -44,7 +54,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     Label.objects.create(order=without_label, size="full", state="failed")
     Label.objects.create(order=without_label, size="cropped", state="pending")
     Label.objects.create(order=used, size="full", state="failed")
-    CarrierAccount.objects.update(stopped_at=now)
+    CarrierAccount.objects.update(stopped_at=now, fault_at=now, fault="metadata.partner_id: can't be blank")
     CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
     DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
@@ -53,6 +63,12 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
     for state in ("quarantined", "stored", "duplicate"):
         WebhookDelivery.objects.create(received_at=now, body=b"{", sha256="0" * 64, state=state)
+    for rows in (0, 3):
+        call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
+        CarrierCall.objects.create(at=now, unreadable=rows, **call)
+    DailySpend.objects.create(day=now.date(), spent=50_000, refused_at=now, mended=2, mended_at=now)
+    long_over = now - dt.timedelta(days=8)
+    DailySpend.objects.create(day=long_over.date(), refused_at=long_over, mended=1, mended_at=long_over)
     EventWord.objects.create(word="with sorter", first_seen_at=now)
     EventWord.objects.create(word="at depot", progress="in_transit", is_known=True, first_seen_at=now)
     money_matters(quill, alice, now)
@@ -89,7 +105,18 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
-    assert len(counts) == 23
+    assert len(counts) == 27
+
+
+def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
+    quill: Sender, alice: User, db: None
+) -> None:
+    tried_for_a_day = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=25))
+    long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
+    for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
+        order.move_to("rejected", reason="could not be sent for 24 hours", at=at)
+    refused = queues.ORDER_RULES["refused"][1]
+    assert list(Order.objects.filter(refused(timezone.now()))) == [tried_for_a_day]
 
 
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
@@ -153,5 +180,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 23
+    assert text.count("Nothing to do.") == 27
     assert "None has come yet" in text

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import resolving
+from orders import confirming, resolving
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.desk import reconcile
@@ -35,8 +35,9 @@ def _decision(name: str, reason: str = REASON, **fields: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def known(carrier: SandboxCarrier) -> str:
-    """A reference that answers on the carrier's tracking."""
+def known(carrier: SandboxCarrier, contract: Callable[[str], None]) -> str:
+    """A reference that answers on the carrier's tracking, which shows no orders (else: tests/orders/test_adopting)."""
+    contract('view = ""')
     carrier.foreign("SFOUND12345")
     return "SFOUND12345"
 
@@ -89,7 +90,7 @@ def test_a_reference_that_answers_on_tracking_is_adopted(
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("booked", known)
     assert order.changes.latest("pk").by == sam
-    assert Audit.objects.get().reason == REASON
+    assert Audit.objects.get().reason == f"{known}: {REASON} ({confirming.UNCOMPARED})"
 
 
 @pytest.mark.parametrize(
@@ -326,14 +327,104 @@ def test_a_named_reference_that_another_order_has_is_shown_with_that_order_and_n
 
 
 def test_a_typed_reference_is_adopted_as_its_scans_spell_it(
-    desk: Client, unclear: Unclear, carrier: SandboxCarrier
+    desk: Client, unclear: Unclear, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
+    contract('view = ""')
     carrier.foreign("Smixed12345")
     scanned("Smixed12345")
     order = unclear()
     desk.post(_url(order), _decision("adopt", reference="smixed12345"))
     order.refresh_from_db()
     assert order.carrier_reference == "Smixed12345"
+
+
+def test_what_was_heard_of_before_the_booking_was_sent_is_neither_offered_nor_taken(
+    desk: Client, unclear: Unclear
+) -> None:
+    """Finding: an order made at 11:43:51 was offered a parcel first scanned at 11:29, received at 11:29:50."""
+    sent, received = timezone.now(), timezone.now() - dt.timedelta(minutes=14)
+    order = unclear(sent_at=sent, seen_reference="STOLD00001")
+    for reference in ("STOOEARLY1", "STOLD00001"):
+        parcel = factories.parcel(reference=reference, last_scan_at=received)
+        type(parcel).objects.update(created_at=received)
+        factories.event(parcel, scan_time=received)
+    page = desk.get(_url(order))
+    [named] = page.context["evidence"].candidates
+    assert (named.reference, named.is_strong, page.context["evidence"].likeliest) == ("STOLD00001", False, "")
+    assert "?reference=" not in page.content.decode()
+    for reference in ("STOOEARLY1", "stold00001"):
+        page = desk.post(_url(order), _decision("adopt", reference=reference, carrier_order_id="id-1"))
+        assert "another parcel&#x27;s: this reference was heard of here at" in page.content.decode()
+    order.refresh_from_db()
+    assert order.status == "unconfirmed"
+
+
+def test_a_watched_reference_was_known_since_somebody_watched_it(
+    desk: Client, unclear: Unclear, quill: Sender, alice: User
+) -> None:
+    order, watch = unclear(), factories.watch(quill, alice, reference="SWATCHED01")
+    type(watch.parcel).objects.update(created_at=timezone.now() - dt.timedelta(hours=1))
+    page = desk.post(_url(order), _decision("adopt", reference="SWATCHED01", carrier_order_id="id-1"))
+    assert "another parcel&#x27;s" in page.content.decode()
+
+
+def test_an_order_without_an_attempt_is_offered_what_came_since_it_was_made(
+    desk: Client, quill: Sender, alice: User
+) -> None:
+    """As after a restore from a backup: nothing tells when it was sent."""
+    made = timezone.now() - dt.timedelta(hours=3)
+    order = factories.order(quill, alice, status="unconfirmed", created_at=made)
+    # The last was once watched, before any scan of it came.
+    for reference, known, scan in (("SSINCE0001", 5, 5), ("SBEFORE001", -5, -5), ("SWATCHED01", -5, 5)):
+        when = made + dt.timedelta(minutes=scan)
+        parcel = factories.parcel(reference=reference, last_scan_at=when)
+        type(parcel).objects.filter(pk=parcel.pk).update(created_at=made + dt.timedelta(minutes=known))
+        factories.event(parcel, scan_time=when)
+    evidence = desk.get(_url(order)).context["evidence"]
+    assert [candidate.reference for candidate in evidence.candidates] == ["SSINCE0001"]
+    assert order.order_key() in evidence.support_text
+
+
+NAMES: dict[str, Callable[[Order], bytes]] = {
+    "order key": lambda order: b'{"metadata": {"portal_order": "%s"}}' % order.order_key().encode(),
+    "customer reference": lambda order: b'{"customer_reference": "%s"}' % order.customer_reference.encode(),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("order key", "a scan"), ("customer reference", "a scan"), ("customer reference", "a line of the bill")],
+)
+def test_the_one_that_the_carrier_has_under_our_name_comes_first_and_says_so(
+    unclear: Unclear, quill: Sender, alice: User, name: str, where: str
+) -> None:
+    order, other = unclear(), unclear()
+    Order.objects.filter(pk=order.pk).update(customer_reference="unk-1")
+    Order.objects.filter(pk=other.pk).update(customer_reference="unk-2")
+    order.refresh_from_db()
+    other.refresh_from_db()
+    for reference, named in (("SAPLAIN001", None), ("SOTHERS001", other), ("SITSOWN001", order)):
+        raw = NAMES[name](named) if named and where == "a scan" else b"{}"
+        scanned(reference, raw=raw)
+        if named and where != "a scan":
+            lines = {"day": timezone.now().date(), "customer_reference": named.customer_reference.upper()}
+            factories.charge(None, reference=reference, **lines)
+    for case, own, anothers in ((order, "SITSOWN001", "SOTHERS001"), (other, "SOTHERS001", "SITSOWN001")):
+        found = reconcile.evidence(case)
+        first, *rest = found.candidates
+        assert (first.reference, found.likeliest) == (own, own)
+        assert first.is_its_own.startswith(
+            f"The carrier has it under {'our' if 'key' in name else 'the'} {name}"
+        )
+        assert [candidate.reference for candidate in rest] == ["SAPLAIN001"]
+        assert anothers not in {candidate.reference for candidate in found.candidates}
+
+
+def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear: Unclear) -> None:
+    order = unclear()
+    scanned("SPLAIN0001", raw=b'{"customer_reference": "the carrier wrote this"}')
+    [candidate] = reconcile.evidence(order).candidates
+    assert (candidate.is_its_own, candidate.same_postcode) == ("", True)
 
 
 # -- What the sender reads, and how long they have been reading it -------------------------------
@@ -439,7 +530,7 @@ def test_the_list_leads_straight_to_the_decision(desk: Client, unclear: Unclear,
 
 
 def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
-    desk: Client, unclear: Unclear, known: str
+    desk: Client, unclear: Unclear, known: str, settings: Any
 ) -> None:
     order = unclear()
     act = reverse("admin:orders_order_act", args=[order.pk, "add-order-id"])
@@ -447,14 +538,22 @@ def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
     assert act not in desk.get(page).content.decode()
     desk.post(_url(order), _decision("adopt", reference=known))
     assert act in desk.get(page).content.decode()
+    settings.CARRIER_CONTRACT = ""  # the file names by now how orders are viewed
     answer = desk.post(act, {"carrier_order_id": "no-such-id", "reason": REASON})
     assert "does not confirm this order id" in answer.content.decode()
 
 
-def test_where_the_carrier_shows_no_tracking_the_page_says_that_a_reference_is_not_checked(
-    desk: Client, unclear: Unclear, contract: Callable[[str], None]
+@pytest.mark.parametrize(
+    ("toml", "words", "but"),
+    [
+        ("", "must tell our order key", "compare the places and the price yourself"),
+        ('view = ""', "compare the places and the price yourself", "kept as you type it"),
+        ('view = ""\ntrack = ""', "so it is kept as you type it", "must tell our order key"),
+    ],
+)
+def test_the_page_says_what_the_carrier_is_asked_and_what_nobody_can_compare(
+    desk: Client, unclear: Unclear, contract: Callable[[str], None], toml: str, words: str, but: str
 ) -> None:
-    order, words = unclear(), "The carrier shows no tracking from here, so this is kept unchecked"
-    assert words not in desk.get(_url(order)).content.decode()
-    contract('track = ""')
-    assert words in desk.get(_url(order)).content.decode()
+    contract(toml)
+    text = html.unescape(desk.get(_url(unclear())).content.decode())
+    assert (words in text, but in text) == (True, False)

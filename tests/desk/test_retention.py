@@ -41,6 +41,11 @@ def _label(order: Order) -> Label:
         ("booked", {}, True),
         ("cancelled", {"cancelled_at": _ago(91)}, False),
         ("cancelled", {"cancelled_at": _ago(89)}, True),
+        # No final scan ever comes of these: polling has given them up.
+        ("booked", {"booked_at": _ago(1000), "progress": "in_transit", "progress_at": _ago(900)}, False),
+        ("booked", {"booked_at": _ago(1000), "progress": "in_transit", "progress_at": _ago(89)}, True),
+        ("booked", {"booked_at": _ago(91)}, False),
+        ("booked", {"booked_at": _ago(89)}, True),
     ],
 )
 def test_label_bytes_go_some_time_after_the_parcels_story_ended(

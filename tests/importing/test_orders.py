@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from orders.importing import checking, columns, folding, overview, reading, shops, standing, taking
+from orders.importing.forms import UNIT_COLUMNS
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -29,7 +30,8 @@ def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
         sheet = reading.read(export(header, *rows, delimiter=delimiter))
         now = timezone.now()
         file = taking.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
-        guess = columns.guess(file.header, columns.fields(quill, quill.pickup_address()))
+        fields = [*columns.fields(quill, quill.pickup_address()), *UNIT_COLUMNS]
+        guess = columns.guess(file.header, fields)
         checking.begin(file, guess, BOX | constants, now)
         work_off(file)
         return file
@@ -268,6 +270,72 @@ def test_weights_of_one_item_are_added_up(take: Take) -> None:
     assert states(file) == ["ready", "folded", "fix"]
     assert entry_of(file)["measures"]["weight"] == "0.95"
     assert file.rows.get(number=4).problems == {"weight_kg": ["Enter the weight."]}
+
+
+@pytest.mark.parametrize(
+    ("header", "first", "second", "said"),
+    [
+        ("Item weight (g)", {"Item weight (g)": "400"}, {"Item weight (g)": "150"}, "0.95"),
+        ("Item weight (g)", {"Item weight (g)": "0.4"}, {"Item weight (g)": "949.2"}, "0.95"),
+        ("Item weight", {"Item weight": "400 g"}, {"Item weight": "0.15"}, "0.95"),
+        ("Item weight,Weight unit", {"Item weight": "400", "Weight unit": "g"},
+         {"Item weight": "0.15", "Weight unit": "kg"}, "0.95"),
+        ("Item weight (g)", {"Item weight (g)": "0.4 kg"}, {"Item weight (g)": "150"}, "0.95"),
+        ("Weight (g)", {"Weight (g)": "950"}, {"Weight (g)": "0.95 kg"}, "0.95"),
+    ],
+)  # fmt: skip
+def test_weights_of_an_order_are_added_up_in_the_units_of_its_rows(
+    take: Take, header: str, first: Row, second: Row, said: str
+) -> None:
+    """Two of the first item and one of the second, as Shopify lists them."""
+    file = take(
+        f"{shop_files.SHOPIFY},{header}",
+        shopify("#1001", **{"Lineitem quantity": "2", **first}),
+        further("#1001", "Tea towel") | second,
+        weight="9",
+    )
+    matched = file.columns | {"weight": file.header.index(header.split(",")[0])}
+    checking.begin(file, matched, file.constants, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready", "folded"]
+    assert entry_of(file)["measures"]["weight"] == said
+
+
+def test_grams_of_an_order_are_pounds_in_the_united_states(carrier: SandboxCarrier, localities: None) -> None:
+    maker = factories.sender(country="US")
+    maya = factories.user("maya@maker.example")
+    factories.member(maker, maya)
+    address = factories.pickup_address(maker, email=maya.email)
+    to_oregon = {
+        "Shipping Zip": "97205", "Shipping City": "Portland", "Shipping Province": "OR", "Shipping Country": "US",
+    }  # fmt: skip
+    rows = [
+        shopify("#1001", **to_oregon, **{"Item weight (g)": "453.592"}),
+        further("#1001", "Tea towel", quantity="2") | {"Item weight (g)": "226.796"},
+    ]
+    sheet = reading.read(export(f"{shop_files.SHOPIFY},Item weight (g)", *rows))
+    file = taking.take(sheet, name="orders.csv", sender=maker, by=maya, now=timezone.now())
+    matched = columns.guess(file.header, columns.fields(maker, address))
+    matched["weight"] = file.header.index("Item weight (g)")
+    checking.begin(file, matched, {"length": "12", "width": "8", "height": "4"}, timezone.now())
+    work_off(file)
+    assert states(file) == ["ready", "folded"]
+    measures = entry_of(file)["measures"]
+    assert (measures["weight"], measures["weight_units"]) == ("2", "lb")
+
+
+def test_the_same_number_in_another_unit_is_another_weight_and_another_box(take: Take) -> None:
+    header = f"{shop_files.SHOPIFY},Weight,Weight unit,Length,Length unit"
+    sides = {"Weight": "1", "Weight unit": "kg", "Length": "30", "Length unit": "cm"}
+    rows = [
+        shopify("#1001", **sides),
+        shopify("#1001", **sides | {"Lineitem name": "Tea towel", "Weight unit": "lb"}),
+        shopify("#1001", **sides | {"Lineitem name": "Bowl", "Length unit": "in"}),
+    ]
+    file = take(header, *rows)
+    assert {"weight_unit", "size_unit"} <= file.columns.keys()
+    assert states(file) == ["warning", "folded", "skipped"]
+    assert "weight_kg" in file.rows.get(number=2).problems
 
 
 def test_a_joined_row_becomes_a_parcel_of_its_own_again(take: Take, alice: User) -> None:

@@ -89,6 +89,9 @@ def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) ->
 def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file: Import) -> None:
     first, second = file.rows.filter(number__in=(2, 3))
     assert "Part of row 2" in text(listed.get(f"{check_page(file)}?show=joined"))
+    ready = listed.get(f"{check_page(file)}?show=ready&sort=price").content.decode()
+    assert f'id="row-{first.pk}"' in ready
+    assert f'id="row-{second.pk}"' not in ready
     url = reverse("import_row", args=[file.uuid, second.pk])
     assert listed.get(url)["Location"] == reverse("import_row", args=[file.uuid, first.pk])
     listed.post(url)

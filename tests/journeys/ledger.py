@@ -16,7 +16,16 @@ from orders.models import Order
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
-from shipping_portal.carrier.messages import Booked, Cancelled, Money, Product, Scan, Shipment, Tracked
+from shipping_portal.carrier.messages import (
+    Booked,
+    Cancelled,
+    Money,
+    Product,
+    Quoted,
+    Scan,
+    Shipment,
+    Tracked,
+)
 from shipping_portal.carrier.reading import order_key_of
 from tests.factories import OFFER
 from tests.journeys.workers import Clock
@@ -89,12 +98,13 @@ class Ledger:
 
     # -- What it is asked --------------------------------------------------------------------
 
-    def quote(self) -> tuple[Product, ...]:
+    def quote(self) -> Quoted:
         self.wait()
         self._before(self.faults.pop("quote", Fault.NONE))
         price = Money(self.price, "AUD")
         code, name = OFFER["code"], OFFER["name"]
-        return (Product(code, name, "pickup", "", price, (), (), "", None, None, None, False, None, raw={}),)
+        only = Product(code, name, "pickup", "", price, (), (), "", None, None, None, False, None, raw={})
+        return Quoted((only,))
 
     def book(self, body: bytes, *, key: str, not_after: float | None) -> Booked:
         self._note_sending(key)
@@ -222,7 +232,7 @@ class LedgerCarrier(Carrier):
 
     ledger: ClassVar[Ledger]
 
-    def quote(self, shipment: Shipment) -> tuple[Product, ...]:
+    def quote(self, shipment: Shipment) -> Quoted:
         return self.ledger.quote()
 
     def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:

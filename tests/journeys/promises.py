@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from orders import recounting
 from orders.models import BookingAttempt, CancelAttempt, Order, OrderChange
 from orders.models.statuses import HELD, Status
 from orders.progress import Step, fold
@@ -48,6 +49,7 @@ class Books:
 def hold(ledger: Ledger, *, told: set[str], misled: set[str], now: dt.datetime) -> None:
     """Raises AssertionError. `told`: ids of scans the webhook took; `misled`: orders an operator was wrong about."""
     books = Books.read()
+    assert not recounting.miscounted(now), "the limits count something else than their orders"
     assert ledger.breaches == []
     assert told <= {str(event["event_id"]) for event in books.events}, "a scan that was taken is lost"
     for order in books.orders.values():

@@ -22,7 +22,7 @@ Tell = Callable[[int, int], None]
 def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Tell:
     """`tell(40, 30)` lives through forty stories of up to thirty steps."""
     settings.CARRIER_CLIENT = "tests.journeys.ledger.LedgerCarrier"
-    Sender.objects.update(bookings_a_day=1000)
+    Sender.objects.update(bookings_a_day=1000, money_a_day=None)
     monkeypatch.setattr(
         celery, "_broken_until", float("inf")
     )  # messages are lost; the story does the work by itself

@@ -1,7 +1,7 @@
 """What the order journeys share: a live quote from the sandbox and an order made of it."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from orders import booking, quoting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.carrier.conftest import SocketCarrier
 from tests.sandbox_carrier import SandboxCarrier
 
 
@@ -40,3 +41,12 @@ def booked(submitted: Callable[..., Order]) -> Callable[..., Order]:
         return order
 
     return book
+
+
+@pytest.fixture
+def far_side(settings: Any) -> Iterator[SocketCarrier]:
+    """A carrier whose every byte the test decides."""
+    carrier = SocketCarrier()
+    settings.CARRIER_BASE_URL = carrier.url
+    yield carrier
+    carrier.close()

@@ -1,5 +1,6 @@
 """An operator found an unclear booking's reference: spelled as the carrier does, ours, and on the right attempt."""
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +11,7 @@ from django.utils import timezone
 from orders import booking, confirming, gateway, labels, resolving
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.carrier.errors import NotSent
-from shipping_portal.carrier.messages import Booked
+from shipping_portal.carrier.messages import Booked, Tracked
 from tests import factories
 from tests.desk import cases
 from tests.sandbox_carrier import SandboxCarrier
@@ -24,18 +24,18 @@ Submit = Callable[..., Order]
 
 @dataclass
 class TerseCarrier:
-    """Answers for every reference; `orders` are what it shows by order id."""
+    """Answers for every reference with `tracked`; `orders` are what it shows by order id, else what was tracked."""
 
     orders: dict[str, Booked] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    tracked: bytes = b"{}"
 
-    def track(self, reference: str) -> None:
+    def track(self, reference: str) -> Tracked:
         self.asked.append(reference)
+        return Tracked("", (), (), None, self.tracked)
 
     def view(self, order_id: str) -> Booked:
-        if order_id not in self.orders:
-            raise NotSent("there is no such order")
-        return self.orders[order_id]
+        return self.orders.get(order_id) or held(self.asked[-1])
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def terse(monkeypatch: pytest.MonkeyPatch) -> TerseCarrier:
     return made
 
 
-def held(reference: str, *, order_key: str = "", state: str = "booked") -> Booked:
+def held(reference: str, *, order_key: str = "", state: str = "booked", body: bytes = b"{}") -> Booked:
     """What the carrier shows of an order."""
-    return Booked("id-1", reference, state, (), None, None, (), "", order_key, 200, b"{}")
+    return Booked("id-1", reference, state, (), None, None, (), "", order_key, 200, body)
 
 
-def adopt(order: Order, reference: str, by: User, order_id: str = "") -> Order:
+def adopt(order: Order, reference: str, by: User, order_id: str = "id-1") -> Order:
     resolving.adopt(order, reference, by=by, reason=REASON, now=timezone.now(), carrier_order_id=order_id)
     return Order.objects.get(pk=order.pk)
 
@@ -109,11 +109,11 @@ def test_another_orders_reference_is_known_in_any_case(
 def test_where_the_carrier_shows_no_tracking_a_reference_is_adopted_unchecked_and_that_is_written_down(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
-    contract('track = ""')
-    order = adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
-    unchecked = f"{REASON} ({confirming.UNCHECKED})"
+    contract('track = ""\nview = ""')
+    order = adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
+    unchecked = f"SFOUND12345: {REASON} ({confirming.UNCHECKED})"
     assert (order.status, order.carrier_reference) == ("booked", "SFOUND12345")
-    assert order.changes.latest("pk").reason == f"adopted SFOUND12345: {unchecked}"
+    assert order.changes.latest("pk").reason == f"adopted {unchecked}"
     assert Audit.objects.get().reason == unchecked
 
 
@@ -155,6 +155,111 @@ def test_an_order_id_under_an_earlier_name_of_this_order_is_its_own(
     assert adopt(Order.objects.get(pk=order.pk), "SFOUND12345", sam, "id-1").status == "booked"
 
 
+@pytest.mark.parametrize(
+    ("body", "doubt"),
+    [
+        (b"{}", f" ({confirming.NAMELESS})"),
+        (b'{"customer_reference": "portal-100234"}', ""),
+        (b'{"customer_reference": "ANOTHER-1", "metadata": {"portal_order": "OWN-KEY"}}', ""),
+    ],
+)
+def test_the_audit_names_what_was_adopted_and_what_nobody_could_compare(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier, body: bytes, doubt: str
+) -> None:
+    order = cases.unclear(quill, alice)
+    terse.orders["id-1"] = held("SFOUND12345", body=body.replace(b"OWN-KEY", order.order_key().encode()))
+    assert adopt(order, "SFOUND12345", sam).status == "booked"
+    row = Audit.objects.get(action="reference adopted")
+    assert row.reason == f"SFOUND12345, order id id-1: {REASON}{doubt}"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"customer_reference": "ANOTHER-1"}', "customer reference ANOTHER-1"),
+        (b'{"metadata": {"portal_order": "another-key"}}', "order key another-key"),
+    ],
+)
+@pytest.mark.parametrize("where", ["its order", "its tracking"])
+def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier, where: str, body: bytes, words: str
+) -> None:
+    if where == "its tracking":
+        terse.tracked = body
+    else:
+        terse.orders["id-1"] = held("SFOUND12345", body=body)
+    with pytest.raises(
+        resolving.CannotResolve, match=f"another order's name of ours: {words}.*[Ss]earch for it"
+    ):
+        adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
+
+
+def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_find_it(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier
+) -> None:
+    with pytest.raises(
+        resolving.CannotResolve, match=r"order id too: .* carrier's dashboard, open the order with"
+    ):
+        adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
+
+
+def test_an_order_id_that_a_reply_told_need_not_be_typed(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier
+) -> None:
+    told = b'{"order_id": "id-7", "carrier_reference": "STOLD00001"}'
+    order = cases.unclear(quill, alice, seen_reference="STOLD00001", response=told)
+    assert adopt(order, "STOLD00001", sam, "").carrier_order_id == "id-7"
+
+
+def test_where_the_tracking_tells_our_order_key_no_order_id_is_needed(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier
+) -> None:
+    order = cases.unclear(quill, alice)
+    terse.tracked = b'{"metadata": {"portal_order": "%s"}}' % order.order_key().encode()
+    assert adopt(order, "SFOUND12345", sam, "").status == "booked"
+
+
+# -- What was known before the booking was sent is another parcel's ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "is_taken"), [(dt.timedelta(minutes=14), False), (dt.timedelta(seconds=6), False),
+                             (dt.timedelta(seconds=4), True), (dt.timedelta(minutes=-5), True)],
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["scanned", "billed", "scanned, of an order without an attempt"])
+def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_times(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier, how: str, before: dt.timedelta, is_taken: bool
+) -> None:
+    """Without an attempt, as after a restore, it counts from when the order was made."""
+    sent = timezone.now() - dt.timedelta(hours=1)
+    order = cases.unclear(quill, alice, sent_at=sent)
+    Order.objects.filter(pk=order.pk).update(created_at=sent - dt.timedelta(hours=1))
+    if how.endswith("attempt"):
+        order.attempts.all().delete()
+        Order.objects.filter(pk=order.pk).update(created_at=sent)
+    order.refresh_from_db()
+    if how == "billed":
+        report = factories.billing_report(uploaded_at=sent - before)
+        factories.charge(None, reference="SFOUND12345", report=report)
+    heard_at = None if how == "billed" else sent - before
+    case = (order, "SFOUND12345")
+    more = {
+        "by": sam,
+        "reason": REASON,
+        "now": timezone.now(),
+        "carrier_order_id": "id-1",
+        "heard_at": heard_at,
+    }
+    if is_taken:
+        resolving.adopt(*case, **more)
+        return
+    with pytest.raises(
+        resolving.CannotResolve, match=f"at {sent - before:%Y-%m-%d %H:%M:%S} UTC.*{sent:%H:%M:%S}"
+    ):
+        resolving.adopt(*case, **more)
+    assert terse.asked == []
+
+
 # -- Which attempt it was ------------------------------------------------------------------------
 
 
@@ -193,12 +298,16 @@ def test_an_attempt_still_unknown_is_settled_when_another_ones_reference_is_adop
 
 
 @pytest.fixture
-def adopted(submitted: Submit, carrier: SandboxCarrier, sam: User) -> Order:
+def adopted(
+    submitted: Submit, carrier: SandboxCarrier, sam: User, contract: Callable[[str], None], settings: Any
+) -> Order:
     """Booked at the carrier, adopted without its order id, and both labels given up."""
     carrier.trouble("book", "commit-close")
     order = submitted()
     booking.work(order.pk)
-    made = adopt(Order.objects.get(pk=order.pk), carrier.ledger("booked")[0]["reference"], sam)
+    contract('view = ""')  # the contract file did not name it yet
+    made = adopt(Order.objects.get(pk=order.pk), carrier.ledger("booked")[0]["reference"], sam, "")
+    settings.CARRIER_CONTRACT = ""
     for label in made.labels.all():
         labels.work(label.pk)
     assert set(made.labels.values_list("state", flat=True)) == {"failed"}

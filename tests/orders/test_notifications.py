@@ -21,8 +21,8 @@ pytestmark = pytest.mark.django_db
 REASON = "the carrier's own words"
 ONCE = "Good news: STEST00000 to N. Tamsin was booked once, as you asked."
 BOOK_NOW = "The parcel to N. Tamsin wasn't booked and you weren't charged. Book it now."
-FIX_IT = "The parcel to N. Tamsin wasn't booked and you weren't charged. Fix it and book again."
-STAYS = "STEST00000 to N. Tamsin wasn't cancelled. It stays booked; its page says why."
+FIX_IT = "The parcel to N. Tamsin wasn't booked and you weren't charged: Too heavy. Fix it and book again."
+STAYS = "STEST00000 to N. Tamsin wasn't cancelled: Too heavy. It stays booked and its label is good."
 DESTROY = "STEST00000 to N. Tamsin is cancelled; we had to check with the carrier. Destroy its label."
 WAIT = "The parcel to N. Tamsin may be booked after all. Don't book it again before we have told you."
 YES = "The parcel to N. Tamsin needs your yes. It isn't booked; you weren't charged."
@@ -37,7 +37,8 @@ def move(order: Order, *statuses: str) -> Order:
         now = timezone.now()
         booked = {"carrier_reference": "STEST00000", "booked_at": now} if status == "booked" else {}
         gone = {"cancelled_at": now} if status == "cancelled" else {}
-        order.move_to(status, reason=REASON, at=now, **booked, **gone)
+        said = {"problem": {"text": "Too heavy."}}
+        order.move_to(status, reason=REASON, at=now, **booked, **gone, **said)
     return order
 
 

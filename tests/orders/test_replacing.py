@@ -67,6 +67,21 @@ def test_the_mended_parcel_is_booked_once_the_old_one_is_cancelled(
     assert len(carrier.ledger("booked")) == 2
 
 
+def test_a_replacement_counts_like_any_booking_and_says_why_it_does_not_fit(
+    booked: Book, replace: Ask, quill: Sender
+) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    quill.refresh_from_db()
+    assert quill.booked_today == 0
+    Sender.objects.update(own_bookings_a_day=0)
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert "Your own limit is 0 parcels a day; 0 are booked today." in replacement.problem
+    assert not Order.objects.filter(replaces=order).exists()
+
+
 def test_running_it_again_books_nothing_more(booked: Book, replace: Ask) -> None:
     order = booked()
     replacement = replace(order)

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from orders import booking, gateway, resolving, second_orders, settling
+from orders.confirming import Confirmed
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import Rejected
@@ -22,7 +23,9 @@ REASON = "the carrier voided it"
 
 @pytest.fixture(autouse=True)
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orders.confirming.confirm", lambda order, reference, order_id: reference)
+    monkeypatch.setattr(
+        "orders.confirming.confirm", lambda order, reference, *more, **heard: Confirmed(reference)
+    )
 
 
 def waiting(order: Order) -> list[str]:

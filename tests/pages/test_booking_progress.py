@@ -44,11 +44,11 @@ SAID = [
     (
         {
             "status": "rejected",
-            "problem": {"text": "Too heavy.", "fields": {"receiver_postcode": ["is unknown"]}},
+            "problem": {"text": "Too heavy.", "said": ["Too heavy.", "Postcode: is unknown."]},
         },
-        "Too heavy. Receiver postcode: is unknown You weren't charged. Everything you typed is kept. Fix and book",
+        "Too heavy. Postcode: is unknown. You weren't charged. Everything you typed is kept. Fix and book",
     ),
-    ({"status": "draft", "problem": ROSE}, "The price is now $9.40 (was $8.95)"),
+    ({"status": "draft", "problem": ROSE}, "The price is now $9.40 AUD (was $8.95 AUD)"),
     ({"status": "draft", "problem": {"kind": "gone", "text": "Withdrawn."}}, "Withdrawn. Nothing was sent"),
 ]
 
@@ -97,13 +97,13 @@ def test_a_booked_parcel_leads_to_its_page(page: Client, order: Callable[..., Or
 
 def test_a_yes_to_the_new_price_books_at_it(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="draft", problem=ROSE)
-    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40"})
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40 AUD"})
     made.refresh_from_db()
     assert answer["Location"] == f"/parcels/{made.uuid}/booking/"
     assert (made.status, str(made.price)) == ("booking", "9.40")
 
 
-@pytest.mark.parametrize("agreed", ["8.95", "", "9.4"])
+@pytest.mark.parametrize("agreed", ["8.95 AUD", "", "9.4 AUD", "9.40"])
 def test_a_yes_to_a_price_not_shown_books_nothing(
     page: Client, order: Callable[..., Order], agreed: str
 ) -> None:
@@ -116,7 +116,7 @@ def test_a_yes_to_a_price_not_shown_books_nothing(
 
 def test_a_yes_after_the_pickup_day_leads_to_another_day(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="draft", problem=ROSE, pickup_date=dt.date(2026, 1, 5))
-    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40"})
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40 AUD"})
     assert answer["Location"] == f"/parcels/new/?again={made.uuid}"
     assert "That pickup day is no longer on offer. Nothing was booked." in text(page.get(answer["Location"]))
     assert Order.objects.get().status == "draft"
@@ -124,7 +124,7 @@ def test_a_yes_after_the_pickup_day_leads_to_another_day(page: Client, order: Ca
 
 def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="not_booked")
-    page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08"})
+    page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08 AUD"})
     made.refresh_from_db()
     assert (made.status, made.generation) == ("booking", 2)
 
@@ -134,7 +134,7 @@ def test_a_yes_that_nobody_asked_for_is_refused(
     page: Client, order: Callable[..., Order], status: str
 ) -> None:
     made = order(status=status)
-    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08"})
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08 AUD"})
     assert answer.status_code == 409
     assert Order.objects.get().status == status
 
@@ -159,5 +159,5 @@ def test_a_suspended_senders_yes_books_nothing(
 ) -> None:
     made = order(status="draft", problem=ROSE)
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
-    assert page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40"}).status_code == 403
+    assert page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40 AUD"}).status_code == 403
     assert Order.objects.get().status == "draft"

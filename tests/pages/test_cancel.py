@@ -1,13 +1,17 @@
 """Cancel: the need is asked first, and only needs that cancelling serves ever reach the carrier (interface §3)."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from orders import cancelling
 from orders.models import CancelAttempt, Order
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.carrier.errors import Rejected
+from shipping_portal.carrier.messages import Cancelled
 from tests import factories
 from tests.pages.typed import text
 
@@ -45,7 +49,7 @@ def test_the_need_is_asked_first(page: Client, order: Order) -> None:
 def test_not_sending_it_shows_what_follows_before_it_cancels(page: Client, order: Order) -> None:
     words = ask(page, order, "not_sending")
     assert f"Cancel {order} to Noor Tamsin?" in words
-    assert "Destroy the label. If it's used after cancelling, the carrier charges for it." in words
+    assert "Don't use the label until the carrier answers. Once it says yes, destroy it" in words
     assert f"Cancel parcel {order} Keep parcel" in words
 
 
@@ -126,3 +130,151 @@ def test_what_cannot_be_cancelled_from_here_says_whom_to_ask(
     assert f"{order} can't be cancelled from here" in words
     assert f"Contact us and quote {order}; we'll ask the carrier." in words
     assert "picked up" not in words
+
+
+NO_WAY = "Order can not be cancelled; contact support for help."
+
+
+@pytest.fixture
+def refused(order: Order, alice: User) -> Order:
+    """It was asked for, and the carrier said no."""
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancelling._back_to_booked(order, order.cancels.get(), Rejected(422, text=NO_WAY))
+    return order
+
+
+def test_asking_says_no_more_than_that_it_is_asked(page: Client, order: Order) -> None:
+    answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"}, follow=True)
+    assert "Cancellation requested. Don't use the label until the carrier answers." in text(answer)
+
+
+BEFORE_THE_YES = [
+    ("booked", "/parcels/{uuid}/cancel/?need=not_sending"),
+    ("cancelling", "/parcels/{uuid}/"),
+    ("cancelling", "/parcels/{uuid}/cancel/"),
+    ("cancel_unconfirmed", "/parcels/{uuid}/"),
+    ("cancel_unconfirmed", "/parcels/{uuid}/cancel/"),
+    ("booked", "/help/cancel-a-parcel/"),
+    ("booked", "/help/fix-a-mistake/"),
+    ("booked", "/help/terms/"),
+]
+
+
+@pytest.mark.parametrize(("status", "address"), BEFORE_THE_YES)
+def test_no_label_is_to_be_destroyed_before_the_carriers_yes(
+    page: Client, quill: Sender, alice: User, status: str, address: str
+) -> None:
+    """Each sentence that says so names the yes first."""
+    order = factories.order(quill, alice, status=status)
+    answer = page.get(address.format(uuid=order.uuid))
+    assert answer.status_code == 200
+    said_before_the_yes(text(answer))
+
+
+def test_several_labels_are_not_to_be_destroyed_before_the_carriers_yes(page: Client, order: Order) -> None:
+    said_before_the_yes(text(page.post("/parcels/cancel/", {"order": str(order.uuid)})))
+    answer = page.post("/parcels/cancel/", {"order": str(order.uuid), "sure": "yes"}, follow=True)
+    assert "Cancellation of 1 parcel requested. Don't use the labels until the carrier answers." in text(
+        answer
+    )
+
+
+def said_before_the_yes(words: str) -> None:
+    sentences = [one for one in re.split(r"(?<=[.!?]) ", words) if re.search("destroy|void", one.casefold())]
+    assert all(re.search("once .*(yes|cancelled)", one.casefold()) for one in sentences), sentences
+
+
+def test_a_refusal_is_on_the_page_with_its_reason_and_what_it_means_for_the_label(
+    page: Client, refused: Order
+) -> None:
+    words = text(page.get(f"/parcels/{refused.uuid}/"))
+    assert f"Not cancelled: {NO_WAY} It stays booked; its label is good (print it again if you" in words
+    assert f"Not cancelled: {NO_WAY}" in words[words.index("What happened to the booking") :]
+
+
+def test_a_refusal_is_a_row_of_today_and_of_the_list(page: Client, refused: Order) -> None:
+    assert "Not cancelled, still booked 1 The carrier refused to cancel these" in text(page.get("/today/"))
+    for view in ("not-cancelled", "needs-attention"):
+        answer = page.get("/parcels/", {"view": view})
+        assert answer.context["count"] == 1
+        assert NO_WAY in text(answer)
+
+
+def test_the_cancel_page_tells_that_it_was_asked_and_refused_and_why(page: Client, refused: Order) -> None:
+    for need in ("", "not_sending"):
+        assert f"and not cancelled: {NO_WAY} It stays booked; its label is good." in ask(page, refused, need)
+    assert f"Cancel parcel {refused}" in ask(page, refused, "not_sending")
+
+
+def test_what_an_operator_found_still_booked_is_told_without_the_operators_words(
+    page: Client, quill: Sender, alice: User, sam: User
+) -> None:
+    order = factories.order(quill, alice, status="cancel_unconfirmed")
+    CancelAttempt.objects.create(order=order, state="unknown", asked_at=timezone.now())
+    cancelling.settle(order, is_cancelled=False, by=sam, reason="Rang Jo at the depot.", now=timezone.now())
+    words = text(page.get(f"/parcels/{order.uuid}/"))
+    assert "Not cancelled: We asked the carrier: it is still booked there. It stays booked" in words
+    assert "Jo" not in words
+    assert "it is still booked there." in Notice.objects.get().line
+
+
+def collected(page: Client, order: Order) -> None:
+    order.advance("collected", at=timezone.now())
+
+
+def expired(page: Client, order: Order) -> None:
+    order.advance("expired", at=timezone.now())
+
+
+def kept(page: Client, order: Order) -> None:
+    answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "keep"})
+    assert answer["Location"] == f"/parcels/{order.uuid}/"
+
+
+def asked_again(page: Client, order: Order) -> None:
+    page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"})
+
+
+def cancelled(page: Client, order: Order) -> None:
+    asked_again(page, order)
+    order.refresh_from_db()
+    cancelling._done(order, order.cancels.get(state="wanted"), Cancelled("Cancelled", "", 200, b"{}"))
+
+
+def missed(page: Client, order: Order) -> None:
+    order.advance("pickup_missed", at=timezone.now())
+
+
+@pytest.mark.parametrize(
+    ("then", "is_over"),
+    [
+        (collected, True),
+        (expired, True),
+        (kept, True),
+        (asked_again, True),
+        (cancelled, True),
+        (missed, False),
+    ],
+)
+def test_a_refusal_is_told_until_it_no_longer_matters(
+    page: Client, refused: Order, then: Callable[[Client, Order], None], is_over: bool
+) -> None:
+    then(page, refused)
+    words = text(page.get(f"/parcels/{refused.uuid}/"))
+    assert ("its label is good" in words) != is_over
+    assert ("Not cancelled, still booked" in text(page.get("/today/"))) != is_over
+    refused.refresh_from_db()
+    assert (refused.cancel_refused_at is None) == is_over
+
+
+@pytest.mark.parametrize("who", ["vic", "bea"])
+def test_who_may_not_book_ends_no_notice(
+    refused: Order, visit: Visit, who: str, request: pytest.FixtureRequest
+) -> None:
+    page = visit(request.getfixturevalue(who))
+    words = text(page.get(f"/parcels/{refused.uuid}/"))
+    assert "Not cancelled. It stays booked" in words
+    assert "Keep it booked" not in words
+    assert page.post(f"/parcels/{refused.uuid}/cancel/", {"need": "keep"}).status_code in (403, 404)
+    refused.refresh_from_db()
+    assert refused.cancel_refused_at

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from django.urls import reverse
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.orders.test_import_outliers import ready as outlier
 from tests.orders.test_importing import GOOD, HEADER, work_off
 from tests.pages.conftest import Visit
 from tests.pages.typed import text
@@ -152,11 +154,12 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
     work_off(file)
     book(listed, file)
     work_off(file)
-    offer = {"kind": "price_rose", "new": "99.00"}
+    offer = {"kind": "price_rose", "new": "99.00", "offer": {"currency": "AUD"}}
     Order.objects.update(
-        status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer
-    )
-    seen = {"act": "agree", "price": f"{Order.objects.get().uuid}|99.00"}
+        status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer,
+        reserved_on=None, reserved=0, unbilled=0,
+    )  # fmt: skip
+    seen = {"act": "agree", "price": f"{Order.objects.get().uuid}|99.00 AUD"}
     answer = listed.post(reverse("import", args=[file.uuid]), seen, follow=True)
     assert "That pickup day is no longer on offer. Nothing was booked." in text(answer)
     assert Order.objects.get().status == "draft"
@@ -224,3 +227,163 @@ def test_a_chosen_place_keeps_no_sign_that_a_database_refuses(
     visit(alice).post(f"/imports/{row.file.uuid}/rows/{row.pk}/", {"place": "a\x00|VIC|3056"})
     row.refresh_from_db()
     assert "\x00" not in row.corrected["receiver_suburb"]
+
+
+TEN_TIMES = GOOD.replace("2.4,32,24,11", "0.35,300,200,150")
+
+
+def prices(page: str) -> list[Decimal]:
+    """What the rows listed on this page cost."""
+    found = re.findall(r'class="money number">\$([0-9,.]+)', page)
+    return [Decimal(price.replace(",", "")) for price in found]
+
+
+def test_a_file_ten_times_too_big_asks_once_more_before_it_is_booked(
+    listed: Client, carrier: SandboxCarrier, alice: User
+) -> None:
+    upload(listed, "\n".join([HEADER, TEN_TIMES, TEN_TIMES.replace("1001", "1002")]))
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    answer = book(listed, file)
+    stopped = listed.get(answer["Location"])
+    assert "Very light for their size: 2 rows Are the measures in mm?" in text(stopped)
+    assert "0.35 kg 300 × 200 × 150 cm" in text(stopped)
+    total = sum(prices(stopped.content.decode()))
+    assert f"All 2 rows together cost about ${total:,.2f} AUD" in text(stopped)
+    assert reverse("match_columns", args=[file.uuid]) in stopped.content.decode()
+    assert not Order.objects.exists()
+    assert listed.post(reverse("book_import", args=[file.uuid]), said(stopped)).url == reverse(
+        "import", args=[file.uuid]
+    )
+    work_off(file)
+    assert len(carrier.ledger("booked")) == 2
+
+
+def said(stopped: Any) -> dict[str, str]:
+    """What the button that books all the same sends."""
+    hidden = r'name="(rows|newest|last|rule|pickup_date|confirmed)" value="([^"]*)"'
+    return dict(re.findall(hidden, stopped.content.decode()))
+
+
+def test_a_yes_to_rows_that_changed_meanwhile_asks_anew_and_books_nothing(
+    listed: Client, carrier: SandboxCarrier, alice: User
+) -> None:
+    upload(listed, "\n".join([HEADER, TEN_TIMES, TEN_TIMES.replace("1001", "1002")]))
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    stopped = listed.get(book(listed, file)["Location"])
+    row = file.rows.all()[0]
+    listed.post(reverse("import_row", args=[file.uuid, row.pk]), {"weight_kg": "0.4"})
+    answer = listed.post(reverse("book_import", args=[file.uuid]), said(stopped), follow=True)
+    assert "Rows or prices changed meanwhile. Nothing was booked yet: look once more." in text(answer)
+    assert "Are the measures in mm?" in text(answer)
+    assert not Order.objects.exists()
+
+
+def test_the_page_that_asks_once_more_has_nothing_to_ask_of_likely_parcels(
+    listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = factories.import_file(quill, alice)
+    factories.import_row(
+        quill, alice, file=file, state="ready", problems={}, quote=factories.quote(quill, alice)
+    )
+    answer = listed.get(reverse("book_import", args=[file.uuid]) + "?rule=cheapest")
+    assert answer["Location"] == check_page(file)
+
+
+def ready_rows(file: Import, *amounts: str) -> None:
+    """Rows with two services each: the second at twice the price, and faster."""
+    for amount in amounts:
+        quote = factories.quote(file.sender, file.made_by, amount=amount, eta_to="2026-12-09")
+        fast = {"code": "EXPRESS-PICKUP", "name": "Express Pickup", "amount": str(Decimal(amount) * 2)}
+        quote.products.append({**quote.products[0], **fast, "eta_to": "2026-12-01"})
+        quote.save()
+        factories.import_row(file.sender, file.made_by, file=file, state="ready", problems={}, quote=quote)
+
+
+def test_every_ready_row_shows_its_parcel_service_and_price(
+    listed: Client, quill: Sender, alice: User
+) -> None:
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.08")
+    page = text(listed.get(check_page(file)))
+    assert (
+        "2 Noor Tamsin, HOBART 7000 2.4 kg 32 × 24 × 11 cm Standard Pickup PORTAL-100234 $12.08 Ready" in page
+    )
+
+
+@pytest.mark.parametrize("name", ["check_import", "book_import"])
+def test_rows_that_are_ready_and_look_wrong_cost_no_query_each(
+    name: str, quill: Sender, alice: User, visit: Visit
+) -> None:
+    file, client, found = factories.import_file(quill, alice), visit(alice), []
+    for more in (1, 2, 20):
+        for typed in ("0.35,300,200,150", "9,3,2,1", "2.4,32,24,11") * more:
+            outlier(file, typed)
+        url = reverse(name, args=[file.uuid])
+        client.get(url)
+        with CaptureQueriesContext(connection) as seen:
+            assert client.get(url).status_code == 200
+        found.append(len([query for query in seen.captured_queries if "SAVEPOINT" not in query["sql"]]))
+    assert found[0] == found[1] == found[2] <= 12
+
+
+def test_rows_are_priced_by_the_rule_that_is_chosen(listed: Client, quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.08")
+    page = listed.get(check_page(file) + "?rule=fastest").content.decode()
+    assert prices(page) == [Decimal("24.16")]
+    assert 'value="fastest" checked' in page
+    assert "Book 1 parcel, about $24.16" in page
+
+
+def test_the_total_is_the_sum_of_the_rows_page_by_page(listed: Client, quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice)
+    amounts = [f"{10 + at / 100:.2f}" for at in range(60)]
+    ready_rows(file, *amounts)
+    first = listed.get(check_page(file)).content.decode()
+    assert prices(first) == [Decimal(amount) for amount in amounts[:50]]
+    [after] = re.findall(r'href="([^"]+)" rel="next"', first)
+    second = listed.get(check_page(file) + after).content.decode()
+    assert prices(second) == [Decimal(amount) for amount in amounts[50:]]
+    assert 'rel="next"' not in second
+    assert f"about ${sum(prices(first) + prices(second)):,.2f} AUD" in first
+
+
+def test_the_dearest_rows_come_first_when_asked_for(listed: Client, quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice)
+    ready_rows(file, *[f"{10 + at / 100:.2f}" for at in range(60)])
+    page = listed.get(check_page(file) + "?sort=price").content.decode()
+    assert prices(page)[:2] == [Decimal("10.59"), Decimal("10.58")]
+    rest = listed.get(check_page(file) + "?sort=price&page=2").content.decode()
+    assert prices(rest)[-1] == Decimal("10.00")
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "99999999999999999999", "٣", "7"])
+def test_a_page_that_is_none_is_the_first_or_empty(
+    listed: Client, quill: Sender, alice: User, page: str
+) -> None:
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.08")
+    assert len(prices(listed.get(f"{check_page(file)}?page={page}").content.decode())) == (page != "7")
+
+
+def test_a_row_that_is_booked_costs_what_its_parcel_cost(listed: Client, quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    order = factories.order(quill, alice, status="booked", charged_price=Decimal("99.00"))
+    factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
+    assert prices(listed.get(check_page(file)).content.decode()) == [Decimal("99.00")]
+
+
+def test_a_header_in_millimetres_is_shown_and_a_choice_of_centimetres_refused(listed: Client) -> None:
+    header = HEADER.replace("Weight,Length", "Weight (g),Length (mm)")
+    upload(listed, f"{header}\n{GOOD}")
+    url = reverse("match_columns", args=[Import.objects.get().uuid])
+    page = text(listed.get(url))
+    assert "In mm, as its name says" in page
+    assert "Measures are in" in page
+    answer = listed.post(url, {"weight_unit": "g", "size_unit": "cm", "column_length": "7"})
+    assert answer.status_code == 422
+    assert "“Length (mm)” says mm. Choose mm, or rename that column" in text(answer)

@@ -11,6 +11,7 @@ from orders.models import Label, LabelBytes, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text
+from tracking.exporting import owing, packing
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +90,26 @@ def test_a_cancelled_parcels_label_is_gone(label: Label, alice: User, visit: Vis
     assert visit(alice).get(address(label)).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("state", "due", "said"),
+    [
+        ("pending", True, "The carrier is making it. Open this address again in a moment."),
+        ("failed", True, "The carrier hasn't given us this label yet. We keep asking."),
+        ("failed", False, "The carrier hasn't given us this label yet. Our team has to ask for it."),
+        ("absent", False, "The carrier has no label of this size for this parcel."),
+    ],
+)
+def test_a_late_label_says_that_it_is_not_here_yet(
+    label: Label, alice: User, visit: Visit, state: str, due: bool, said: str
+) -> None:
+    LabelBytes.objects.all().delete()
+    Label.objects.update(state=state, due_at=timezone.now() if due else None)
+    answer = visit(alice).get(address(label))
+    assert answer.status_code == 404
+    assert f"The label of {label.order} is not here yet {said}" in text(answer)
+    assert "The parcel is booked; don't book it again." in text(answer)
+
+
 def test_a_purged_label_is_gone_but_its_checksum_is_kept(label: Label, alice: User, visit: Visit) -> None:
     LabelBytes.objects.all().delete()
     Label.objects.update(purged_at=timezone.now())
@@ -104,3 +125,44 @@ def test_another_size_is_404(label: Label, alice: User, visit: Visit, size: str)
 
 def test_a_post_is_refused(label: Label, alice: User, visit: Visit) -> None:
     assert visit(alice).post(address(label)).status_code == 405
+
+
+@pytest.mark.parametrize("how", ["opened", "downloaded", "in a ZIP", "in a proof pack"])
+def test_the_first_time_a_label_is_given_out_is_kept(
+    label: Label, alice: User, visit: Visit, how: str
+) -> None:
+    """An adopted reference is taken back for the asking until then: tests/desk/test_unadopting.py."""
+
+    def give_out() -> None:
+        if how == "in a proof pack":
+            export = owing.proof_pack(label.order, by=alice, now=timezone.now())
+            packing.work(export.pk)
+            export.parts.all().delete()
+            export.delete()
+        else:
+            zipped = f"/parcels/print/originals.zip?order={label.order.uuid}"
+            page = {"opened": address(label), "downloaded": f"{address(label)}?download=1"}.get(how, zipped)
+            answer = visit(alice).get(page)
+            assert b"%PDF" in (b"".join(answer.streaming_content) if answer.streaming else answer.content)
+
+    give_out()
+    label.refresh_from_db()
+    first = label.served_at
+    assert first is not None
+    give_out()
+    label.refresh_from_db()
+    assert label.served_at == first
+
+
+def test_a_label_that_goes_while_it_is_read_is_not_given_out(
+    label: Label, alice: User, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Label.intact_bytes
+
+    def then_gone(self: Label) -> bytes:
+        content = read(self)
+        Label.objects.filter(pk=self.pk).delete()
+        return content
+
+    monkeypatch.setattr(Label, "intact_bytes", then_gone)
+    assert visit(alice).get(address(label)).status_code == 404

@@ -48,6 +48,13 @@ def test_r3_no_page_of_it_has_a_control_that_cancels(waiting: Order, alice: User
         assert 'value="not_sending"' not in page
 
 
+def test_r3_no_second_label_is_suggested_while_the_first_waits(
+    waiting: Order, alice: User, visit: Visit
+) -> None:
+    page = visit(alice).get(f"/parcels/{waiting.uuid}/").content.decode()
+    assert "Send again" not in controls(page)
+
+
 def test_r3_a_post_is_refused_with_what_to_do_instead(waiting: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).post(f"/parcels/{waiting.uuid}/cancel/", {"need": "not_sending"})
     assert answer.status_code == 409

@@ -195,12 +195,19 @@ def test_all_that_was_typed_is_kept(listed: Client) -> None:
     }
 
 
+NO_PRICES = "there are no prices yet. Nothing was booked. Try again."
+UNREADABLE = ("500", "503", "html200", "302", "truncate")
+
+
 @pytest.mark.parametrize(
     ("verb", "told"),
     [
-        ("500", "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."),
-        ("garbage", "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."),
-        ("429", "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again."),
+        ("accept-close", f"The carrier didn't answer in time, so {NO_PRICES}"),
+        *((verb, f"The carrier gave an answer we can't read, so {NO_PRICES}") for verb in UNREADABLE),
+        (
+            "429",
+            "The carrier asks us to slow down, so there are no prices yet. Nothing was booked. Try again in 1 s.",
+        ),
         (
             "403",
             "The carrier gives this portal no prices just now. Nothing was booked. Contact us and quote A-",
@@ -237,9 +244,11 @@ def test_too_many_price_checks_wait_a_minute(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
     Sender.objects.filter(pk=quill.pk).update(quotes_a_minute=1)
-    factories.quote(quill, alice)
+    carrier.trouble("quote", "500")
+    listed.post("/parcels/new/", AT_HOME)
     answer = listed.post("/parcels/new/", AT_HOME)
-    assert "This account asks for prices at most 1 times a minute." in text(answer)
+    assert "This account asks for prices at most 1 times a minute, and has." in text(answer)
+    assert value_of(answer, "receiver_name") == "Priya Nair"
 
 
 def test_a_suspended_sender_is_told_why(listed: Client, quill: Sender, sam: User) -> None:
@@ -271,11 +280,11 @@ def test_a_quote_and_an_order_bring_their_parcel_along(listed: Client, quill: Se
 def test_a_refused_parcel_comes_back_with_the_carriers_words(
     listed: Client, quill: Sender, alice: User
 ) -> None:
-    said = {"text": "Too heavy.", "fields": {"weight": ["is more than 25 kg"]}}
+    said = {"text": "Weight: is more than 25 kg.", "fields": {"weight": ["is more than 25 kg"]}}
     order = factories.order(quill, alice, status="rejected", problem=said)
-    words = text(listed.get(f"/parcels/new/?again={order.uuid}"))
-    assert "Too heavy. It wasn't booked and you weren't charged." in words
-    assert "Weight: is more than 25 kg" in words
+    answer = listed.get(f"/parcels/new/?again={order.uuid}")
+    assert "It wasn't booked and you weren't charged. Put it right and see the prices" in text(answer)
+    assert messages_at(answer, "weight_kg") == ["Weight: is more than 25 kg."]
 
 
 def test_a_strangers_parcel_brings_nothing_along(quill: Sender, alice: User, bob: User, visit: Visit) -> None:

@@ -51,7 +51,7 @@ SAID = {
     Status.NOT_BOOKED: "It wasn't booked and you weren't charged. You can book it now.",
     Status.CONFLICT: "a person is looking at it. Don't book it again",
     Status.CANCELLING: "We're asking the carrier to cancel. Don't use the label",
-    Status.CANCEL_UNCONFIRMED: "The carrier hasn't said whether it is cancelled. Don't use the label",
+    Status.CANCEL_UNCONFIRMED: "so it may or may not be cancelled. Don't use the label",
     Status.CANCELLED: "Destroy the label: if it's used, the carrier charges for it.",
     Status.BOOKED: "Print the label and attach it before pickup on the next business day.",
 }

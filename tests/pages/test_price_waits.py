@@ -145,9 +145,9 @@ def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
     assert told() == []
 
 
-def test_a_sender_who_may_ask_for_no_prices_waits_on(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_sender_who_may_book_no_more_today_waits_on(carrier: SandboxCarrier, listed: Client) -> None:
     one = wait(listed)
-    Sender.objects.update(quotes_a_minute=0)
+    Sender.objects.update(bookings_a_day=0)
     asked_again(one)
     assert PriceWait.objects.get() == one
 

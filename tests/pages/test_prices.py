@@ -241,7 +241,16 @@ def test_a_paused_carrier_is_told_everywhere_and_books_nothing(page: Client, quo
 
 def test_the_daily_limit_is_told(page: Client, quote: Quote, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(bookings_a_day=0)
-    assert "This account books at most 0 parcels a day. Nothing was booked." in text(book(page, quote))
+    told = text(book(page, quote))
+    assert "This account books at most 0 parcels a day; 0 are booked today. Nothing was booked" in told
+
+
+def test_the_limit_of_all_senders_is_told(page: Client, quote: Quote, settings: Any) -> None:
+    settings.DAILY_MONEY_LIMIT = 0
+    answer = book(page, quote)
+    assert answer.status_code == 422
+    assert "Bookings rest until tomorrow" in text(answer)
+    assert not Order.objects.exists()
 
 
 def test_an_unknown_quote_is_404(page: Client) -> None:

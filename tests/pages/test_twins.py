@@ -95,7 +95,7 @@ def test_what_was_not_booked_or_is_cancelled_asks_nothing(
         {"receiver_name": "Greta Lindqvist"},
         {"receiver_line1": "1 Other Road"},
         {"weight_kg": "9.1"},
-        {"created_at": timezone.now() - dt.timedelta(hours=2, minutes=1)},
+        {"submitted_at": timezone.now() - dt.timedelta(hours=2, minutes=1)},
     ],
     ids=lambda differs: next(iter(differs)),
 )

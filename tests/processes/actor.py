@@ -36,7 +36,7 @@ NEVER_DEARER = "999.00"  # than what was agreed
 def cast() -> tuple[Sender, User]:
     membership = Membership.objects.select_related("sender", "user").first()
     if membership is None:
-        sender = factories.sender(name="Campaign", bookings_a_day=10_000)
+        sender = factories.sender(name="Campaign", bookings_a_day=10_000, money_a_day=None)
         user = factories.user("campaign@quill.example", name="Campaign")
         factories.pickup_address(sender, email=user.email)
         membership = factories.member(sender, user)
@@ -98,8 +98,8 @@ def _take(text: str, sender: Sender, user: User) -> str:
     now = timezone.now()
     file = taking.take(reading.read(text.encode()), name="many.csv", sender=sender, by=user, now=now)
     if file.state == Import.State.MATCHING:
-        names = [field.name for field in columns.fields(sender, sender.pickup_address())]
-        checking.begin(file, columns.guess(file.header, names), {}, now)
+        fields = columns.fields(sender, sender.pickup_address())
+        checking.begin(file, columns.guess(file.header, fields), {}, now)
     return str(file.uuid)
 
 

@@ -97,6 +97,11 @@ def test_short_tariff_numbers_will_not_do_for_duties_paid(carrier):
     assert carrier.book(order).json["messages"] == {"item_hs_code": ["must have 10 digits for duties paid"]}
 
 
+@pytest.mark.parametrize("name", ["Đặng Thị Hằng", "Øyvind Ærø", "Ḥasan Ẓāfir", "Łukasz Żółć"])
+def test_a_name_in_latin_letters_is_booked_whatever_their_accents(carrier, name):
+    assert carrier.book(an_order(receiver__contact__name=name)).status == 201
+
+
 def test_cover_is_sold_from_australia_only(carrier):
     sender = {"address_line1": "1 Main St", "suburb": "Boston", "postcode": "02108", "state_name": "MA",
               "country": "US"}  # fmt: skip

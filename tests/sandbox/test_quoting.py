@@ -67,6 +67,21 @@ def test_duties_are_paid_only_where_contents_are_given(carrier):
     assert cents(paid.json[1]["price_breakdown"]["duties"]) == Decimal("8.40")
 
 
+@pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001", "6109.10.00123"])
+def test_duties_are_paid_only_where_every_item_has_its_ten_digits(carrier, code):
+    short = an_export(parcel_contents=[*CONTENTS, {**CONTENTS[0], "hs_code": code}])
+    assert codes(carrier.call("POST", "/products", short)) == ["STANDARD-PICKUP"]
+
+
+def test_a_place_in_other_letters_is_refused_before_it_has_a_price(carrier):
+    assert (
+        "receiver_line1"
+        in carrier.call("POST", "/products", an_export(receiver__address__address_line1="улица 1")).json[
+            "messages"
+        ]
+    )
+
+
 def test_nothing_is_offered_abroad_from_canada(carrier):
     order = an_order(
         sender__address={"address_line1": "1 Rue", "suburb": "Montreal", "postcode": "H2Y 1C6",

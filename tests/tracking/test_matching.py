@@ -24,6 +24,14 @@ from tracking.models import Parcel
 __all__ = ["submitted"]  # pytest finds it here
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def no_view(contract: Callable[[str], None]) -> None:
+    """The carrier shows no orders, so that a reference can be adopted alone."""
+    contract('view = ""')
+
+
 REASON = "the carrier told us on the phone"
 
 
@@ -74,6 +82,7 @@ def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
     assert prompt_workers
 
 
+@pytest.mark.usefixtures("no_view")
 def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
@@ -88,6 +97,7 @@ def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
     assert Parcel.objects.get().order == order
 
 
+@pytest.mark.usefixtures("no_view")
 def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_person_decides(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
@@ -98,6 +108,25 @@ def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_per
     resolving.adopt(order, "SLATE00001", by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.progress) == (Status.BOOKED, "collected")
+
+
+def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that_order_nothing(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order)
+    factories.event(parcel, event_type="Delivered")
+    lock = scans.locked
+
+    def taken_meanwhile(parcel_id: int) -> Parcel:
+        Parcel.objects.update(order=None)
+        return lock(parcel_id)
+
+    monkeypatch.setattr(scans, "locked", taken_meanwhile)
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    parcel.refresh_from_db()
+    assert (order.progress, parcel.progress) == ("", "delivered")
 
 
 def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sender, alice: User) -> None:

@@ -12,8 +12,10 @@ from contextlib import ExitStack
 from io import BufferedRandom
 from typing import Self
 
+from django.utils import timezone
+
 from orders.models import Label, Order
-from orders.originals import FOLDERS, Contents, intact
+from orders.originals import FOLDERS, Contents, served
 from shipping_portal import sheets
 from tracking.exporting.parts import Parts
 
@@ -82,7 +84,7 @@ class Archive:
 
     def add_label(self, label: Label, order: Order, name: str) -> bool:
         """The carrier's own file, byte for byte; False, and said so in the archive, if it isn't there or is damaged."""
-        content = intact(label, order, self.labels)
+        content = served(label, order, self.labels, at=timezone.now())
         if content is not None:
             self.add(f"labels/{FOLDERS[label.size]}/{name}", content, is_packed=False)
         return content is not None

@@ -1,4 +1,4 @@
-"""`./dev manage billing_import FILE`: takes the carrier's weekly report, checks it, and posts it if told to."""
+"""`manage.py billing_import FILE`: takes the carrier's weekly report, checks it, and posts it if told to."""
 
 import datetime as dt
 import time
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.billing import checking, posting, taking
+from orders.billing.balancing import balances
 from orders.billing.reading import NotAReport
 from orders.models import BillingReport, Kind
 
@@ -67,8 +68,8 @@ class Command(BaseCommand):
             left_out = ", posted before" if row["is_repeat"] else ""
             name = f"{Kind(row['kind']).label}{left_out}"
             self.stdout.write(f"  {name:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
-        for currency, (lines, stated) in posting.balance(report).items():
-            self.stdout.write(f"  {'in all':<53} {lines:>12} {currency}, stated {stated}")
+        for row in balances(report):
+            self.stdout.write(f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}")
 
     def _post(self, report: BillingReport) -> None:
         try:

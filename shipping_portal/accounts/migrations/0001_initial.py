@@ -1,5 +1,6 @@
 """The accounts' tables, the throttles' table, the usual aliases, and the triggers that keep the audit."""
 
+import decimal
 import django.db.models.deletion
 import django.db.models.functions.text
 import uuid
@@ -191,7 +192,17 @@ class Migration(migrations.Migration):
                 ('needs_second_factor', models.BooleanField(default=False, verbose_name='everybody needs a second factor')),
                 ('pickup_days_ahead', models.PositiveSmallIntegerField(default=3)),
                 ('bookings_a_day', models.PositiveIntegerField(default=2000)),
+                ('money_a_day', models.DecimalField(blank=True, decimal_places=2, default=decimal.Decimal('25000'), max_digits=16, null=True)),
+                ('unbilled_limit', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
                 ('quotes_a_minute', models.PositiveIntegerField(default=60)),
+                ('own_bookings_a_day', models.PositiveIntegerField(blank=True, null=True)),
+                ('own_money_a_day', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
+                ('counted_on', models.DateField(blank=True, null=True)),
+                ('booked_today', models.IntegerField(default=0)),
+                ('spent_today', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
+                ('unbilled', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
+                ('minute_began_at', models.DateTimeField(blank=True, null=True)),
+                ('quotes_this_minute', models.PositiveIntegerField(default=0)),
                 ('dangerous_goods_acknowledged_at', models.DateTimeField(blank=True, null=True)),
                 ('suspended_at', models.DateTimeField(blank=True, null=True)),
                 ('suspension', models.CharField(blank=True, choices=[('carrier', 'The carrier asked for it'), ('terms', 'Terms'), ('dangerous_goods', 'Dangerous goods'), ('other', 'Other')], max_length=16)),

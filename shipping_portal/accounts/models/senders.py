@@ -1,6 +1,9 @@
 """The sender: a small business that ships, its people and where its parcels are picked up."""
 
 import datetime as dt
+import re
+from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import models, transaction
@@ -8,6 +11,13 @@ from django.db import models, transaction
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
+
+FIRST_NUMBER = 1000  # of the A-numbers senders quote
+CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
+
+
+def money(**options: Any) -> models.DecimalField:
+    return models.DecimalField(max_digits=16, decimal_places=2, **options)
 
 
 class Role(models.TextChoices):
@@ -57,8 +67,20 @@ class Sender(models.Model):
     prints_at_once = models.BooleanField("open the print window by itself", default=False)
     needs_second_factor = models.BooleanField("everybody needs a second factor", default=False)
     pickup_days_ahead = models.PositiveSmallIntegerField(default=3)  # business days offered; interface §8
+    # The operator's limits, then the owner's own: both hold, empty is none. Money is in the currency of `country`.
     bookings_a_day = models.PositiveIntegerField(default=2000)
+    money_a_day = money(null=True, blank=True, default=Decimal(25_000))
+    unbilled_limit = money(null=True, blank=True)  # of what is booked and on no posted bill yet
     quotes_a_minute = models.PositiveIntegerField(default=60)
+    own_bookings_a_day = models.PositiveIntegerField(null=True, blank=True)
+    own_money_a_day = money(null=True, blank=True)
+    # What counts for them, written by accounts/limits.py alone. Two of them are of the day `counted_on`.
+    counted_on = models.DateField(null=True, blank=True)
+    booked_today = models.IntegerField(default=0)
+    spent_today = money(default=Decimal(0))
+    unbilled = money(default=Decimal(0))
+    minute_began_at = models.DateTimeField(null=True, blank=True)
+    quotes_this_minute = models.PositiveIntegerField(default=0)
     dangerous_goods_acknowledged_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
     suspension = models.CharField(max_length=16, choices=Suspension.choices, blank=True)
@@ -81,11 +103,22 @@ class Sender(models.Model):
     @property
     def number(self) -> str:
         """What a sender quotes when writing to the operator."""
-        return f"A-{1000 + self.pk}"
+        return f"A-{FIRST_NUMBER + self.pk}"
+
+    @staticmethod
+    def pk_of(number: str) -> int | None:
+        """The key of the sender who quotes this number, "A-1042" in any case; None for what is no such number."""
+        found = re.fullmatch(r"A-([0-9]{4,9})", number.strip(), re.IGNORECASE)
+        return int(found[1]) - FIRST_NUMBER if found else None
 
     @property
     def tzinfo(self) -> ZoneInfo:
         return ZoneInfo(self.zone)
+
+    @property
+    def currency(self) -> str:
+        """What its limits are in. An order in another currency counts by its number."""
+        return CURRENCIES.get(self.country, "")
 
     @property
     def is_suspended(self) -> bool:

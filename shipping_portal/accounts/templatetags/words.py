@@ -37,6 +37,7 @@ CHIPS = {
     "cancel_unconfirmed": ("warn", "?"),
     "cancelled": ("neutral", "–"),
     "used_after_cancel": ("bad", "!"),
+    "cancel_refused": ("warn", "!"),
     "collected": ("info", "→"),
     "dropped_off": ("info", "→"),
     "pickup_missed": ("warn", "!"),

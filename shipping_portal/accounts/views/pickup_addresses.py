@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from shipping_portal.accounts import pickup_addresses
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.addresses import same_name
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.pickup_form import PickupAddressForm
 
@@ -60,8 +61,15 @@ def _mine(request: MemberRequest, address: int) -> PickupAddress:
     return get_object_or_404(PickupAddress, pk=address, sender=request.sender)
 
 
+def _first_guess(request: MemberRequest) -> dict[str, str]:
+    """Whoever adds an address is its contact until they say otherwise; a name is printed once."""
+    name = request.user.name
+    return {"name": name} | ({"company": ""} if same_name(name, request.sender.name) else {})
+
+
 def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: str) -> HttpResponse:
-    form = PickupAddressForm(request.POST or None, sender=request.sender, address=address)
+    initial = {} if address else _first_guess(request)
+    form = PickupAddressForm(request.POST or None, sender=request.sender, address=address, initial=initial)
     if request.method == "POST" and form.is_valid():
         form.save(by=request.user, at=timezone.now())
         messages.success(request, "Pickup address saved.")

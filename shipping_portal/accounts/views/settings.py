@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import staff
+from shipping_portal.accounts import limits, staff
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.accounts.settings_forms import (
@@ -18,6 +18,7 @@ from shipping_portal.accounts.settings_forms import (
     BusinessForm,
     KeyboardForm,
     LabelsForm,
+    OwnLimitsForm,
     ProfileForm,
     SettingsForm,
 )
@@ -34,6 +35,7 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
         "has_second_factor": staff.has_second_factor(request.user),
         "is_owner": request.membership.role == OWNER,
         "default_size": sender.default_size,
+        "usage": limits.usage(sender, timezone.now()),
         "members": sender.memberships.select_related("user").order_by("user__email"),
     }
     return render(request, "accounts/settings.html", context)
@@ -74,6 +76,15 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
     return _panel(request, "booking_rules", "Booking", form)
 
 
+@audience(OWNER)
+@require_http_methods(["GET", "POST"])
+def own_limits(request: MemberRequest) -> HttpResponse:
+    """The owner's own limits, beside the operator's: the lower ones hold."""
+    usage = limits.usage(request.sender, timezone.now())
+    form = OwnLimitsForm(request.POST or None, instance=request.sender)
+    return _panel(request, "own_limits", "Limits", form, usage=usage)
+
+
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def label_size(request: MemberRequest) -> HttpResponse:
@@ -100,6 +111,7 @@ def _panel(
     form: SettingsForm,
     *,
     template: str = "accounts/settings_form.html",
+    **more: Any,
 ) -> HttpResponse:
     """Show one form; a good post is saved, noted where it is the account's, and leads back to Settings."""
     if request.method == "POST" and form.is_valid():
@@ -109,5 +121,5 @@ def _panel(
             Audit.write(action, request.sender, by=request.user, sender=request.sender, at=timezone.now())
         messages.success(request, f"{title} saved.")
         return redirect("settings")
-    context = {"form": form, "name": name, "title": title}
+    context = {"form": form, "name": name, "title": title, **more}
     return render(request, template, context, status=422 if form.errors else 200)

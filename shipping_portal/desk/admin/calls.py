@@ -5,9 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from orders.models import CarrierCall
+from shipping_portal.desk import queues
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, link_to
 
 SLOW_MILLISECONDS = 2000
@@ -54,10 +56,32 @@ class SlowFilter(admin.SimpleListFilter):
         return queryset.filter(milliseconds__gt=SLOW_MILLISECONDS) if self.value() == "slow" else queryset
 
 
+class ReadingFilter(admin.SimpleListFilter):
+    """Those of the queue, by its own rule."""
+
+    title = "reading"
+    parameter_name = "needs"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("reading", "Not read in full, last 24 hours")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[CarrierCall]) -> QuerySet[CarrierCall]:
+        wanted = self.value() == "reading"
+        return queryset.filter(queues.not_read_in_full(timezone.now())) if wanted else queryset
+
+
 @admin.register(CarrierCall)
 class CarrierCallAdmin(ReadOnlyAdmin):
-    list_display = ["at", "operation", "method", "path", "status", "outcome", "milliseconds", "about"]
-    list_filter = [OperationFilter, StatusFilter, SlowFilter, ("order", admin.EmptyFieldListFilter)]
+    list_display = [
+        *("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about"),
+    ]
+    list_filter = [
+        OperationFilter,
+        StatusFilter,
+        SlowFilter,
+        ReadingFilter,
+        ("order", admin.EmptyFieldListFilter),
+    ]
     list_select_related = ["order"]
     search_fields = ["=operation", "=outcome", "=order__carrier_reference"]
     search_help_text = "Operation, outcome or the order's reference"

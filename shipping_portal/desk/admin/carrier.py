@@ -21,15 +21,17 @@ def _try_now(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt
 
 
 class HeldFilter(admin.SimpleListFilter):
-    """The same rule as the queue on the first page."""
+    """The same rules as the queues on the first page."""
 
     title = "held up"
     parameter_name = "held"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "Stopped or paused")]
+        return [("yes", "Stopped or paused"), ("fault", "Refused for a fault of ours")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[CarrierAccount]) -> QuerySet[CarrierAccount]:
+        if self.value() == "fault":
+            return queryset.filter(queues.at_fault(timezone.now()))
         if self.value() != "yes":
             return queryset
         return queryset.filter(pk__in=[account.pk for account in queues.held_accounts(timezone.now())])
@@ -52,7 +54,7 @@ class CarrierAccountAdmin(ActsAdmin):
             refusals=(pausing.AlreadySo,),
         ),
     )
-    list_display = ["name", "bookings", "quotes", "stopped_at", "stopped_reason", "resting_until"]
+    list_display = ["name", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until"]
     list_filter = [HeldFilter]
     exclude = ["fingerprint"]
 

@@ -36,10 +36,9 @@ class OwnerForm(ReasonForm):
 
     def clean_owner(self) -> tuple[Sender, Order | None]:
         typed = self.cleaned_data["owner"].strip()
-        if typed[:2].upper() == "A-" and typed[2:].isascii() and typed[2:].isdecimal() and len(typed) < 12:
-            sender = Sender.objects.filter(pk=int(typed[2:]) - 1000).first()
-            if sender is not None:
-                return sender, None
+        number = Sender.pk_of(typed)
+        if number and (sender := Sender.objects.filter(pk=number).first()):
+            return sender, None
         order = _order(typed)
         if order is None:
             raise forms.ValidationError("No parcel and no sender is called that.")

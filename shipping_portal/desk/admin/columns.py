@@ -12,9 +12,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from orders.billing import taking
-from orders.billing.fields import FIELDS, NEEDED, Profile, profile_of
+from orders.billing.fields import FIELDS, NEEDED, Profile
 from orders.billing.reading import NotAReport, Problem, Row, Total, read
-from orders.models import BillingProfile, BillingReport, CarrierAccount
+from orders.models import BillingProfile, BillingReport
 from shipping_portal.desk import accounting, groups
 from shipping_portal.desk.admin.acts import ReasonForm
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin
@@ -86,12 +86,6 @@ class BillingProfileAdmin(ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.columns_view)
         return [path("<int:pk>/columns/", view, name="orders_billingprofile_columns"), *super().get_urls()]
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Every account has one: that of its carrier's family until somebody sets another."""
-        for account in CarrierAccount.objects.filter(billing_profile=None):
-            profile_of(account)
-        return super().changelist_view(request, extra_context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

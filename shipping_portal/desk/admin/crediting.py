@@ -7,11 +7,10 @@ from typing import Any
 from django import forms
 
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models.senders import CURRENCIES
 from shipping_portal.desk import accounting
 from shipping_portal.desk.admin.acts import Act
 from shipping_portal.desk.admin.charge_acts import ToSenderForm
-
-CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
 class CreditForm(ToSenderForm):
@@ -33,5 +32,5 @@ CREDIT = Act(
     _credit,
     needs="billing",
     form=CreditForm,
-    initial=lambda sender: {"currency": CURRENCIES.get(sender.country, "AUD")},
+    initial=lambda sender: {"currency": sender.currency or "AUD"},
 )

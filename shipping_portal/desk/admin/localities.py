@@ -28,9 +28,7 @@ class UploadForm(forms.Form):
 
     def clean_file(self) -> Any:
         if self.cleaned_data["file"].size > LARGEST_FILE:
-            raise forms.ValidationError(
-                "The file is larger than 2 MB. Import it with ./dev manage localities."
-            )
+            raise forms.ValidationError("The file is larger than 2 MB. Import it with manage.py localities.")
         return self.cleaned_data["file"]
 
 

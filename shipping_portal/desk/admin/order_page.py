@@ -26,7 +26,7 @@ FIELDSETS: Any = [
         "When",
         {
             "fields": [
-                ("created_at", "made_by"),
+                ("created_at", "submitted_at", "made_by"),
                 ("booked_at", "cancelled_at"),
                 ("pickup_date", "carrier_pickup_date"),
                 ("progress_at", "used_after_cancel_at"),
@@ -65,6 +65,8 @@ FIELDSETS: Any = [
             "fields": [
                 ("product_name", "product_code", "first_mile", "duties_paid"),
                 ("price", "charged_price", "currency"),
+                ("unagreed_price", "unagreed_currency"),
+                ("reserved_on", "reserved", "unbilled"),
                 "breakdown",
                 ("eta_from", "eta_to"),
                 ("plan", "quoted_at"),
@@ -112,7 +114,7 @@ class CancelInline(ReadOnlyInline):
 
 class LabelInline(ReadOnlyInline):
     model = Label
-    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "purged_at"]
+    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "served_at", "purged_at"]
 
 
 class ChargeInline(ReadOnlyInline):

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import groups, money, queues
-from shipping_portal.desk.admin import cancelling, resolving, revealing, second_orders
+from shipping_portal.desk.admin import cancelling, resolving, revealing, second_orders, unadopting
 from shipping_portal.desk.admin.acts import ActsAdmin
 from shipping_portal.desk.admin.order_page import (
     FIELDSETS,
@@ -64,6 +64,8 @@ class CountryFilter(admin.SimpleListFilter):
 class OrderAdmin(ActsAdmin):
     acts = (
         resolving.ADD_ORDER_ID,
+        unadopting.UNDO,
+        unadopting.CONTEST,
         second_orders.SETTLED,
         cancelling.CANCEL,
         cancelling.CONFIRMED,
@@ -165,9 +167,7 @@ class OrderAdmin(ActsAdmin):
 def _names(word: str) -> Q:
     """What one searched word may be: our own text, a reference, a number, a uuid, or a sender."""
     named = Q(search__contains=word.lower()) | Q(carrier_reference=word.upper())
-    senders = Q(name__icontains=word) | Q(memberships__user__email=word.lower())
-    if word[:2].upper() == "A-" and word[2:].isdecimal():
-        senders |= Q(pk=int(word[2:]) - 1000)
+    senders = Q(name__icontains=word) | Q(memberships__user__email=word.lower()) | Q(pk=Sender.pk_of(word))
     named |= Q(sender__in=Sender.objects.filter(senders).values("pk"))
     if word.isdecimal() and len(word) < 10:
         named |= Q(pk=int(word))

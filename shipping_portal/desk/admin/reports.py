@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 
+from orders.billing.balancing import tallies
 from orders.models import BillingReport
-from shipping_portal.desk import billing, groups, money
+from shipping_portal.desk import groups, money
 from shipping_portal.desk.admin import report_acts, uploading
 from shipping_portal.desk.admin.acts import ActsAdmin, ReasonForm
 
@@ -63,7 +64,7 @@ class BillingReportAdmin(ActsAdmin):
         """The rows of the page with their lines counted, in one query."""
         shown: Any = super().get_changelist_instance(request)
         shown.result_list = list(shown.result_list)
-        found = billing.tallies(shown.result_list)
+        found = tallies(shown.result_list)
         for report in shown.result_list:
             report.tally = found[report.pk]
         return shown

@@ -11,44 +11,48 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders import confirming, resolving
+from orders import confirming, gateway, resolving
+from orders.identifying import known_order_id
 from orders.models import Order
-from shipping_portal.desk import candidates, reconcile
+from shipping_portal.desk import reconcile, stray_scans
 from shipping_portal.desk.admin.acts import Act, ReasonForm
 
 RESOLVABLE = reconcile.UNCLEAR
-KEPT_UNCHECKED = (
-    "The carrier shows no tracking from here, so this is kept unchecked, unless you give the order id too."
+NOTHING_TO_COMPARE = (
+    "The contract names no way to see the carrier's own order, so nothing tells whose this reference is: compare the "
+    "places and the price yourself."
 )
+KEPT_UNCHECKED = " The carrier shows no tracking from here either, so it is kept as you type it."
+COMPARED = "The carrier's order with this id must tell our order key or this order's customer reference."
 
 
 class AdoptForm(ReasonForm):
-    """The reference must answer on the carrier's tracking; the order id is what its label is fetched by."""
+    """A reference, and the order id by which the carrier tells whose it is and its label is fetched."""
 
     reference = forms.CharField(label="Carrier's reference", max_length=40)
-    carrier_order_id = forms.CharField(
-        label="Carrier's order id",
-        max_length=80,
-        required=False,
-        help_text="From the carrier. Without it the label cannot be fetched nor the order cancelled here; "
-        "it can be added later.",
-    )
+    carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80, required=False)
     field_order = ["reference", "carrier_order_id", "reason"]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        if not confirming.is_checked():
-            self.fields["reference"].help_text = KEPT_UNCHECKED
+        if confirming.can_view():
+            self.fields["carrier_order_id"].help_text = f"{COMPARED} {confirming.WHERE_THE_ID_IS}"
+            return
+        self.fields["carrier_order_id"].help_text = "Without it the order can't be cancelled here."
+        is_tracked = gateway.contract().operation("track") is not None
+        self.fields["reference"].help_text = NOTHING_TO_COMPARE + ("" if is_tracked else KEPT_UNCHECKED)
 
 
 def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
+    reference, heard_at = stray_scans.as_seen(cleaned["reference"])
     resolving.adopt(
         order,
-        candidates.as_seen(cleaned["reference"]),
+        reference,
         by=by,
         reason=cleaned["reason"],
         now=timezone.now(),
         carrier_order_id=cleaned["carrier_order_id"],
+        heard_at=heard_at,
     )
 
 
@@ -105,7 +109,8 @@ def _taken(
 
 def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     found = reconcile.evidence(order)
-    picked = {"reference": request.GET.get("reference", found.likeliest)}
+    reference = request.GET.get("reference", found.likeliest)
+    picked = {"reference": reference, "carrier_order_id": known_order_id(order, reference)}
     shown = {"forms": _forms(picked), "reveal_form": ReasonForm(prefix="reveal"), **context}
     shown |= {"title": f"Resolve {order}", "order": order, "evidence": found}
     return TemplateResponse(request, "admin/resolve.html", shown, status=status)

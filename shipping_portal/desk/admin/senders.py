@@ -9,10 +9,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from orders import gateway
+from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
 from shipping_portal.carrier.scrubbing import signed
 from shipping_portal.desk import groups
@@ -20,7 +22,7 @@ from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 from shipping_portal.desk.admin.crediting import CREDIT
 from shipping_portal.desk.admin.reading import ReadOnlyInline
 
-LIMITS = ("bookings_a_day", "quotes_a_minute", "pickup_days_ahead")
+LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", "pickup_days_ahead")
 
 
 class SuspendForm(forms.Form):
@@ -49,6 +51,21 @@ class SuspendForm(forms.Form):
 
 class LimitsForm(ReasonForm):
     bookings_a_day = forms.IntegerField(min_value=0, max_value=100_000)
+    money_a_day = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_digits=16,
+        decimal_places=2,
+        help_text="In the sender's currency; an order in another counts by its number. Empty: no limit.",
+    )
+    unbilled_limit = forms.DecimalField(
+        label="Booked and not billed yet",
+        required=False,
+        min_value=0,
+        max_digits=16,
+        decimal_places=2,
+        help_text="An order counts until the bill that has it is posted. Empty: no limit.",
+    )
     quotes_a_minute = forms.IntegerField(min_value=1, max_value=1_000)
     pickup_days_ahead = forms.IntegerField(
         label="Pickup days on offer",
@@ -68,11 +85,15 @@ def _reinstate(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.dateti
 
 
 def _limit(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    limits = {name: cleaned[name] for name in LIMITS}
-    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in limits.items())
+    chosen = {name: cleaned[name] for name in LIMITS}
+    told = ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
     with transaction.atomic():
-        Sender.objects.filter(pk=sender.pk).update(**limits)
+        Sender.objects.filter(pk=sender.pk).update(**chosen)
         Audit.write("limits set", sender, by=by, sender=sender, reason=f"{told}: {cleaned['reason']}", at=now)
+
+
+def _said(limit: Any) -> str:
+    return "none" if limit is None else str(limit)
 
 
 class MembershipInline(ReadOnlyInline):
@@ -140,7 +161,8 @@ class SenderAdmin(ActsAdmin):
         Act(
             "limits",
             "Set limits",
-            "How much this sender may do, and how many pickup days it is offered.",
+            "How much this sender may book in a day and owe before it is billed, how often it may ask for prices, "
+            "and how many pickup days it is offered. Limits the owner set are kept; the lower ones hold.",
             _limit,
             needs="limits",
             form=LimitsForm,
@@ -153,12 +175,28 @@ class SenderAdmin(ActsAdmin):
     list_filter = [SuspendedFilter, "country"]
     search_fields = ["name"]
     search_help_text = "Name, A-number or a member's e-mail"
-    readonly_fields = ["charges"]
+    exclude = [
+        "counted_on",
+        "booked_today",
+        "spent_today",
+        "unbilled",
+        "minute_began_at",
+        "quotes_this_minute",
+    ]
+    readonly_fields = ["used", "charges"]
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """With the act that most visits are for beside each sender, for those who may."""
         return [*self.list_display, *(["act"] if groups.may(request.user, "suspend") else [])]
+
+    @admin.display(description="used of its limits")
+    def used(self, sender: Sender) -> SafeString:
+        found = limits.usage(sender, timezone.now())
+        lines = (
+            (one.name, one.used, f"; the owner's own limit is {one.own}" if one.own else "") for one in found
+        )
+        return format_html_join("", "<div>{}: {}{}</div>", lines)
 
     @admin.display(description="charges and credits")
     def charges(self, sender: Sender) -> SafeString:
@@ -179,6 +217,4 @@ class SenderAdmin(ActsAdmin):
             return queryset, False
         people = Membership.objects.filter(user__email=term.lower()).values("sender")
         found = Q(name__icontains=term) | Q(pk__in=people)
-        if term[:2].upper() == "A-" and term[2:].isdecimal():
-            found |= Q(pk=int(term[2:]) - 1000)
-        return queryset.filter(found), False
+        return queryset.filter(found | Q(pk=Sender.pk_of(term))), False

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.billing import posting, taking
+from orders.billing.balancing import balances, tallies
 from orders.billing.fields import profile_of
 from orders.models import BillingReport, CarrierAccount, Kind
 from shipping_portal.desk import accounting, billing
@@ -43,7 +44,7 @@ class UploadForm(forms.Form):
 
     def clean_file(self) -> Any:
         if self.cleaned_data["file"].size > taking.LARGEST:
-            raise forms.ValidationError(f"The file is larger than {taking.LARGEST // 1024 // 1024} MB.")
+            raise forms.ValidationError(taking.TOO_MUCH)
         return self.cleaned_data["file"]
 
     def clean(self) -> dict[str, Any]:
@@ -97,12 +98,12 @@ def _page(request: HttpRequest, context: dict[str, Any], form: UploadForm) -> Ht
 def standing(report: BillingReport) -> dict[str, Any]:
     """What its page shows: how far its reading is, what it comes to, and what keeps it from being posted."""
     is_checked = report.state == BillingReport.State.CHECKED
-    tally = billing.tallies([report])[report.pk]
+    tally = tallies([report])[report.pk]
     return {
         "is_reading": report.state == BillingReport.State.READING,
         "tally": tally,
         "kinds": [{**row, "kind": KINDS[row["kind"]]} for row in posting.totals(report)],
-        "balances": billing.balances(report, tally),
+        "balances": balances(report, tally),
         "undecided": billing.undecided(report),
         "obstacles": posting.obstacles(report) if is_checked else [],
         "can_post": is_checked,

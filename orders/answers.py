@@ -1,0 +1,109 @@
+"""The carrier's answers as people read them: refusals, unclear answers, and faults of ours that the operator mends.
+
+A message about a field of our forms is the sender's, at that field's label. Any other, such as a missing partner id,
+is a fault of ours: the operator reads it on the carrier account's page, the sender that we are putting it right.
+"""
+
+import datetime as dt
+from typing import Any, NamedTuple
+
+from orders import refused_fields
+from orders.forms import ParcelForm
+from orders.models import CarrierAccount
+from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
+
+OURS = "The carrier refused how we asked, not your parcel. We're putting that right."
+OURS_TOO = "It also refused how we asked; we're putting that right."
+OURS_CANCEL = "The carrier refused how we asked. We're putting that right. If the pickup is near, contact us."
+NO_REASON = "The carrier gave no reason."
+SILENT = "The carrier didn't answer in time"
+AWAY = "The carrier didn't answer"
+SLOW_DOWN = "The carrier asks us to slow down"
+UNREADABLE = "The carrier gave an answer we can't read"
+CUT_OFF = "The carrier's answer didn't reach us"
+MOST = 3  # sentences where there is room for a few
+WRONGLY_ASKED = {405, 413, 415}  # whatever the words: the request, not what it is about
+NO_SUCH_PLACE = 404
+TOO_MANY = 429
+
+
+class Refusal(NamedTuple):
+    """What the sender can put right, by our field names, "" for the whole parcel; and what the operator has to."""
+
+    fields: dict[str, list[str]]
+    faults: list[str]
+
+
+def sort_out(error: Rejected, *, asked: str = "book") -> Refusal:
+    """Tell the sender's part of a refusal from ours. `asked` is "cancel" where an unknown order is an answer."""
+    by_field = error.messages or ({"": [error.text]} if error.text else {})
+    fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
+    faults = [f"{name}: {text}" for name, texts in by_field.items() if name not in fields for text in texts]
+    is_ours = error.status in WRONGLY_ASKED or (error.status == NO_SUCH_PLACE and asked != "cancel")
+    if is_ours or (error.status and not by_field):
+        fields, faults = {}, [*faults, f"{asked}: {error} {error.text}".strip()]
+    return Refusal(fields, faults)
+
+
+def report(
+    error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, asked: str
+) -> None:
+    """Put a fault of ours on the account's page, where the operator finds it; a sender's own mistake is none."""
+    faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, asked=asked).faults
+    if faults:
+        account.note_fault("; ".join(faults), now)
+
+
+def problem(error: Rejected, sender: Sender, country: str, *, asked: str = "book") -> dict[str, Any]:
+    """Build the `problem` of an order that the carrier refused; `country` is where its pickup is.
+
+    `text` fits one line, `said` is every sentence, `fields` are the messages for the form. Kind "ours" is a refusal
+    that the sender can't mend alone.
+    """
+    refusal = sort_out(error, asked=asked)
+    form = ParcelForm(sender=sender, address=PickupAddress(sender=sender, country=country))
+    said = refused_fields.sentences(refusal.fields, form)
+    if not refusal.faults:
+        return {"text": shortened(said), "said": said, "fields": refusal.fields}
+    ours = OURS_TOO if said else OURS
+    text = f"{shortened(said)} {ours}".strip()
+    return {"text": text, "said": [*said, ours], "fields": refusal.fields, "kind": "ours"}
+
+
+def why_not_cancelled(error: Rejected) -> str:
+    """Why an order stays booked, for its sender."""
+    refusal = sort_out(error, asked="cancel")
+    said = [refused_fields.ended(text) for texts in refusal.fields.values() for text in texts]
+    said += [OURS_CANCEL] if refusal.faults else []
+    return shortened(said) or NO_REASON
+
+
+def why_silent(error: Exception) -> str:
+    """Why there is nothing to show, where asking again is safe."""
+    if isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY:
+        return SLOW_DOWN
+    if isinstance(error, NotSent):
+        return AWAY
+    return unclear(error)
+
+
+def unclear(error: Exception | None) -> str:
+    """Why nobody knows what the carrier did; without an answer, because a worker stopped while it waited."""
+    if not isinstance(error, OutcomeUnknown):
+        return CUT_OFF
+    return UNREADABLE if error.answered else SILENT
+
+
+def put_at(form: ParcelForm, error: Rejected) -> None:
+    """Put a refusal of prices into the form that asked for them."""
+    refusal = sort_out(error, asked="quote")
+    refused_fields.put_at(form, refusal.fields)
+    if refusal.faults:
+        form.add_error(None, f"{OURS_TOO if refusal.fields else OURS} Nothing was booked.")
+
+
+def shortened(said: list[str]) -> str:
+    """The first sentences on one line, and how many more there are."""
+    more = f" And {len(said) - MOST} more." if len(said) > MOST else ""
+    return f"{' '.join(said[:MOST])[:500]}{more}"

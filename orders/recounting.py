@@ -1,0 +1,87 @@
+"""The daily recount: the counters of the limits against the orders they stand for. A wrong one is put right and told.
+
+A counter that is too high refuses what is allowed, one that is too low lets through what is not; neither waits for
+somebody to read of it. What it was stays in the audit, and the desk says how many there were.
+"""
+
+import datetime as dt
+import logging
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, Round
+
+from orders.models import DailySpend, Order
+from shipping_portal.accounts.limits import MONEY
+from shipping_portal.accounts.models import Audit, Sender
+from shipping_portal.jobs.chores import chore
+
+logger = logging.getLogger(__name__)
+COUNTERS = ("booked_today", "spent_today", "unbilled")
+LOOKS_BACK = dt.timedelta(days=7)  # for what all senders together spent in a day
+
+
+@chore("recount", every=86_400)
+def recount(now: dt.datetime) -> None:
+    """Compare every counter with the orders, and put right what is wrong."""
+    mended = sum(_mend(row, now) for row in miscounted(now))
+    if mended:
+        day, _ = DailySpend.objects.get_or_create(day=now.date())
+        DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + mended, mended_at=now)
+
+
+def miscounted(now: dt.datetime) -> list[Any]:
+    """The rows whose counters are wrong: senders, and days of all of them."""
+    return [*_senders(), *_days(now)]
+
+
+def _senders() -> QuerySet[Any]:
+    """Senders whose counters are not what their orders say. One statement, so nothing moves while it looks."""
+    orders = Order.objects.filter(sender=OuterRef("pk")).order_by().values("sender")
+    today = orders.filter(reserved_on=OuterRef("counted_on"))
+    counted = {
+        "counted_booked_today": Coalesce(Subquery(today.annotate(n=Count("pk")).values("n")), 0),
+        "counted_spent_today": _sum(today, "reserved"),
+        "counted_unbilled": _sum(orders, "unbilled"),
+    }
+    return _wrong(Sender.objects.annotate(**counted), COUNTERS)
+
+
+def _days(now: dt.datetime) -> QuerySet[Any]:
+    orders = Order.objects.filter(reserved_on=OuterRef("day")).order_by().values("reserved_on")
+    lately = DailySpend.objects.filter(day__gte=(now - LOOKS_BACK).date())
+    return _wrong(lately.annotate(counted_spent=_sum(orders, "reserved")), ("spent",))
+
+
+def _sum(orders: QuerySet[Any, Any], field: str) -> Coalesce:
+    in_all = orders.annotate(in_all=Round(Sum(field), 2)).values("in_all")
+    return Coalesce(Subquery(in_all, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
+
+
+def _wrong(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]:
+    differs = Q()
+    for counter in counters:
+        differs |= ~Q((counter, F(f"counted_{counter}")))
+    return rows.filter(differs).order_by("pk")
+
+
+@transaction.atomic
+def _mend(seen: Any, now: dt.datetime) -> int:
+    """Look again under the row's lock, which every change of a counter needs, and write what the orders say."""
+    type(seen).objects.select_for_update(no_key=True).get(pk=seen.pk)
+    rows, counters = (_senders(), COUNTERS) if isinstance(seen, Sender) else (_days(now), ("spent",))
+    row = rows.filter(pk=seen.pk).first()
+    if row is None:
+        return 0
+    was = {counter: getattr(row, counter) for counter in counters}
+    right = {counter: getattr(row, f"counted_{counter}") for counter in counters}
+    type(row).objects.filter(pk=row.pk).update(**right)
+    row.refresh_from_db(fields=counters)
+    wrong = [counter for counter in counters if getattr(row, counter) != was[counter]]
+    told = "; ".join(f"{counter} was {was[counter]}, is {getattr(row, counter)}" for counter in wrong)
+    sender = row if isinstance(row, Sender) else None
+    Audit.write("limits recounted", row, by=None, sender=sender, reason=told, at=now)
+    logger.error("limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": told})
+    return len(wrong)

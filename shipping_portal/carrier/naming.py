@@ -1,0 +1,30 @@
+"""What a document of the carrier's calls the order it is about: its id there, our key, the customer reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.values import ORDER_ID, at, load_json, matching, text
+
+
+@dataclass(frozen=True)
+class Names:
+    """Each is "" where the document does not tell it."""
+
+    order_id: str = ""
+    order_key: str = ""
+    customer_reference: str = ""
+
+
+def names_in(body: bytes, contract: Contract) -> Names:
+    """Read them from a reply or an event, at the paths that a booking has them; nothing from what is no JSON."""
+    try:
+        said = load_json(body, strict=False)
+    except ValueError:
+        return Names()
+    return Names(
+        order_id=matching(ORDER_ID, at(said, contract.order_id)),
+        order_key=text(at(said, contract.order_key), 200),
+        customer_reference=text(at(said, contract.customer_reference), 255),
+    )

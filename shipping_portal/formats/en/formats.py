@@ -1,0 +1,6 @@
+"""The desk works in UTC (settings.TIME_ZONE); senders' pages write their own zone's, see `local_date`."""
+
+DATE_FORMAT = "Y-m-d"
+DATETIME_FORMAT = r"Y-m-d H:i \U\T\C"
+SHORT_DATE_FORMAT = DATE_FORMAT
+SHORT_DATETIME_FORMAT = DATETIME_FORMAT

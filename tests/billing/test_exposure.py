@@ -1,0 +1,135 @@
+"""What is booked and not billed: it ends with the posted bill, once, and what a bill adds today counts today."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import booking, recounting
+from orders.billing import matching, posting
+from orders.models import BillingReport, DailySpend, Order
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.billing.conftest import line, refund, summed
+
+Take = Callable[..., BillingReport]
+pytestmark = pytest.mark.django_db
+PRICE = Decimal("12.08")
+
+
+@pytest.fixture
+def booked(alice: User) -> Callable[..., Order]:
+    """`booked("SQ7K2M")` is an order that counts for its sender's limits."""
+
+    def book(reference: str, *, now: dt.datetime | None = None) -> Order:
+        at = now or timezone.now()
+        order = booking.submit(
+            quote=factories.quote(Sender.objects.get(memberships__user=alice), alice), code="STANDARD-PICKUP",
+            by=alice, form_token=uuid.uuid4(), pickup_date=None, now=at,
+        )  # fmt: skip
+        order.move_to("booked", reason="-", at=at, carrier_reference=reference, booked_at=at)
+        return order
+
+    return book
+
+
+def post(report: BillingReport) -> None:
+    posting.post(report, by=None, now=timezone.now())
+
+
+def standing(sender: Sender) -> tuple[Decimal, Decimal]:
+    """Spent today, and unbilled; and both are what the orders say."""
+    assert recounting.miscounted(timezone.now()) == []
+    sender.refresh_from_db()
+    return sender.spent_today, sender.unbilled
+
+
+def test_an_order_is_unbilled_until_its_line_is_posted(
+    take: Take, booked: Callable[..., Order], quill: Sender
+) -> None:
+    booked("SQ7K2M"), booked("SQ7K2N")
+    report = take(summed(line("SQ7K2M")))
+    assert standing(quill) == (2 * PRICE, 2 * PRICE)
+    post(report)
+    assert standing(quill) == (2 * PRICE, PRICE)
+
+
+def test_room_comes_back_with_the_bill(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
+    Sender.objects.update(unbilled_limit=PRICE)
+    booked("SQ7K2M")
+    with pytest.raises(booking.LimitReached, match="not billed yet"):
+        booked("SQ7K2N")
+    post(take(summed(line("SQ7K2M"))))
+    booked("SQ7K2N")
+
+
+def test_a_line_that_finds_its_order_later_ends_it_too(
+    take: Take, booked: Callable[..., Order], quill: Sender
+) -> None:
+    post(take(summed(line("SQ7K2M"))))
+    booked("SQ7K2M")
+    assert matching.match_late() == 1
+    assert standing(quill) == (PRICE, Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("row", "unbilled"),
+    [
+        (refund("SQ7K2M"), Decimal(0)),
+        (line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"), PRICE),
+    ],
+    ids=["a refund", "only an adjustment"],
+)
+def test_only_a_line_of_the_order_itself_ends_it(
+    take: Take, booked: Callable[..., Order], quill: Sender, row: dict[str, str], unbilled: Decimal
+) -> None:
+    booked("SQ7K2M")
+    post(take(summed(row)))
+    assert standing(quill)[1] == unbilled
+
+
+def test_what_is_billed_and_then_cancelled_is_taken_off_once(
+    take: Take, booked: Callable[..., Order], quill: Sender
+) -> None:
+    """By a worker that read the order before the bill was posted."""
+    order, now = booked("SQ7K2M"), timezone.now()
+    booked("SQ7K2N")
+    post(take(summed(line("SQ7K2M"))))
+    assert order.unbilled == PRICE
+    order.move_to("cancelling", reason="-", at=now)
+    order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
+    assert standing(quill) == (PRICE, PRICE)
+
+
+@pytest.mark.parametrize(
+    ("days", "more"), [(0, Decimal("3.00")), (1, Decimal(0))], ids=["today", "yesterday"]
+)
+def test_a_bill_that_adds_counts_on_the_day_of_its_order_while_that_lasts(
+    take: Take, booked: Callable[..., Order], quill: Sender, days: int, more: Decimal
+) -> None:
+    booked("SQ7K2M", now=timezone.now() - dt.timedelta(days=days))
+    booked("SQ7K2N")
+    before = standing(quill)[0]
+    post(take(summed(line("SQ7K2M"), line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"))))
+    assert standing(quill) == (before + more, PRICE)
+    assert sum(DailySpend.objects.values_list("spent", flat=True)) == 2 * PRICE + more
+
+
+def test_a_posting_locks_and_writes_each_sender_once_however_many_its_lines(
+    take: Take, booked: Callable[..., Order], quill: Sender
+) -> None:
+    found = []
+    for count in (1, 4):
+        references = [f"SMANY{count}{number}" for number in range(count)]
+        for reference in references:
+            booked(reference)
+        report = take(summed(*(line(reference) for reference in references)))
+        with CaptureQueriesContext(connection) as queries:
+            post(report)
+        found.append(len(queries))
+    assert found[0] == found[1]

@@ -1,0 +1,236 @@
+"""What the sender agreed to, beside what the carrier booked: never dearer, nor in another currency, in silence."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import booking, requoting
+from orders.billing import posting, reconciling
+from orders.importing import booking as importing
+from orders.models import Import, Order
+from shipping_portal.accounts.models import Notice, Sender, User
+from tests import factories
+from tests.billing.conftest import line, summed
+from tests.billing.conftest import take as take
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Submit = Callable[..., Order]
+Visit = Callable[[User], Client]
+
+
+def work(order: Order) -> Order:
+    booking.work(order.pk)
+    order.refresh_from_db()
+    return order
+
+
+@pytest.fixture
+def dearer(submitted: Submit, carrier: SandboxCarrier) -> Callable[..., Order]:
+    """An order whose price rose between the quote and the booking, well within the quote's life."""
+
+    def book(percent: int = 25) -> Order:
+        order = submitted()
+        carrier.prices(percent)
+        return work(order)
+
+    return book
+
+
+@pytest.fixture
+def in_dollars(submitted: Submit, carrier: SandboxCarrier) -> Callable[[], Order]:
+    """An order that was agreed to in US dollars, and that the carrier books in Australian ones."""
+
+    def book() -> Order:
+        order = submitted()
+        Order.objects.filter(pk=order.pk).update(currency="USD", price=Decimal("99.00"))
+        return work(order)
+
+    return book
+
+
+def told(order: Order) -> list[str]:
+    return list(Notice.objects.filter(sender=order.sender).values_list("line", flat=True))
+
+
+# -- Booked at more than was agreed -------------------------------------------------------------------
+
+
+def test_a_price_booked_dearer_stands_beside_the_agreed_one_with_the_way_to_cancel(
+    dearer: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    order = dearer()
+    assert (order.status, order.charged_price > order.price) == ("booked", True)
+    page = visit(alice).get(f"/parcels/{order.uuid}/")
+    said = f"You agreed to ${order.price}; the carrier booked it at ${order.charged_price}."
+    assert said in text(page)
+    assert f'<a href="/parcels/{order.uuid}/cancel/">Cancel it before pickup</a>' in page.content.decode()
+
+
+def test_where_it_cannot_be_cancelled_no_cancelling_is_offered(
+    dearer: Callable[..., Order], alice: User, bea: User, visit: Visit, contract: Callable[[str], None]
+) -> None:
+    order = dearer()
+    said = f"You agreed to ${order.price}; the carrier booked it at ${order.charged_price}."
+    for_the_bookkeeper = text(visit(bea).get(f"/parcels/{order.uuid}/"))
+    contract('cancel = ""')
+    without_a_way = text(visit(alice).get(f"/parcels/{order.uuid}/"))
+    assert said in for_the_bookkeeper
+    assert said in without_a_way
+    assert "Cancel it" not in for_the_bookkeeper + without_a_way
+
+
+def test_it_is_told_by_mail_once_and_no_more_after_the_sender_cancelled(
+    dearer: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    order = dearer()
+    said = f"You agreed to ${order.price}; the carrier booked it at ${order.charged_price}."
+    assert told(order) == [
+        f"{order} to N. Tamsin was booked at another price. {said} You can cancel it before it leaves."
+    ]
+    visit(alice).post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"})
+    assert told(order) == []
+
+
+def test_the_notice_offers_no_cancelling_that_the_carrier_does_not_have(
+    dearer: Callable[..., Order], contract: Callable[[str], None]
+) -> None:
+    contract('cancel = ""')
+    assert told(dearer())[0].endswith("Contact us if you don't want it at that price.")
+
+
+def test_the_operator_has_it_in_the_queue_at_once_until_it_is_cancelled(
+    dearer: Callable[..., Order], quill: Sender, alice: User
+) -> None:
+    factories.order(quill, alice, status="booked")
+    order = dearer()
+    assert reconciling.charged_otherwise(timezone.now()).get() == order
+    Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
+    assert not reconciling.charged_otherwise(timezone.now()).exists()
+
+
+def test_a_bill_of_the_dearer_price_keeps_it_there_until_the_operator_accepts_it(
+    dearer: Callable[..., Order], take: Any
+) -> None:
+    order = dearer()
+    now = timezone.now()
+    posting.post(take(summed(line(order.carrier_reference, str(order.charged_price)))), by=None, now=now)
+    assert reconciling.charged_otherwise(now).get() == order
+    assert reconciling.accept(order.charges.get())
+    assert not reconciling.charged_otherwise(now).exists()
+
+
+def test_a_bill_of_the_agreed_price_ends_it(dearer: Callable[..., Order], take: Any) -> None:
+    order = dearer()
+    now = timezone.now()
+    posting.post(take(summed(line(order.carrier_reference, str(order.price)))), by=None, now=now)
+    assert not reconciling.charged_otherwise(now).exists()
+
+
+@pytest.mark.parametrize("percent", [0, -10])
+def test_the_same_price_or_a_lower_one_is_shown_without_alarm(
+    dearer: Callable[..., Order], alice: User, visit: Visit, percent: int
+) -> None:
+    order = dearer(percent)
+    said = text(visit(alice).get(f"/parcels/{order.uuid}/"))
+    assert f"Booked at ${order.charged_price}." in said
+    assert "You agreed to" not in said
+    assert told(order) == []
+    assert not reconciling.charged_otherwise(timezone.now()).exists()
+
+
+def test_a_booking_in_another_currency_is_told_however_low_its_number(
+    in_dollars: Callable[[], Order], alice: User, visit: Visit
+) -> None:
+    order = in_dollars()
+    said = text(visit(alice).get(f"/parcels/{order.uuid}/"))
+    booked = f"${order.unagreed_price} AUD"
+    assert order.unagreed_price < order.price
+    assert f"You agreed to $99.00 USD; the carrier booked it at {booked}." in said
+    assert f"Booked at ${order.unagreed_price}." in said
+    assert f"Total {booked}" in said
+    assert f"the carrier booked it at {booked}." in told(order)[0]
+    assert reconciling.charged_otherwise(timezone.now()).get() == order
+
+
+# -- A new price waits for a yes, to its amount and its currency --------------------------------------
+
+
+def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
+    """The order, back with its sender because the carrier gives another price by now."""
+    offer = {**factories.OFFER, "amount": amount, "currency": currency}
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
+    order.refresh_from_db()
+    assert not requoting._accept(order, offer, timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.problem["kind"]) == ("draft", "price_rose")
+    return order
+
+
+@pytest.fixture
+def repriced(quill: Sender, alice: User) -> Order:
+    """An order at $12.08 AUD that costs $9.40 USD by now."""
+    return asked_in(factories.order(quill, alice, status="booking", due_at=timezone.now()), "USD")
+
+
+@pytest.mark.parametrize("page", ["booking/", ""])
+def test_a_new_price_is_shown_in_its_own_currency(
+    repriced: Order, alice: User, visit: Visit, page: str
+) -> None:
+    said = text(visit(alice).get(f"/parcels/{repriced.uuid}/{page}"))
+    assert "The price is now $9.40 USD (was $12.08 AUD)" in said
+
+
+@pytest.mark.parametrize(
+    ("agreed", "books"), [("9.40 USD", True), ("9.40 AUD", False), ("9.40", False), ("12.08 AUD", False)]
+)
+def test_a_yes_names_the_amount_and_the_currency(
+    repriced: Order, alice: User, visit: Visit, agreed: str, *, books: bool
+) -> None:
+    visit(alice).post(f"/parcels/{repriced.uuid}/confirm/", {"agreed": agreed})
+    repriced.refresh_from_db()
+    expected = ("booking", Decimal("9.40"), "USD") if books else ("draft", Decimal("12.08"), "AUD")
+    assert (repriced.status, repriced.price, repriced.currency) == expected
+
+
+def test_the_page_posts_the_yes_it_shows(repriced: Order, alice: User, visit: Visit) -> None:
+    body = visit(alice).get(f"/parcels/{repriced.uuid}/booking/").content.decode()
+    assert 'name="agreed" value="9.40 USD"' in body
+    assert "Book at $9.40 USD" in body
+
+
+def test_a_yes_to_a_price_of_which_the_currency_changed_since_is_asked_again(
+    repriced: Order, alice: User
+) -> None:
+    booking.confirm(repriced, by=alice, now=timezone.now())
+    assert asked_in(repriced, "CAD").problem["new"] == "9.40"
+
+
+@pytest.fixture
+def file(quill: Sender, alice: User, repriced: Order) -> Import:
+    """An import with one row, which costs $9.40 USD by now."""
+    made = factories.import_file(quill, alice, state="booking")
+    factories.import_row(quill, alice, file=made, state="booked", problems={}, order=repriced)
+    return made
+
+
+def test_an_import_shows_a_new_price_in_its_own_currency(
+    file: Import, repriced: Order, alice: User, visit: Visit
+) -> None:
+    answer = visit(alice).get(f"/imports/{file.uuid}/")
+    assert "$12.08 AUD → $9.40 USD" in text(answer)
+    assert f'name="price" value="{repriced.uuid}|9.40 USD"' in answer.content.decode()
+
+
+@pytest.mark.parametrize(("agreed", "count"), [("9.40 USD", 1), ("9.40 AUD", 0), ("9.40", 0)])
+def test_a_yes_to_rows_names_the_amount_and_the_currency(
+    file: Import, repriced: Order, alice: User, agreed: str, count: int
+) -> None:
+    assert importing.agree(file, {str(repriced.uuid): agreed}, by=alice, now=timezone.now()) == count

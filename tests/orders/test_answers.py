@@ -1,0 +1,102 @@
+"""What people read of an answer that is no clear yes: silence, an answer nobody can read, a stopped account."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import booking, settling
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts.models import User
+from shipping_portal.carrier.errors import OutcomeUnknown
+from tests import factories
+from tests.catalogue.acting import work
+from tests.catalogue.meddling import Meddler, reply
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Submit = Callable[..., Order]
+DIDNT = "The carrier didn't answer in time"
+UNREADABLE = "The carrier gave an answer we can't read"
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        *((verb, DIDNT) for verb in ("commit-close", "commit-rst")),
+        *(
+            (verb, UNREADABLE)
+            for verb in ("202", "302", "409", "503", "500", "empty201", "html200", "truncate")
+        ),
+    ],
+)
+def test_c45_silence_and_an_answer_nobody_can_read_are_told_apart(
+    submitted: Submit,
+    carrier: SandboxCarrier,
+    alice: User,
+    visit: Callable[[User], Client],
+    verb: str,
+    said: str,
+) -> None:
+    carrier.trouble("book", verb)
+    order = work(submitted())
+    assert order.status == "unconfirmed"
+    page = visit(alice)
+    for address in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/booking/"):
+        assert f"{said}, so the parcel may or may not be booked." in text(page.get(address))
+    for address in ("/today/", "/parcels/"):
+        words = text(page.get(address))
+        assert f"{said}." in words
+        assert said == DIDNT or "didn't answer" not in words.replace("didn’t", "didn't")
+
+
+def test_c45_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
+    order = submitted()
+    attempt = booking._write_down(order, timezone.now())
+    assert attempt
+    settling.settle(attempt, OutcomeUnknown("the reply came too late", 201, late=True))
+    order.refresh_from_db()
+    assert order.problem["text"] == DIDNT
+
+
+def test_c45_a_worker_that_stopped_is_not_the_carriers_silence(submitted: Submit) -> None:
+    order = submitted()
+    booking._write_down(order, timezone.now())
+    order = work(order)
+    assert (order.status, order.problem["text"]) == ("unconfirmed", "The carrier's answer didn't reach us")
+
+
+HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
+
+
+def test_c32_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_at_the_desk(
+    submitted: Submit, line: Meddler, alice: User, visit: Callable[[User], Client], sam: User
+) -> None:
+    order = submitted()
+    line.says("book", reply(403, {"error": "forbidden", "error_description": "blocked"}))
+    work(order)
+    row = factories.import_row(order.sender, alice, state="booked", problems={}, order=order)
+    row.file.state = "booking"
+    row.file.save()
+    page = visit(alice)
+    for address in (
+        f"/parcels/{order.uuid}/",
+        f"/parcels/{order.uuid}/booking/",
+        f"/imports/{row.file.uuid}/",
+    ):
+        assert HELD_UP in text(page.get(address))
+    for address in ("/today/", "/parcels/new/"):
+        assert "Bookings are held up at the carrier since" in text(page.get(address))
+    account = CarrierAccount.objects.get()
+    assert account.stopped_reason == order.attempts.get().error == "account stopped (403): blocked"
+    desk = visit(sam)
+    for address in ("/admin/", f"/admin/orders/carrieraccount/{account.pk}/change/"):
+        assert "account stopped (403): blocked" in text(desk.get(address))
+    line.behaves()
+    CarrierAccount.objects.update(probe_due_at=timezone.now())
+    work(order)
+    assert order.status == "booked"
+    assert "held up at the carrier" not in text(page.get("/today/"))

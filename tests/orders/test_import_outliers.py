@@ -1,0 +1,264 @@
+"""A file whose rows look wrong books nothing before its sender has said yes to them once more."""
+
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders import offers
+from orders.density import density, doubt
+from orders.entry import Entry
+from orders.importing import checking, choosing, outliers, owing
+from orders.models import Import, Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import Measures
+from tests import factories
+from tests.orders.test_import_units import in_the_ledger
+from tests.orders.test_importing import GOOD, checked, states, work_off
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+LIGHT, HEAVY = "Very light for their size", "Very heavy for their size"
+SMALL = ("0.35,30,20,15", "2.4,32,24,11", "1.1,25,18,12")
+TEN_TIMES = ("0.35,300,200,150", "2.4,320,240,110", "1.1,250,180,120")
+
+
+def rows(*measures: str, first: int = 1001) -> list[str]:
+    return [
+        GOOD.replace("2.4,32,24,11,1001", f"{typed},{number}")
+        for number, typed in enumerate(measures, start=first)
+    ]
+
+
+def press(file: Import, confirmed: str = "", rule: str = "cheapest") -> owing.Press:
+    return owing.Press(rule, file.made_by, timezone.now(), confirmed=confirmed)
+
+
+def look(file: Import, rule: str = "cheapest") -> outliers.Stop | None:
+    return outliers.look(file, choosing.choices(owing.ready(file), rule, ""))
+
+
+def reasons(file: Import) -> dict[str, int]:
+    stop = look(file)
+    return {doubt.reason: len(doubt.choices) for doubt in stop.doubts} if stop else {}
+
+
+def confirmation(file: Import) -> str:
+    stop = look(file)
+    assert stop
+    return stop.confirmation
+
+
+@pytest.fixture(params=[0, 20], ids=["a fresh account", "an account with twenty parcels"])
+def before(
+    request: pytest.FixtureRequest, carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
+) -> int:
+    if request.param:
+        history(quill, alice, *["9.80"] * request.param)
+    return int(request.param)
+
+
+def test_a_file_ten_times_too_big_is_booked_after_one_more_yes_only(
+    before: int, carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *rows(*TEN_TIMES))
+    with pytest.raises(outliers.Unconfirmed):
+        owing.begin(file, press(file))
+    with pytest.raises(outliers.Unconfirmed):
+        owing.begin(file, press(file, confirmed="yes"))
+    work_off(file)
+    assert (carrier.ledger("booked"), Order.objects.count()) == ([], before)
+    assert owing.begin(file, press(file, confirmed=confirmation(file))) == 3
+    work_off(file)
+    assert len(carrier.ledger("booked")) == 3
+
+
+def test_a_file_of_likely_parcels_is_booked_at_once(
+    before: int, carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *rows(*SMALL))
+    assert owing.begin(file, press(file)) == 3
+
+
+@pytest.fixture
+def shop(carrier: SandboxCarrier, localities: None) -> SandboxCarrier:
+    return carrier
+
+
+def parcel(typed: str, unit: str = "cm") -> Measures:
+    """Weight in kg and three sides, as they are read."""
+    weight, length, width, height = map(Decimal, typed.split(","))
+    return Measures(weight, "kg", length, width, height, unit)
+
+
+def ready(file: Import, typed: str, price: str = "12.08") -> None:
+    """One more row of this file, priced."""
+    of, by = file.sender, file.made_by
+    quote = factories.quote(of, by, parcel=factories.entry(of, measures=parcel(typed)), amount=price)
+    factories.import_row(of, by, file=file, state="ready", problems={}, quote=quote)
+
+
+def history(sender: Sender, by: User, *prices: str, status: str = "booked") -> None:
+    """Booked parcels at these prices, the newest last."""
+    first = factories.order(sender, by, status=status)
+    copies = [factories.copy_of(first, 1000 * first.pk + number) for number in range(len(prices))]
+    for order, price in zip(copies, prices, strict=True):
+        order.price = Decimal(price)
+    Order.objects.bulk_create(copies)
+    Order.objects.filter(pk=first.pk).delete()
+
+
+@pytest.mark.parametrize(
+    ("read", "units", "reason", "question"),
+    [
+        ("0.35,300,200,150", {}, LIGHT, "Are the measures in mm?"),
+        ("0.35,3,2,1", {"size_unit": "mm"}, HEAVY, "Are the measures in cm, or the weights in g or oz?"),
+        ("24,3.2,2.4,1.1", {}, HEAVY, "Are the weights in g?"),
+        ("6,12,8,6", {}, HEAVY, "Are the measures in inches, or the weights in g or lb or oz?"),
+        ("0.001,32,24,11", {"weight_unit": "g"}, LIGHT, "Are the measures in mm, or the weights in kg or lb?"),
+        ("0.001,900,900,900", {}, LIGHT, "Check their weights and measures."),
+    ],
+)  # fmt: skip
+def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in(
+    quill: Sender, alice: User, read: str, units: dict[str, str], reason: str, question: str
+) -> None:
+    file = factories.import_file(quill, alice, constants=units)
+    ready(file, "2.4,32,24,11")
+    ready(file, read)
+    stop = look(file)
+    assert stop
+    assert [(doubt.reason, len(doubt.choices), doubt.question) for doubt in stop.doubts] == [
+        (reason, 1, question)
+    ]
+    with pytest.raises(outliers.Unconfirmed):
+        owing.begin(file, press(file))
+
+
+@pytest.mark.parametrize(
+    ("prices", "before", "found"),
+    [
+        (("10", "10", "50"), (), {}),
+        (("10", "10", "50.01"), (), {"More than 5 times the middle price of this file, $10.00": 1}),
+        (("60", "60", "60"), ("10",) * 19, {}),
+        (("60", "60", "60"), ("10",) * 20, {"More than 5 times the middle price of your last 20 parcels, $10.00": 3}),
+        (("50", "50", "50"), ("10",) * 20, {}),
+        (("60", "60", "60"), ("10",) * 101 + ("60",) * 100, {}),
+    ],
+)  # fmt: skip
+def test_a_price_far_above_the_middle_one_of_the_file_or_the_account_stops_the_file(
+    quill: Sender, alice: User, prices: tuple[str, ...], before: tuple[str, ...], found: dict[str, int]
+) -> None:
+    file = factories.import_file(quill, alice)
+    for price in prices:
+        ready(file, "2.4,32,24,11", price)
+    if before:
+        history(quill, alice, *before)
+    assert reasons(file) == found
+
+
+def test_other_peoples_parcels_and_cancelled_ones_are_no_history(
+    quill: Sender, alice: User, bob: User
+) -> None:
+    file = factories.import_file(quill, alice)
+    ready(file, "2.4,32,24,11", "60")
+    history(bob.membership.sender, bob, *["10"] * 20)
+    history(quill, alice, *["10"] * 20, status="cancelled")
+    assert reasons(file) == {}
+
+
+def test_a_row_fixed_after_the_others_were_booked_is_compared_with_them(quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice)
+    for _ in range(3):
+        order = factories.order(quill, alice, status="booked", price=Decimal(10))
+        factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
+    ready(file, "2.4,32,24,11", "60")
+    assert reasons(file) == {"More than 5 times the middle price of this file, $10.00": 1}
+
+
+def test_a_yes_is_to_the_rows_that_were_shown_and_to_no_others(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *rows(*TEN_TIMES))
+    yes = confirmation(file)
+    for correction in ({"weight_kg": "0.36"}, {"length_cm": "310"}):
+        assert checking.again(file.rows.all()[0], correction, timezone.now())
+        work_off(file)
+        with pytest.raises(outliers.Unconfirmed):
+            owing.begin(file, press(file, confirmed=yes))
+    assert states(file) == ["warning"] * 3
+    assert owing.begin(file, press(file, confirmed=confirmation(file))) == 3
+
+
+def test_a_yes_is_to_the_unit_the_prices_and_the_service_that_were_shown(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, *rows(*TEN_TIMES))
+    yes = confirmation(file)
+    with pytest.raises(outliers.Unconfirmed):
+        owing.begin(file, press(file, confirmed=yes, rule="fastest"))
+    for quote in Quote.objects.all():
+        quote.products = [{**offer, "amount": "90.00"} for offer in quote.products]
+        quote.save()
+    with pytest.raises(outliers.Unconfirmed):
+        owing.begin(file, press(file, confirmed=yes))
+    checking.begin(file, file.columns, {"size_unit": "in"}, timezone.now())
+    file.refresh_from_db()
+    work_off(file)
+    with pytest.raises(outliers.Unconfirmed):
+        owing.begin(file, press(file, confirmed=yes))
+    assert Order.objects.count() == 0
+
+
+def test_the_right_unit_ends_the_question(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, *rows(*TEN_TIMES))
+    checking.begin(file, file.columns, {"size_unit": "mm"}, timezone.now())
+    file.refresh_from_db()
+    work_off(file)
+    assert states(file) == ["ready"] * 3
+    assert owing.begin(file, press(file)) == 3
+    work_off(file)
+    assert in_the_ledger(shop)[0] == ("0.35", "kg", "30", "20", "15", "cm")
+
+
+def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_rows(
+    quill: Sender, alice: User
+) -> None:
+    file, found = factories.import_file(quill, alice), []
+    for more in (1, 20):
+        for _ in range(more):
+            ready(file, "0.35,300,200,150")
+        with CaptureQueriesContext(connection) as seen:
+            look(file)
+        found.append(len(seen.captured_queries))
+    assert found == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("weight", "sides", "unit", "per_cubic_metre"),
+    [
+        ("0.35", (300, 200, 150), "cm", "0.0389"),
+        ("5", (100, 100, 100), "cm", "5"),
+        ("2", (10, 10, 10), "in", "122.05"),
+    ],
+)
+def test_density_is_kilograms_in_a_cubic_metre(
+    weight: str, sides: tuple[int, int, int], unit: str, per_cubic_metre: str
+) -> None:
+    found = density(Measures(Decimal(weight), "kg", *map(Decimal, sides), unit))
+    assert round(found, len(per_cubic_metre.partition(".")[2])) == Decimal(per_cubic_metre)
+
+
+@pytest.mark.parametrize(
+    ("weight", "side", "odd"),
+    [("4.999", 100, "light"), ("5", 100, ""), ("5", 10, ""), ("5.001", 10, "heavy")],
+)
+def test_a_parcel_typed_in_the_form_is_asked_about_by_the_same_bounds(
+    quill: Sender, alice: User, weight: str, side: int, odd: str
+) -> None:
+    measures = Measures(Decimal(weight), "kg", Decimal(side), Decimal(side), Decimal(side), "cm")
+    entry: Entry = factories.entry(quill, measures=measures)
+    said = [text for text in offers.warnings(entry) if "for its size" in text]
+    assert said == ([doubt(measures)] if odd else [])
+    assert odd in doubt(measures)

@@ -1,0 +1,177 @@
+"""What must fail is not offered: one rule for the form, the import and the price, and the carrier's own."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders import booking, quoting
+from orders.entry import Entry
+from orders.importing import checking, choosing
+from orders.models import Order, Quote
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.carrier.conftest import SocketCarrier, reply
+from tests.carrier.test_quoting import product
+from tests.orders.test_importing import GOOD, checked
+from tests.pages.typed import ABROAD, text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+DDP = {
+    **factories.OFFER,
+    "code": "STANDARD-DDP-PICKUP",
+    "name": "Standard (duties paid)",
+    "duties_paid": True,
+}
+QUOTED = product(eta=None, product={"code": "STANDARD-DDP-PICKUP"})
+NEEDED = "Can't be chosen yet. It needs a 10-digit HS code for each item."
+
+
+@pytest.fixture
+def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Client:
+    return visit(alice)
+
+
+@pytest.fixture
+def marked(quill: Sender, alice: User) -> Quote:
+    """A cheap product that must fail beside a dearer one that can be booked."""
+    cheap = {**DDP, "amount": "1.00", "refused": "It needs a 10-digit HS code for each item."}
+    quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"))
+    Quote.objects.filter(pk=quote.pk).update(products=[cheap, *quote.products])
+    quote.refresh_from_db()
+    return quote
+
+
+def coded(sender: Sender, code: str) -> Entry:
+    """A parcel abroad of two items, of which the second has this HS code."""
+    whole = factories.abroad(sender)
+    return replace(whole, contents=(*whole.contents, replace(whole.contents[0], hs_code=code)))
+
+
+def abroad(code: str) -> dict[str, Any]:
+    return {**ABROAD, "item_1_hs_code": code}
+
+
+@pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001"])
+def test_duties_paid_upfront_stands_closed_with_what_it_needs(
+    carrier: SandboxCarrier, page: Client, code: str
+) -> None:
+    answer = page.post("/parcels/new/", abroad(code), follow=True)
+    assert f"Duties and taxes paid upfront {NEEDED} Edit this parcel" in text(answer)
+    assert "STANDARD-DDP-PICKUP" not in answer.content.decode()
+    live = page.post("/parcels/new/", abroad(code), headers={"X-Part": "prices"}).content.decode()
+    assert '<input type="radio" disabled>' in live
+
+
+def test_with_its_codes_it_is_offered_as_any_other(carrier: SandboxCarrier, page: Client) -> None:
+    answer = page.post("/parcels/new/", ABROAD, follow=True)
+    assert 'value="STANDARD-DDP-PICKUP"' in answer.content.decode()
+    assert "Can't be chosen yet" not in text(answer)
+
+
+def test_at_home_nothing_is_said_of_duties(page: Client, quill: Sender, alice: User) -> None:
+    answer = page.get(f"/parcels/new/{factories.quote(quill, alice).uuid}/")
+    assert "Can't be chosen yet" not in text(answer)
+
+
+def test_a_product_quoted_in_spite_of_its_codes_stands_closed_and_is_not_the_cheapest(
+    page: Client, marked: Quote
+) -> None:
+    answer = page.get(f"/parcels/new/{marked.uuid}/")
+    assert f"Standard (duties paid) {NEEDED}" in text(answer)
+    assert "Cheapest" not in text(answer)
+    assert "Duties and taxes paid upfront" not in text(answer)
+    assert 'value="STANDARD-DDP-PICKUP"' not in answer.content.decode()
+
+
+@pytest.mark.parametrize(("code", "is_refused"), [("6109.10.0012", False), ("6109.10", True), ("", True)])
+def test_a_price_is_marked_as_it_is_taken(
+    far_side: SocketCarrier, quill: Sender, alice: User, code: str, *, is_refused: bool
+) -> None:
+    far_side.answers(reply(200, [QUOTED]))
+    quote = quoting.ask(quill, coded(quill, code), by=alice, now=timezone.now())
+    assert bool(quote.products[0]["refused"]) == is_refused
+    assert (quote.offer("STANDARD-DDP-PICKUP") is None) == is_refused
+
+
+def test_it_is_refused_at_the_booking_too(page: Client, marked: Quote) -> None:
+    form = {"product": "STANDARD-DDP-PICKUP", "pickup_date": "", "form_token": str(marked.uuid)}
+    answer = page.post(f"/parcels/new/{marked.uuid}/book/", form)
+    assert "That service is not among the offers for this parcel. Nothing was booked." in text(answer)
+    assert not Order.objects.exists()
+
+
+@pytest.mark.parametrize("rule", ["cheapest", "cheapest_pickup", "fastest", "last"])
+def test_no_rule_chooses_what_must_fail(marked: Quote, rule: str) -> None:
+    chosen = choosing.choose(marked.products, rule, last="STANDARD-DDP-PICKUP")
+    assert chosen is not None
+    assert chosen["code"] == "STANDARD-PICKUP"
+    assert choosing.choose(marked.products[:1], rule) is None
+
+
+def test_a_booking_that_must_fail_by_now_is_not_sent(
+    far_side: SocketCarrier, quill: Sender, alice: User
+) -> None:
+    """Taken before this rule was known; its price is asked for again."""
+    quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"), **DDP)
+    order = booking.submit(
+        quote=quote, code=DDP["code"], by=alice, form_token=quote.uuid, pickup_date=None, now=timezone.now()
+    )
+    Order.objects.update(quoted_at=timezone.now() - dt.timedelta(hours=1))
+    far_side.answers(reply(200, [QUOTED]))
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.problem["kind"]) == ("draft", "gone")
+    assert not order.attempts.exists()
+
+
+# -- Imports ------------------------------------------------------------------------------------------
+
+
+def test_a_row_too_heavy_for_every_service_says_so_at_its_weight(
+    carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
+) -> None:
+    row = checked(quill, alice, GOOD.replace("2.4", "32")).rows.get()
+    said = ["The carrier offers no service for 32 kg from 3065 to 3056. Check weight and size."]
+    assert row.state == "fix"
+    assert row.problems == dict.fromkeys(("weight_kg", "length_cm", "width_cm", "height_cm"), said)
+
+
+def test_a_row_whose_only_service_must_fail_says_so_at_its_code(
+    localities: None, quill: Sender, alice: User, marked: Quote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Quote.objects.update(products=marked.products[:1])
+    marked.refresh_from_db()
+    monkeypatch.setattr(checking.quoting, "ask", lambda *_, **__: marked)
+    row = checked(quill, alice, GOOD).rows.get()
+    assert (row.state, row.problems) == (
+        "fix",
+        {"item_1_hs_code": ["It needs a 10-digit HS code for each item."]},
+    )
+
+
+def test_a_row_without_the_pickup_that_is_wanted_says_what_it_would_go_by(
+    carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
+) -> None:
+    for code in ("STANDARD-PICKUP", "EXPRESS-PICKUP"):
+        carrier._control("POST", "withdraw", {"code": code})
+    Sender.objects.filter(pk=quill.pk).update(service_rule="cheapest_pickup")
+    quill.refresh_from_db()
+    row = checked(quill, alice, GOOD).rows.get()
+    said = "No pickup is offered for this parcel. It would go by Standard Drop Off."
+    assert (row.state, row.problems) == ("warning", {"": [said]})
+
+
+def test_totals_of_two_currencies_are_two_sums(quill: Sender) -> None:
+    offered = [
+        [factories.OFFER],
+        [{**factories.OFFER, "currency": "USD", "amount": "2.00"}],
+        [factories.OFFER],
+    ]
+    assert {total.price for total in choosing.totals(offered, quill)} == {"$24.16 AUD + $2.00 USD"}

@@ -1,0 +1,131 @@
+"""Limits while many press at once: on PostgreSQL, and on a SQLite in a file, as in memory threads lock tables."""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from orders import booking, cancelling, gateway, recounting, settling
+from orders.billing import posting
+from orders.limits import LimitReached
+from orders.models import BookingAttempt, DailySpend, Order
+from shipping_portal.accounts import limits
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.errors import Rejected
+from shipping_portal.carrier.messages import Cancelled
+from tests import factories
+from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
+from tests.test_races import at_once
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
+PRICE = Decimal("12.08")
+
+
+@pytest.fixture(autouse=True)
+def _threads_have_connections_of_their_own(db: None) -> None:
+    if "memory" in str(connection.settings_dict["NAME"]):
+        pytest.skip("a SQLite in memory is one connection; ./dev test has it in a file")
+    gateway.account()
+
+
+def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
+    """Book buttons of so many pages, all opened before the first of them is pressed."""
+    quote, now = factories.quote(sender, by), timezone.now()
+    submit = partial(booking.submit, code="STANDARD-PICKUP", by=by, pickup_date=None, now=now)
+    return [
+        partial(submit, quote=type(quote).objects.get(pk=quote.pk), form_token=uuid.uuid4())
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    "most",
+    [
+        {"bookings_a_day": 2},
+        {"own_bookings_a_day": 2},
+        {"money_a_day": 2 * PRICE},
+        {"own_money_a_day": 3 * PRICE - Decimal("0.01")},
+        {"unbilled_limit": 2 * PRICE},
+    ],
+    ids=lambda most: next(iter(most)),
+)
+def test_of_fifty_presses_with_room_for_two_exactly_two_book(
+    quill: Sender, alice: User, most: dict[str, Any]
+) -> None:
+    Sender.objects.update(**most)
+    found = at_once(*presses(quill, alice, 50))
+    assert Counter(type(one) for one in found) == {Order: 2, LimitReached: 48}, found
+    quill.refresh_from_db()
+    assert (quill.booked_today, quill.spent_today, quill.unbilled) == (2, 2 * PRICE, 2 * PRICE)
+    assert Order.objects.filter(status="booking").count() == Order.objects.count() == 2
+
+
+def test_of_fifty_presses_of_two_senders_with_room_for_two_together_exactly_two_book(
+    quill: Sender, alice: User, bob: User, settings: Any
+) -> None:
+    settings.DAILY_MONEY_LIMIT = 2 * PRICE
+    found = at_once(*presses(quill, alice, 25), *presses(bob.membership.sender, bob, 25))
+    assert sum(isinstance(one, Order) for one in found) == Order.objects.count() == 2
+    assert all(isinstance(one, Order | LimitReached) for one in found), found
+    assert DailySpend.objects.get().spent == 2 * PRICE
+    assert recounting.miscounted(timezone.now()) == []
+
+
+def test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked(quill: Sender) -> None:
+    Sender.objects.update(quotes_a_minute=5)
+    now = timezone.now()
+    found = at_once(*[partial(limits.take_quote, quill, now)] * 50)
+    assert Counter(found) == {True: 5, False: 45}
+
+
+def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(
+    quill: Sender, alice: User
+) -> None:
+    orders = [press() for press in presses(quill, alice, 2)]
+    attempt = booking._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
+    assert attempt
+    copies = [BookingAttempt.objects.get(pk=attempt.pk) for _ in range(8)]
+    found = at_once(*[partial(settling.settle, copy, Rejected(422, "", "no")) for copy in copies])
+    assert found == [None] * 8
+    assert recounting.miscounted(timezone.now()) == []
+    quill.refresh_from_db()
+    assert quill.booked_today == 1
+
+
+def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other_out(
+    quill: Sender,
+    alice: User,
+    take: Callable[..., Any],  # noqa: F811
+) -> None:
+    """All of them write the sender's row, and all of them lock it before their orders."""
+    now = timezone.now()
+    orders = [press() for press in presses(quill, alice, 12)]
+    for number, order in enumerate(orders[:8]):
+        order.move_to("booked", reason="-", at=now, carrier_reference=f"SCOUNT{number}", booked_at=now)
+    report = take(summed(*(line(f"SCOUNT{number}") for number in range(6))))
+    cancels = []
+    for order in orders[4:8]:
+        order.move_to("cancelling", reason="-", at=now)
+        attempt = order.cancels.create(by=alice, why="-", asked_at=now)
+        cancels.append(
+            partial(cancelling._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b""))
+        )
+    attempts = [booking._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
+    unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]
+    found = at_once(
+        partial(posting.post, report, by=None, now=now),
+        *cancels,
+        *[partial(settling.settle, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
+        *[partial(settling.back_to_draft, order, {"kind": "gone", "text": "-"}, at=now) for order in unsent],
+        *presses(quill, alice, 6),
+    )
+    assert not [one for one in found if isinstance(one, Exception)], found
+    assert recounting.miscounted(now) == []
+    quill.refresh_from_db()
+    assert (quill.booked_today, quill.unbilled) == (4 + 6, 6 * PRICE)
