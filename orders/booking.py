@@ -131,6 +131,8 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         text = "Bookings go to another carrier account now, so the price has to be looked at again."
         settling.back_to_draft(order, {"kind": "carrier_changed", "text": text}, at=now)
         return False
+    if _is_paused(order):  # a pause ends in somebody's decision, not in a refusal by the clock
+        return False
     why = _hopeless(order, now)
     if why:
         settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)

@@ -20,7 +20,7 @@ from shipping_portal.carrier.errors import (
     OutcomeUnknown,
     Rejected,
 )
-from shipping_portal.carrier.messages import Cancelled
+from shipping_portal.carrier.messages import Booked, Cancelled
 from shipping_portal.jobs.models import MOST_TRIES, lease
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -154,6 +154,8 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         raise NotSent(error.text or str(error)) from error
     except OutcomeUnknown as error:  # only the look failed; no cancellation was sent
         raise NotSent(str(error)) from error
+    if not tracked.is_whole:
+        raise NotSent("not all scans could be read")
     contract, now = gateway.contract(), timezone.now()
     steps = [
         Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")
@@ -199,6 +201,22 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
             # Which waits for an operator.
             order.move_to(Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
+
+
+def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
+    """The carrier shows a booked order as cancelled, and nobody here knows of it: its answer counts, and is told."""
+    now = timezone.now()
+    with transaction.atomic(durable=True):
+        order = _locked(order.pk)
+        if order.status != Status.BOOKED:
+            return
+        CancelAttempt.objects.create(
+            order=order, by=None, why=why, state=State.DONE, asked_at=now, done_at=now, answer=viewed.state[:500],
+            http_status=viewed.status, response=viewed.body,
+        )  # fmt: skip
+        for asked in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
+            order.move_to(asked, reason=why, at=now)
+        order.move_to(Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)
 
 
 def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:

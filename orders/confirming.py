@@ -1,7 +1,6 @@
 """An operator names a reference or an order id: the carrier is asked whose it is before it is kept."""
 
 import datetime as dt
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.values import fold
 from shipping_portal.jobs.registry import enqueue
 
-REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 UNCHECKED = "not checked: the carrier shows no tracking from here"
 UNCOMPARED = "not compared: the carrier shows no orders from here"
 NAMELESS = "not compared: the carrier's order tells neither our order key nor our customer reference"
@@ -55,8 +53,9 @@ def confirm(
     the contract has ways to ask. `heard_at` is when anything named the reference here first, by our own clock.
     """
     reference = _as_told(order, typed.strip())
-    if not REFERENCE.fullmatch(reference):
-        raise NotConfirmed("A reference is S and at least five more letters or digits.")
+    if not reference:
+        example = gateway.contract().reference_example
+        raise NotConfirmed(f"This is no reference of the carrier's. One looks like {example}.")
     _refuse_another_orders(order, reference)
     _refuse_heard_before(order, reference, heard_at)
     is_named, doubt = _track(order, reference)
@@ -76,11 +75,11 @@ def can_view() -> bool:
 
 
 def _as_told(order: Order, typed: str) -> str:
-    """In the case one of our replies named it; else as typed, but for the S that every reference begins with."""
+    """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
     told = (
         order.attempts.filter(seen_reference__iexact=typed).values_list("seen_reference", flat=True).first()
     )
-    return told or (typed if typed.startswith("S") else typed.upper())
+    return told or gateway.contract().reference_typed(typed)
 
 
 def _refuse_another_orders(order: Order, reference: str) -> None:

@@ -6,15 +6,19 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.entry import PREPAID_DIGITS
+from orders.contract import contract
 from orders.form_fields import PlainDecimalField
-from orders.receiver_form import EXPORTERS, ReceiverForm, line
+from orders.receiver_form import ReceiverForm, line
 from shipping_portal.carrier.messages import Item
 
 ROWS = 5
 PARTS = ("description", "value", "quantity", "origin", "hs_code")
-TYPES = ("Merchandise", "Gift", "Sample", "Documents", "Returned Goods", "Other")
-CURRENCY = {"AU": "AUD", "US": "USD"}
+CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
+
+
+def _digits() -> str:
+    """How many digits an HS code has."""
+    return f"{contract().hs_code_shortest} to {contract().hs_code_longest} digits"
 
 
 class ContentsForm(ReceiverForm):
@@ -22,12 +26,12 @@ class ContentsForm(ReceiverForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.address.country not in EXPORTERS:
+        if self.address.country not in contract().export_origins:
             return
         self.fields["contents_type"] = forms.ChoiceField(
             label="Kind of contents",
-            choices=[(word, word) for word in TYPES],
-            initial=TYPES[0],
+            choices=[(word, word) for word in contract().contents_types],
+            initial=contract().contents_types[0],
             required=False,
             error_messages={"invalid_choice": "Choose one of the kinds on the list."},
         )
@@ -54,7 +58,9 @@ class ContentsForm(ReceiverForm):
             ),
             f"item_{row}_origin": line("Made in", longest=2, help_text="Two letters, such as AU."),
             f"item_{row}_hs_code": line(
-                "HS code", longest=14, help_text=f"6 to 10 digits; {PREPAID_DIGITS} for duties paid upfront."
+                "HS code",
+                longest=20,
+                help_text=f"{_digits()}; {contract().hs_code_duties_paid} for duties paid upfront.",
             ),
         }
 
@@ -70,10 +76,10 @@ class ContentsForm(ReceiverForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         cleaned["items"] = ()
-        if not self.is_abroad or self.address.country not in EXPORTERS:
+        if not self.is_abroad or self.address.country not in contract().export_origins:
             cleaned["contents_type"] = ""
             return cleaned
-        cleaned["contents_type"] = cleaned.get("contents_type") or TYPES[0]
+        cleaned["contents_type"] = cleaned.get("contents_type") or contract().contents_types[0]
         filled = [row for row in range(1, ROWS + 1) if self._is_filled(row)]
         if not filled:
             self.add_error(
@@ -112,8 +118,8 @@ class ContentsForm(ReceiverForm):
             "origin": not re.fullmatch(r"[A-Za-z]{2}", parts["origin"] or "", re.ASCII)
             and "Enter the two letters of the country it was made in, such as AU.",
             "hs_code": bool(parts["hs_code"])
-            and not (6 <= len(digits) <= 10)
-            and "An HS code has 6 to 10 digits.",
+            and not (contract().hs_code_shortest <= len(digits) <= contract().hs_code_longest)
+            and f"An HS code has {_digits()}.",
         }
         for part, text in refusals.items():
             name = f"item_{row}_{part}"

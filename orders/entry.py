@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
+from orders.contract import contract
 from shipping_portal.accounts.phones import across_borders
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
 KG = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
 CM = {"cm": Decimal(1), "in": Decimal("2.54")}
-PREPAID_DIGITS = 10  # of an HS code, where duties are paid upfront; assumed, as the interface names no number
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Entry:
     def may_prepay_duties(self) -> bool:
         """Has every item the HS code that customs need to reckon its duties beforehand?"""
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
-        return all(count == PREPAID_DIGITS for count in digits)
+        return all(count == contract().hs_code_duties_paid for count in digits)
 
     def shipment(
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None

@@ -12,17 +12,23 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from orders import goods
-from orders.contents_form import ROWS, ContentsForm
+from orders.contents_form import CURRENCY, ROWS, ContentsForm
+from orders.contract import contract
 from orders.entry import Entry
 from orders.form_fields import PlainDecimalField, measure_fields
 from orders.receiver_form import as_typed, line
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.carrier.messages import Measures
 
-MOST_COVER = Decimal(1500)
 UNITS = {"AU": ("kg", "cm"), "CA": ("kg", "cm"), "US": ("lb", "in")}
 SIZES = ("length", "width", "height")
+
+
+def _plain(amount: float) -> str:
+    """1500 for 1500.0."""
+    return f"{amount:.2f}".removesuffix(".00")
 
 
 class ParcelForm(ContentsForm):
@@ -42,15 +48,17 @@ class ParcelForm(ContentsForm):
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
         self.fields |= measure_fields(self.weight_unit, self.size_unit)
+        self.fields["description"].required = contract().description_needed
         self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
         self._take_size()
-        if self.address.country == "AU":
+        if self.address.country in contract().cover_origins:
             self.fields["cover_amount"] = PlainDecimalField(
                 label="Extra Cover, up to",
                 example="200",
                 places=2,
                 required=False,
-                help_text="In AUD, at most 1500. Leave it blank for none; its price comes with the quote.",
+                help_text=f"In {CURRENCY[self.address.country]}, at most {_plain(contract().cover_limit)}. "
+                "Leave it blank for none; its price comes with the quote.",
             )
 
     def _take_size(self) -> None:
@@ -102,10 +110,11 @@ class ParcelForm(ContentsForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         cover = cleaned.get("cover_amount")
-        if self.address.country != "AU" and self.data.get("cover_amount", "").strip():
-            self.add_error(None, "Extra Cover is for parcels from Australia only.")
-        elif cover and cover > MOST_COVER:
-            self.add_error("cover_amount", "Extra Cover goes up to 1500.")
+        if "cover_amount" not in self.fields and self.data.get("cover_amount", "").strip():
+            where = " and ".join(countries.name(code) for code in contract().cover_origins)
+            self.add_error(None, f"Extra Cover is for parcels from {where} only.")
+        elif cover and cover > contract().cover_limit:
+            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(contract().cover_limit)}.")
         return cleaned
 
     @property

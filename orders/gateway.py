@@ -30,8 +30,11 @@ def account() -> CarrierAccount:
     return row
 
 
-def carrier(order: Order | None = None) -> Carrier:
-    """A client for one call or a few; every call it makes is logged without body, query or secret."""
+def carrier(order: Order | None = None, *, is_logged: bool = True) -> Carrier:
+    """A client for one call or a few; every call it makes is logged without body, query or secret.
+
+    Not logged are calls made before there is a database to log them in.
+    """
 
     def log(call: Call) -> None:
         CarrierCall.objects.create(
@@ -53,7 +56,7 @@ def carrier(order: Order | None = None) -> Carrier:
         partner_id=settings.CARRIER_PARTNER_ID,
         user_agent=f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})",
         contract=contract(),
-        on_call=log,
+        on_call=log if is_logged else None,
         link_key=settings.CARRIER_LINK_KEY,
         deadline=settings.CARRIER_DEADLINE,
     )

@@ -6,6 +6,7 @@ from django.db.models import Max, Min
 
 from orders import gateway
 from orders.models import BookingAttempt, Order
+from orders.models.statuses import Status
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.values import fold
 
@@ -16,8 +17,12 @@ NEVER_ARRIVED = {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED}
 def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
     """The first and the last moment at which the carrier can have heard of this order.
 
-    Without an attempt that reached it (as after a restore from a backup), the moment the order was made.
+    Without an attempt that reached it, the moment the order was made. What a restored backup owed may have been sent at
+    any time up to the restore, by attempts that it knows nothing of.
     """
+    if order.problem.get("kind") == "restored":
+        fenced = order.changes.filter(new=Status.UNCONFIRMED).aggregate(at=Max("at"))["at"]
+        return order.created_at, fenced or order.created_at
     arrived = order.attempts.exclude(state__in=NEVER_ARRIVED)
     sent = arrived.aggregate(first=Min("sent_at"), last=Max("sent_at"))
     return sent["first"] or order.created_at, sent["last"] or order.created_at

@@ -15,6 +15,7 @@ from orders.billing import checking as billing
 from orders.billing import matching
 from orders.importing import booking as importing
 from orders.importing import checking, finishing
+from orders.restoring import comparing
 
 __all__ = [
     "awaiting_prices",
@@ -22,6 +23,7 @@ __all__ = [
     "booking",
     "cancelling",
     "checking",
+    "comparing",
     "finishing",
     "importing",
     "labels",

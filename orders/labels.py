@@ -9,27 +9,29 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import Label, LabelBytes
 from orders.models.statuses import Status
-from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.errors import CarrierError, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
+from shipping_portal.carrier.values import fold
 from shipping_portal.jobs.registry import job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
 LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT  # after three days only an operator asks again
-CARRIER_SIZES = {"full": ("a4", "letter"), "cropped": ("cropped",)}
+LONGEST_ADDRESS = 2048
 
 
 @job(
     "label",
-    queue=Label.objects.exclude(state=Label.State.STORED).select_related("order"),
+    queue=Label.objects.exclude(state__in=(Label.State.STORED, Label.State.WITHHELD)).select_related("order"),
     lane="order__sender",
     order=60,
 )
 def work(label: Label) -> None:
     """Fetch one owed label file. A label that is not ready is waited for, never a reason to cancel."""
     if label.order.status == Status.CANCELLED:
-        label.finish()
+        label.finish(address="")
     elif not label.order.carrier_order_id:
         label.finish(state=Label.State.FAILED, problem="The carrier's order id is not known.")
     elif not gateway.is_ours(label.order):  # its id may be somebody else's parcel there
@@ -41,12 +43,16 @@ def work(label: Label) -> None:
 def _fetch(label: Label) -> None:
     client = gateway.carrier(label.order)
     try:
-        links = client.view(label.order.carrier_order_id).labels
-        link = _wanted(label, links)
+        links = _links(label, client)
+        link = wanted(label.size, links)
         if link and not label.renew():  # the look may have taken most of the lease
             return
         if link:
             return store(label, client.label(link), at=timezone.now())
+    except OperationOff:
+        problem = "The reply to the booking named no such label, and the contract has no view to ask again."
+        label.finish(state=Label.State.FAILED, problem=problem)
+        return
     except Rejected as error:  # an address that is not the carrier's is no matter of waiting
         return _wait(label, str(error.text or error), alarm=error.code == "unsafe_link")
     except CarrierError as error:
@@ -57,9 +63,30 @@ def _fetch(label: Label) -> None:
         _wait(label, "The carrier is still making the label.")
 
 
-def _wanted(label: Label, links: tuple[LabelLink, ...]) -> LabelLink | None:
-    sizes = CARRIER_SIZES[label.size]
-    return next((link for link in links if link.format == "pdf" and link.size in sizes), None)
+def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
+    """As the order itself tells them now, or did in the reply to the booking. Raises OperationOff for neither."""
+    if label.address and not client.contract.view:
+        return (LabelLink("pdf", _sizes(label.size)[0], label.address),)
+    viewed = client.view(label.order.carrier_order_id)
+    label.order.note_cancellable(viewed.is_cancellable)
+    return viewed.labels
+
+
+def wanted(size: str, links: tuple[LabelLink, ...]) -> LabelLink | None:
+    """The carrier's PDF of our size, if it is among these."""
+    return next((link for link in links if link.format == "pdf" and link.size in _sizes(size)), None)
+
+
+def _sizes(size: str) -> list[str]:
+    """What the carrier calls one of our sizes."""
+    told = gateway.contract().full_page_sizes if size == "full" else gateway.contract().cropped_sizes
+    return [fold(word) for word in told]
+
+
+def address_to_keep(size: str, links: tuple[LabelLink, ...]) -> str:
+    """The address of a label that the carrier will not name again; "" where the order can be looked at later."""
+    link = None if gateway.contract().view else wanted(size, links)
+    return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
 
 def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
@@ -71,6 +98,7 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
             sha256=file.sha256,
             length=len(file.content),
             stored_at=at,
+            address="",
             problem="",
             due_at=None,
             **Label.AFRESH,

@@ -15,6 +15,7 @@ from orders.models import Charge, Order
 from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
 from orders.system_views import BY_DRIVER, PICKUP_DAY, Desk
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import VIEWER
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
@@ -102,7 +103,7 @@ def _midnight(day: dt.date, desk: Desk) -> dt.datetime:
 
 
 def _country(value: str, desk: Desk) -> Q | None:
-    return Q(receiver_country=value) if value in Sender.Country.values else None
+    return Q(receiver_country=value) if value in countries.names() else None
 
 
 def _printed(value: str, desk: Desk) -> Q | None:
@@ -146,9 +147,7 @@ FILTERS: dict[str, Filter] = {
     "size": Filter(
         "Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")
     ),
-    "country": Filter(
-        "Country", _country, lambda value, choices: str(dict(Sender.Country.choices).get(value, value))
-    ),
+    "country": Filter("Country", _country, lambda value, choices: countries.name(value)),
     "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
     "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
     "adjusted": Filter("Charges", _adjusted, lambda value, choices: "Adjusted"),

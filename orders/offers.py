@@ -136,7 +136,7 @@ def _closed(quote: Quote, entry: Entry) -> list[Closed]:
     found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
     if not is_quoted and not entry.may_prepay_duties:
-        found.append(Closed("Duties and taxes paid upfront", quoting.NEEDS_CODES))
+        found.append(Closed("Duties and taxes paid upfront", quoting.needs_codes()))
     return found
 
 

@@ -98,6 +98,8 @@ def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[La
 def why_none(order: Order) -> str:
     if order.status != Status.BOOKED:
         return f"{order.get_status_display()}. It has no label to use."
+    if any(label.state == Label.State.WITHHELD for label in order.labels.all()):
+        return "We are asking the carrier whether it is still booked. Its label comes back after that."
     if any(label.purged_at for label in order.labels.all()):
         return "Its label was kept for as long as we keep labels, and is gone."
     return "The carrier hasn't given us its label yet."

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.forms import Form
 
-from orders.receiver_form import EXPORTERS
+from orders.contract import contract
 from shipping_portal.accounts.models import Locality
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.places import active, fold, postal_code, spellings
@@ -97,7 +97,8 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     """Find the pair that is on the carrier's list, the last one first: it ends an address."""
     folded = f" {fold(text)} "
     named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in folded]
-    reach = [home, *(code for code in CODES if code != home)] if home in EXPORTERS else [home]
+    abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
+    reach = [home, *abroad]
     for country in sorted(reach, key=lambda code: code not in named):
         for code in reversed(list(CODES[country].finditer(text))):
             found = _place_before(text, code, country)

@@ -4,15 +4,14 @@ import datetime as dt
 from typing import Any
 
 from orders import answers, gateway
-from orders.entry import PREPAID_DIGITS, Entry
+from orders.contract import contract
+from orders.entry import Entry
 from orders.models import Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
-
-NEEDS_CODES = f"It needs a {PREPAID_DIGITS}-digit HS code for each item."
 
 
 class TooMany(Exception):
@@ -25,6 +24,11 @@ class Paused(Exception):
 
 class Unreadable(CarrierError):
     """The carrier gave prices, and none that can be read. The operator is told by the log of calls."""
+
+
+def needs_codes() -> str:
+    """Why duties can't be paid upfront without full HS codes."""
+    return f"It needs a {contract().hs_code_duties_paid}-digit HS code for each item."
 
 
 def ask(
@@ -90,7 +94,7 @@ def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
         "eta_to": product.eta_to.isoformat() if product.eta_to else None,
         "duties_paid": product.duties_paid,
         "cover": str(product.cover_price.amount) if product.cover_price else None,
-        "refused": NEEDS_CODES if product.duties_paid and not entry.may_prepay_duties else "",
+        "refused": needs_codes() if product.duties_paid and not entry.may_prepay_duties else "",
     }
 
 

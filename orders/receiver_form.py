@@ -5,14 +5,14 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
+from orders.contract import contract
 from orders.form_fields import CountryField
-from shipping_portal.accounts import addresses, places
+from shipping_portal.accounts import addresses, countries, places
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.states import state_code
+from shipping_portal.accounts.states import STATES, state_code
 from shipping_portal.carrier.messages import Party
 
-EXPORTERS = {"AU", "US"}  # interface §1: international orders originate here
 WORDS = {
     "AU": {"suburb": "Suburb", "postcode": "Postcode", "state": "State"},
     "CA": {"suburb": "City", "postcode": "Postal code", "state": "Province"},
@@ -30,8 +30,15 @@ RECEIVER_PARTS = (
     "postcode",
     "country",
 )
-LONGEST_INSTRUCTIONS = 200
+MOST_NAMED = 5  # countries in a sentence
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
+
+
+def reach_from(origin: str) -> set[str]:
+    """The countries a parcel from there may go to (interface §1); none named means any."""
+    if origin not in contract().export_origins:
+        return {origin}
+    return {origin, *contract().destinations} if contract().destinations else set()
 
 
 def line(
@@ -45,6 +52,13 @@ def line(
     return addresses.LineField(
         label=label, max_length=longest, required=bool(needed), error_messages=errors, **options
     )
+
+
+def shorten(field: forms.Field, longest: int) -> None:
+    """Take at most so many characters, fewer than the column holds."""
+    text = cast(addresses.LineField, field)
+    text.max_length = longest
+    text.widget.attrs["maxlength"] = str(longest)
 
 
 class ReceiverForm(addresses.OnceOnly):
@@ -78,6 +92,8 @@ class ReceiverForm(addresses.OnceOnly):
         self.near: tuple[Locality, ...] = ()
         super().__init__(*args, **options)
         self._speak_for(sender.country)
+        for name in ("receiver_name", "receiver_company"):
+            shorten(self.fields[name], contract().longest_name)
         self._offer_countries()
         self._offer_instructions()
 
@@ -98,24 +114,28 @@ class ReceiverForm(addresses.OnceOnly):
         ].help_text = f"40 characters or fewer fit on the label. Leave out the {words.replace('zip', 'ZIP')}."
 
     def _offer_countries(self) -> None:
+        """Home first, then where the carrier's service is; whether it goes to any other, its prices tell."""
         origin = self.address.country
-        names = dict(Sender.Country.choices)
-        reach = [origin, *(code for code in names if code != origin)] if origin in EXPORTERS else [origin]
+        first = [origin, *(code for code in Sender.Country.values if code != origin)]
         field = cast(CountryField, self.fields["receiver_country"])
-        field.choices = [(code, names[code]) for code in reach]
-        field.initial = origin
-        where = names[origin] if origin not in EXPORTERS else "Australia, Canada and the United States"
+        reach = countries.choices(first, only=reach_from(origin))
+        field.choices, field.initial = reach, origin
+        where = " and ".join(", ".join(name for _, name in reach).rsplit(", ", 1))
+        only = f"Parcels from {countries.name(origin)} go to {where} only."
         field.error_messages |= {
             "required": "Choose the country it goes to.",
-            "invalid_choice": f"Parcels from {names[origin]} go to {where} only.",
+            "invalid_choice": only if len(reach) <= MOST_NAMED else "Choose a country on the list.",
         }
-        if origin not in EXPORTERS:
-            field.help_text = f"Parcels from {names[origin]} go to {names[origin]} only."
+        if len(reach) == 1:
+            field.help_text = only
+        self.fields["receiver_postcode"].required = self._country not in countries.WITHOUT_POSTCODES
 
     def _offer_instructions(self) -> None:
         """Australian senders speak the carrier's industry terms (interface §2.1)."""
         if self.address.country != "AU":
-            self.fields["receiver_instructions"] = line("Delivery instructions", longest=LONGEST_INSTRUCTIONS)
+            self.fields["receiver_instructions"] = line(
+                "Delivery instructions", longest=contract().longest_instructions
+            )
             return
         self.fields["delivery_choice"] = forms.ChoiceField(
             label="Delivery instructions",
@@ -127,7 +147,7 @@ class ReceiverForm(addresses.OnceOnly):
         )
         self.fields["delivery_place"] = line(
             "Where to leave it, or what the driver should know",
-            longest=LONGEST_INSTRUCTIONS,
+            longest=contract().longest_instructions,
             help_text=f"Printed after the words above, such as “{AUTHORITY}: front porch”.",
         )
 
@@ -152,9 +172,14 @@ class ReceiverForm(addresses.OnceOnly):
 
     @property
     def is_abroad(self) -> bool:
-        """Does the parcel leave the country? Read from the form as it stands."""
+        """Does the parcel leave the country?"""
+        return self._country != self.address.country
+
+    @property
+    def _country(self) -> str:
+        """Where it goes, read from the form as it stands."""
         country = self.data.get("receiver_country") if self.is_bound else self.initial.get("receiver_country")
-        return (country or self.address.country).strip().upper() != self.address.country
+        return str(country or self.address.country).strip().upper()
 
     def _names_differ(self, cleaned: dict[str, Any]) -> None:
         if addresses.same_name(cleaned.get("receiver_name", ""), cleaned.get("receiver_company", "")):
@@ -198,6 +223,9 @@ class ReceiverForm(addresses.OnceOnly):
     def _take_unlisted(self, cleaned: dict[str, Any]) -> None:
         """No list is loaded for this country: the carrier's own answer decides."""
         country = cleaned["receiver_country"]
+        if country not in STATES:
+            cleaned["receiver_postcode"] = cleaned["receiver_postcode"].upper()
+            return
         cleaned["receiver_postcode"] = places.postal_code(country, cleaned["receiver_postcode"])
         cleaned["receiver_state"] = state_code(country, cleaned.get("receiver_state", ""))
         if not cleaned["receiver_state"]:
@@ -223,9 +251,10 @@ class ReceiverForm(addresses.OnceOnly):
                 "delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”."
             )
         text = f"{term}: {detail}" if term and detail else term or ""
-        if len(text) > LONGEST_INSTRUCTIONS:
+        if len(text) > contract().longest_instructions:
             self.add_error(
-                "delivery_place", f"Together this is {len(text)} of {LONGEST_INSTRUCTIONS} characters."
+                "delivery_place",
+                f"Together this is {len(text)} of {contract().longest_instructions} characters.",
             )
         return text
 

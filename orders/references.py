@@ -1,12 +1,9 @@
 """The carrier's reference as people type it: its own case is kept (interface §2.2 only says letters and digits)."""
 
-import re
-
 from django.db.models import Case, QuerySet, When
 
+from orders.contract import contract
 from orders.models import Order
-
-SHAPE = re.compile(r"S[A-Z0-9]{5,31}", re.ASCII | re.IGNORECASE)
 
 
 def called(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
@@ -14,7 +11,7 @@ def called(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
 
     `search` holds every reference in small letters, and has the index that a comparison of any case needs.
     """
-    if not SHAPE.fullmatch(typed):
+    if not contract().reference_typed(typed):
         return orders.none()
     named = orders.filter(search__contains=typed.lower(), carrier_reference__iexact=typed)
     return named.order_by(Case(When(carrier_reference=typed, then=0), default=1), "-pk")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders import confirming, gateway, second_orders, settling
 from orders.billing import matching
-from orders.models import BookingAttempt, Label, Order
+from orders.models import BookingAttempt, Label, Order, Restore
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, Rejected
@@ -47,7 +47,12 @@ def work(order: Order) -> None:
 def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool:
     window = dt.timedelta(hours=gateway.contract().replay_hours)
     is_safe = gateway.replays_allowed(order.account) and gateway.is_ours(order)
-    return is_safe and now - attempt.sent_at < window
+    return is_safe and now - attempt.sent_at < window and not _is_of_a_backup(attempt)
+
+
+def _is_of_a_backup(attempt: BookingAttempt) -> bool:
+    """Was it sent before a restore? It may have been settled since the backup, and booked under another key."""
+    return Restore.objects.filter(restored_at__gte=attempt.sent_at).exists()
 
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:

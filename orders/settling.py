@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import answers, gateway, notifications, second_orders
+from orders import answers, gateway, labels, notifications, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -84,7 +84,8 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             notifications.booked(order, at)
             second_orders.note(order, at=at)
             for size in OWED_LABELS:
-                Label.objects.create(order=order, size=size, due_at=at)
+                address = labels.address_to_keep(size, booked.labels)
+                Label.objects.create(order=order, size=size, due_at=at, address=address)
     except IntegrityError:
         if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
             raise  # it broke another rule than that of one order per reference
@@ -101,6 +102,8 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         "carrier_order_id": booked.order_id,
         "carrier_reference": booked.reference,
         "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
+        "is_cancellable": booked.is_cancellable,
+        **({"eta_from": booked.eta_from, "eta_to": booked.eta_to} if booked.eta_to else {}),
         "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
         "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
         "booked_at": at,

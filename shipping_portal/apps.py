@@ -8,4 +8,4 @@ class PortalConfig(AppConfig):
     verbose_name = "Shipping Portal"
 
     def ready(self) -> None:
-        from shipping_portal import celery, checks  # noqa: F401, PLC0415  (registering is the point)
+        from shipping_portal import celery, checks, starting  # noqa: F401, PLC0415  (registering is the point)

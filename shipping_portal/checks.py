@@ -1,6 +1,7 @@
 """What is wrong with this installation, said by `manage.py check` with an id and what to do."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -58,6 +59,27 @@ def check_contract(**options: Any) -> Iterable[CheckMessage]:
         yield Error(str(problem), hint="Correct the file that CARRIER_CONTRACT names.", id="portal.E005")
 
 
+@register("carrier")
+def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
+    """Interface §2.2 names the reference by a placeholder: left as it is, every paid booking would be unclear."""
+    if settings.DEMO or settings.TESTING:
+        return
+    with suppress(ContractError):  # told by check_contract
+        Contract.load(settings.CARRIER_CONTRACT)
+        missing = [
+            name
+            for name in ("reference", "event_reference")
+            if name not in Contract.told(settings.CARRIER_CONTRACT)
+        ]
+        if missing:
+            yield Error(
+                f"The contract file doesn't name {' and '.join(missing)}, which the interface document replaced by "
+                "a placeholder. Without the true name no reply to a booking, and no scan, can be read.",
+                hint="Ask the carrier for the member's name, and name it in the file of CARRIER_CONTRACT.",
+                id="portal.E012",
+            )
+
+
 @register(Tags.security)
 def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
     if not (settings.WEBHOOK_SECRETS or settings.TESTING):
@@ -75,6 +97,16 @@ def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
                 hint="`openssl rand -hex 24` makes a good secret.",
                 id="portal.E007",
             )
+
+
+@register(Tags.security)
+def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
+    if not (settings.RESTORE_MARK_FILE or settings.DEMO or settings.TESTING):
+        yield Warning(
+            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file is not recognised.",
+            hint="Name a file outside the database, and run `manage.py backup_taken` after each backup.",
+            id="portal.W010",
+        )
 
 
 @register(Tags.database)

@@ -96,6 +96,9 @@ else:
         "connect_timeout": 3,
         "options": "-c lock_timeout=5s -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s",
     }
+RESTORE_MARK_FILE = env(
+    "RESTORE_MARK_FILE", default=""
+)  # outside the database: by it a restored one is recognised
 ATOMIC_REQUESTS = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.

@@ -7,6 +7,8 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 application = get_wsgi_application()
 
-from tracking.downtime import Pulse  # noqa: E402  (models load with the application)
+from shipping_portal.starting import refuse_a_restored_database  # noqa: E402  (models load with the application)
+from tracking.downtime import Pulse  # noqa: E402
 
+refuse_a_restored_database()
 Pulse("web").start()

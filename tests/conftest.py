@@ -122,6 +122,26 @@ def contract(tmp_path: Path, settings: Any) -> Callable[[str], None]:
 
 
 @pytest.fixture
+def told(tmp_path: Path, settings: Any) -> Iterator[Callable[..., SandboxCarrier]]:
+    """`told('view = ""')` is a carrier whose contract file says just that."""
+    running: list[SandboxCarrier] = []
+
+    def start(toml: str, **choices: Any) -> SandboxCarrier:
+        file = tmp_path / "told.toml"
+        file.write_text(toml)
+        settings.CARRIER_CONTRACT = str(file)
+        made = SandboxCarrier(tmp_path / "told", contract=toml, key=settings.CARRIER_KEY, **choices)
+        running.append(made.__enter__())
+        settings.CARRIER_BASE_URL = made.url
+        return made
+
+    yield start
+    for made in running:
+        assert improper(made.requests()) == []
+        made.__exit__(None, None, None)
+
+
+@pytest.fixture
 def localities(db: None) -> None:
     factories.localities()
 

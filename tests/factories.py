@@ -26,6 +26,7 @@ from orders.models import (
     LabelBytes,
     Order,
     Quote,
+    Restore,
 )
 from orders.models.billing import week_of
 from shipping_portal.accounts import receivers
@@ -432,3 +433,10 @@ def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **field
         "day": report.week,
     }
     return Charge.objects.create(report=report, kind=kind, amount=Decimal(amount), **{**values, **fields})
+
+
+def restore(**fields: Any) -> Restore:
+    """A restore from a backup of an hour ago, whose gap is open."""
+    now = timezone.now()
+    values = {"backup_at": now - dt.timedelta(hours=1), "restored_at": now}
+    return Restore.objects.create(**{**values, **fields})

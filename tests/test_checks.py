@@ -12,14 +12,17 @@ GOOD_SECRET = "carrier:" + "s" * 32
 
 
 @pytest.fixture
-def production(settings: Any) -> Any:
+def production(settings: Any, tmp_path: Path) -> Any:
     """The settings of a well set up installation."""
+    file = tmp_path / "named.toml"
+    file.write_text('reference = "carrier_reference"\nevent_reference = "acme_reference"\n')
     settings.TESTING = settings.DEMO = False
     settings.CARRIER_BASE_URL = "https://carrier.example/api"
     settings.CARRIER_PARTNER_ID = "PRT-0001"
     settings.CARRIER_CONTACT = "ops@portal.example"
     settings.WEBHOOK_SECRETS = [GOOD_SECRET]
-    settings.CARRIER_CONTRACT = ""
+    settings.RESTORE_MARK_FILE = "/mark/stamp"
+    settings.CARRIER_CONTRACT = str(file)
     return settings
 
 
@@ -28,7 +31,9 @@ def found() -> list[str]:
         checks.check_carrier_address,
         checks.check_partner,
         checks.check_contract,
+        checks.check_reference_is_named,
         checks.check_webhook_secrets,
+        checks.check_restore_mark,
     )
     messages = [message for check in every for message in check()]
     assert all(message.hint for message in messages)
@@ -51,6 +56,7 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_CONTACT", "", "portal.W001"),
         ("CARRIER_CONTRACT", "/nowhere/contract.toml", "portal.E005"),
         ("WEBHOOK_SECRETS", [], "portal.E006"),
+        ("RESTORE_MARK_FILE", "", "portal.W010"),
         ("WEBHOOK_SECRETS", ["carrier:" + "s" * 31], "portal.E007"),
         ("WEBHOOK_SECRETS", [GOOD_SECRET, "nothing-but-a-very-long-secret-0123456789"], "portal.E007"),
     ],
@@ -65,6 +71,18 @@ def test_a_contract_file_with_a_key_we_do_not_know_is_refused(production: Any, t
     file.write_text('colour = "blue"\n')
     production.CARRIER_CONTRACT = str(file)
     assert found() == ["portal.E005"]
+
+
+@pytest.mark.parametrize("said", ["", 'reference = "acme_reference"', 'event_reference = "acme_reference"'])
+def test_a_contract_that_leaves_the_interfaces_placeholder_is_refused_outside_the_demo(
+    production: Any, tmp_path: Path, said: str
+) -> None:
+    file = tmp_path / "contract.toml"
+    file.write_text(said)
+    production.CARRIER_CONTRACT = str(file)
+    assert found() == ["portal.E012"]
+    production.DEMO = True
+    assert found() == []
 
 
 def test_a_carrier_on_this_machine_is_fine_in_the_demo(production: Any) -> None:

@@ -30,7 +30,7 @@ class Parcel(Job):
         ON = "on", "Following"
         REFUSED = "refused", "The carrier said no"
 
-    reference = models.CharField(max_length=40, unique=True)
+    reference = models.CharField(max_length=100, unique=True)
     order = models.OneToOneField(
         Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel"
     )
@@ -106,7 +106,7 @@ class WebhookDelivery(Job):
     sha256 = models.CharField(max_length=64)
     state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
     reason = models.CharField(max_length=300, blank=True)
-    polled_for = models.CharField(max_length=40, blank=True)  # a poll brought it, asking for this reference
+    polled_for = models.CharField(max_length=100, blank=True)  # a poll brought it, asking for this reference
     event = models.ForeignKey(
         "tracking.TrackingEvent", on_delete=models.SET_NULL, null=True, blank=True, related_name="deliveries"
     )

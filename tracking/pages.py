@@ -1,6 +1,7 @@
 """Pages about parcels by reference: those watched for others, and the link to a booked parcel's tools."""
 
 import uuid
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -10,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from orders.contract import contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
@@ -22,13 +24,19 @@ class WatchForm(forms.Form):
     reference = forms.CharField(
         label="Carrier reference",
         max_length=500,
-        help_text="It starts with S. You can also paste the address of its tracking page.",
+        help_text="You can also paste the address of its tracking page.",
         error_messages={
-            "required": "Enter the reference, such as S7K2QX.",
-            "max_length": "Enter the reference alone, such as S7K2QX.",
+            "required": "Enter the reference, such as {example}.",
+            "max_length": "Enter the reference alone, such as {example}.",
         },
     )
     name = LineField(label="Your own name for it", max_length=80, required=False)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        told = self.fields["reference"].error_messages
+        for problem in ("required", "max_length"):
+            told[problem] = told[problem].format(example=contract().reference_example)
 
 
 @audience(*EVERY_MEMBER)
@@ -63,7 +71,7 @@ def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
         )
     except watching.NotAReference:
         form.add_error(
-            "reference", "This holds no reference. One starts with S and has 6 or more letters and digits."
+            "reference", f"This holds no reference. One looks like {contract().reference_example}."
         )
     except watching.TooMany:
         form.add_error(

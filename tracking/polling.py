@@ -82,7 +82,7 @@ def work(poll: Poll) -> None:
         return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())
     scans.project(parcel.pk)
-    _again(poll, is_answered=True)
+    _again(poll, is_answered=tracked.is_whole)
 
 
 def _ask(poll: Poll, client: Carrier) -> Tracked:
@@ -118,6 +118,8 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
         _quarantine(parcel, raw, reason, now=now)
     if parcel.order and tracked.pickup_date:
         parcel.order.note_pickup_date(tracked.pickup_date)
+    if parcel.order:
+        parcel.order.note_cancellable(tracked.is_cancellable)
 
 
 def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:

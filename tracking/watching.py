@@ -1,18 +1,17 @@
 """Following a reference that was booked elsewhere (interface §4 subscribe, §6.3)."""
 
 import datetime as dt
-import re
+from urllib.parse import parse_qsl, urlsplit
 
 from django.db import transaction
 
 from orders import gateway
-from orders.references import SHAPE, called
+from orders.references import called
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.registry import enqueue
 from tracking import scans
 from tracking.models import Parcel, Poll, Watch
 
-IN_AN_ADDRESS = re.compile(r"(?:[?&][a-z_]+=|/)(S[A-Z0-9]{5,31})(?=[/?&#]|$)", re.ASCII | re.IGNORECASE)
 MOST_WATCHES = 200
 
 
@@ -27,15 +26,25 @@ class TooMany(Exception):
 def reference_in(text: str) -> str:
     """The reference in what was pasted: itself or a tracking page's address. Raises NotAReference.
 
-    The carrier's own case is kept, as interface §2.2 only says letters and digits; all small ones are a hasty hand.
+    The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
     """
-    text = text.strip()
-    found = text if SHAPE.fullmatch(text) else None
-    if found is None and "://" in text and (inside := IN_AN_ADDRESS.search(text)):
-        found = inside.group(1)
-    if found is None:
+    text, contract = text.strip(), gateway.contract()
+    found = (contract.reference_typed(part) for part in (text, *_parts_of_address(text)))
+    reference = next(filter(None, found), "")
+    if not reference:
         raise NotAReference(text[:40])
-    return found.upper() if found == found.lower() else found
+    return reference
+
+
+def _parts_of_address(text: str) -> list[str]:
+    """What an address says by its query, and by its path from its end: `/shipments/…` comes before the reference."""
+    try:
+        address = urlsplit(text)
+    except ValueError:
+        return []
+    if not address.netloc:
+        return []
+    return [*(value for _, value in parse_qsl(address.query)), *reversed(address.path.split("/"))]
 
 
 def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:

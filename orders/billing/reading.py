@@ -14,7 +14,7 @@ from orders.billing.fields import NEEDED, Profile
 
 BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
-LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 40, "customer_reference": 10_000}
+LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
 
 

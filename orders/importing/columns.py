@@ -10,6 +10,7 @@ from orders.importing import items, units
 from orders.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
 from orders.models import ColumnMapping, Import, ImportRow
 from orders.receiver_form import AUTHORITY, SIGNATURE
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.places import fold
 from shipping_portal.accounts.states import COUNTRY_NAMES
@@ -188,7 +189,8 @@ def _said(row: ImportRow, file: Import) -> dict[str, str]:
 def country_code(text: str) -> str:
     """`Australia` is AU; a code or an unknown country stays as typed."""
     wanted = fold(text)
-    return next((code for code, names in COUNTRY_NAMES.items() if wanted in map(fold, names)), text.strip())
+    known = (code for code, names in COUNTRY_NAMES.items() if wanted in map(fold, names))
+    return next(known, "") or countries.code_of(text) or text.strip()
 
 
 def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:

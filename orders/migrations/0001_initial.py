@@ -19,6 +19,12 @@ def index_the_search_text(apps, schema_editor):
         cursor.execute("CREATE INDEX orders_by_part_of_a_word ON orders_order USING gin (search gin_trgm_ops)")
 
 
+def mark_this_database(apps, schema_editor):
+    from orders.restoring import marks
+
+    apps.get_model("orders", "DatabaseMark").objects.create(pk=1, **marks.signs())
+
+
 def forget_the_index(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
         schema_editor.execute("DROP INDEX IF EXISTS orders_by_part_of_a_word")
@@ -34,6 +40,29 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='DatabaseMark',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('table_oid', models.BigIntegerField(blank=True, null=True)),
+                ('system_identifier', models.CharField(blank=True, max_length=20)),
+                ('timeline', models.CharField(blank=True, max_length=8)),
+                ('stamp', models.CharField(blank=True, max_length=60)),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('pk', 1)), name='one_database_mark')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Restore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('backup_at', models.DateTimeField(unique=True)),
+                ('restored_at', models.DateTimeField()),
+                ('lifted_at', models.DateTimeField(blank=True, null=True)),
+                ('lifted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
         migrations.CreateModel(
             name='CarrierAccount',
             fields=[
@@ -104,6 +133,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('begun_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('restore', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='imports', to='orders.restore')),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='imports', to='accounts.sender')),
             ],
             options={
@@ -246,8 +276,9 @@ class Migration(migrations.Migration):
                 ('reserved', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
                 ('unbilled', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
                 ('carrier_order_id', models.CharField(blank=True, max_length=100)),
-                ('carrier_reference', models.CharField(blank=True, max_length=40, null=True)),
+                ('carrier_reference', models.CharField(blank=True, max_length=100, null=True)),
                 ('carrier_pickup_date', models.DateField(blank=True, null=True)),
+                ('is_cancellable', models.BooleanField(blank=True, null=True)),
                 ('charged_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
                 ('unagreed_price', models.DecimalField(blank=True, decimal_places=2, max_digits=16, null=True)),
                 ('unagreed_currency', models.CharField(blank=True, max_length=3)),
@@ -275,10 +306,11 @@ class Migration(migrations.Migration):
                 ('last_error', models.CharField(blank=True, max_length=300)),
                 ('parked_at', models.DateTimeField(blank=True, null=True)),
                 ('size', models.CharField(choices=[('full', 'Full page'), ('cropped', 'Cropped')], max_length=7)),
-                ('state', models.CharField(choices=[('pending', 'Being fetched'), ('stored', 'Stored'), ('absent', 'Not offered'), ('failed', "Couldn't be fetched")], default='pending', max_length=8)),
+                ('state', models.CharField(choices=[('pending', 'Being fetched'), ('stored', 'Stored'), ('absent', 'Not offered'), ('failed', "Couldn't be fetched"), ('withheld', 'Being compared')], default='pending', max_length=8)),
                 ('problem', models.CharField(blank=True, max_length=300)),
                 ('sha256', models.CharField(blank=True, max_length=64)),
                 ('length', models.PositiveIntegerField(blank=True, null=True)),
+                ('address', models.TextField(blank=True)),
                 ('stored_at', models.DateTimeField(blank=True, null=True)),
                 ('served_at', models.DateTimeField(blank=True, null=True)),
                 ('purged_at', models.DateTimeField(blank=True, null=True)),
@@ -300,7 +332,7 @@ class Migration(migrations.Migration):
                 ('is_unexpected', models.BooleanField(default=False)),
                 ('week', models.DateField()),
                 ('posted_at', models.DateTimeField(blank=True, null=True)),
-                ('reference', models.CharField(blank=True, max_length=40)),
+                ('reference', models.CharField(blank=True, max_length=100)),
                 ('customer_reference', models.CharField(blank=True, max_length=255)),
                 ('kind', models.CharField(choices=[('order', 'Order cost'), ('cover', 'Extra Cover'), ('under-declared', 'Under-declared adjustment'), ('oversize', 'Oversize penalty adjustment'), ('un-cancellation', 'Un-cancellation adjustment'), ('cancel-refund', 'Cancellation refund in the same billing cycle'), ('cancel-refund-later', 'Cancellation refund after invoicing'), ('delay-refund', 'Refund for delay'), ('loss-refund', 'Refund for loss'), ('other-refund', 'Other refund'), ('credit', 'Credit or correction'), ('unknown', 'Not known yet')], max_length=20)),
                 ('word', models.CharField(blank=True, max_length=300, verbose_name="carrier's words")),
@@ -424,7 +456,7 @@ class Migration(migrations.Migration):
                 ('http_status', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('response', models.BinaryField(blank=True, default=bytes)),
                 ('error', models.CharField(blank=True, max_length=300)),
-                ('seen_reference', models.CharField(blank=True, max_length=40)),
+                ('seen_reference', models.CharField(blank=True, max_length=100)),
                 ('second_order_at', models.DateTimeField(blank=True, null=True)),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='orders.order')),
             ],
@@ -499,6 +531,7 @@ class Migration(migrations.Migration):
                 ('booked', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='orders.order')),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='replacements', to='orders.order')),
                 ('quote', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='orders.quote')),
+                ('restore', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='replacements', to='orders.restore')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('order',), name='one_open_replacement_per_order')],
@@ -588,4 +621,5 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(index_the_search_text, forget_the_index),
+        migrations.RunPython(mark_this_database, migrations.RunPython.noop),
     ]

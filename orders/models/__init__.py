@@ -16,6 +16,7 @@ from orders.models.imports import ColumnMapping, Import, ImportRow
 from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
+from orders.models.restores import DatabaseMark, Restore
 from orders.models.spending import DailySpend
 from orders.models.statuses import MOVES
 from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
@@ -32,6 +33,7 @@ __all__ = [
     "ChargeWord",
     "ColumnMapping",
     "DailySpend",
+    "DatabaseMark",
     "Dispute",
     "Draft",
     "Export",
@@ -47,5 +49,6 @@ __all__ = [
     "Quote",
     "Replacement",
     "ReportFile",
+    "Restore",
     "SavedView",
 ]

@@ -34,7 +34,7 @@ class BookingAttempt(models.Model):
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
     response = models.BinaryField(default=bytes, blank=True)  # capped, links and label URLs cut out
     error = models.CharField(max_length=300, blank=True)
-    seen_reference = models.CharField(max_length=40, blank=True)  # told to us by a reply we did not trust
+    seen_reference = models.CharField(max_length=100, blank=True)  # told to us by a reply we did not trust
     second_order_at = models.DateTimeField(null=True, blank=True)  # see orders/second_orders.py
 
     class Meta:

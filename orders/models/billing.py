@@ -185,7 +185,7 @@ class Charge(models.Model):
     )  # not what was booked: told when it was posted or matched
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
-    reference = models.CharField(max_length=40, blank=True)
+    reference = models.CharField(max_length=100, blank=True)
     customer_reference = models.CharField(max_length=255, blank=True)
     order = models.ForeignKey(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="charges")
     sender = models.ForeignKey(

@@ -44,6 +44,9 @@ class Import(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.MATCHING)
     paused_at = models.DateTimeField(null=True, blank=True)
     hold = models.CharField(max_length=300, blank=True)  # an operator's words: only operators let it go on
+    restore = models.ForeignKey(  # which holds it: its owed rows may be booked already
+        "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="imports"
+    )
     begun_at = models.DateTimeField(null=True, blank=True)  # the newest press of Book
     begun_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

@@ -20,6 +20,10 @@ class Label(Job):
         STORED = "stored", "Stored"
         ABSENT = "absent", "Not offered"
         FAILED = "failed", "Couldn't be fetched"
+        WITHHELD = (
+            "withheld",
+            "Being compared",
+        )  # after a restore: its order may have been cancelled since the backup
 
     class Damaged(Exception):
         """The stored bytes no longer have the sha256 they came with: never served."""
@@ -30,6 +34,8 @@ class Label(Job):
     problem = models.CharField(max_length=300, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     length = models.PositiveIntegerField(null=True, blank=True)
+    # Told by the reply to the booking, where the contract has no `view`; a secret, shown nowhere, emptied once fetched.
+    address = models.TextField(blank=True)
     stored_at = models.DateTimeField(null=True, blank=True)
     served_at = models.DateTimeField(null=True, blank=True)  # its bytes were first given to anybody
     purged_at = models.DateTimeField(null=True, blank=True)
@@ -75,7 +81,9 @@ class Label(Job):
         Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked or the file is gone.
         """
         # Not self.file: the two would hold each other, and the bytes, until Python looks for such pairs.
-        kept = LabelBytes.objects.filter(label=self, label__order__status=Status.BOOKED)
+        kept = LabelBytes.objects.filter(
+            label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED
+        )
         content = bytes(kept.values_list("content", flat=True).get())
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.Damaged(str(self))

@@ -149,8 +149,11 @@ class Order(Job):
 
     # What the carrier answered.
     carrier_order_id = models.CharField(max_length=100, blank=True)
-    carrier_reference = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001  (none is unique too)
+    carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
+    is_cancellable = models.BooleanField(
+        null=True, blank=True
+    )  # empty: the carrier has not said; it is asked
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
     unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
@@ -272,6 +275,12 @@ class Order(Job):
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
 
+    def note_cancellable(self, told: bool | None) -> None:
+        """The carrier's newest word on whether it would still cancel; None is no word."""
+        if told is not None and self.is_cancellable != told:
+            Order.objects.filter(pk=self.pk).update(is_cancellable=told)
+            self.is_cancellable = told
+
     # -- Rules of interface §3 -------------------------------------------------------------------
 
     def expected_pickup(self) -> dt.date | None:
@@ -317,6 +326,8 @@ class Order(Job):
             raise self.PickupProblem(progress)
         if progress not in BEFORE_COLLECTION:
             raise self.AlreadyCollected(progress)
+        if self.is_cancellable is False:
+            raise self.WrongStatus("The carrier says that it can't be cancelled any more.")
 
     def can_cancel(self, now: dt.datetime) -> bool:
         """See also refuse_cancel_unless_allowed."""

@@ -86,7 +86,9 @@ class SavedView(models.Model):
 class ReplacementQuerySet(models.QuerySet["Replacement"]):
     def answered(self) -> Self:
         """Open ones whose parcel the carrier has answered for: cancelled, or still booked after all."""
-        return self.filter(ended_at=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED))
+        return self.filter(
+            ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED)
+        )
 
 
 class Replacement(Job):
@@ -105,6 +107,9 @@ class Replacement(Job):
     ended_at = models.DateTimeField(null=True, blank=True)
     booked = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     problem = models.CharField(max_length=500, blank=True)
+    restore = models.ForeignKey(  # which holds it: what it owes may be booked already
+        "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="replacements"
+    )
 
     objects = ReplacementQuerySet.as_manager()
 

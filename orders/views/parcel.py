@@ -21,6 +21,7 @@ from orders.printing import label_of
 from orders.receivers import sees_contact, shown
 from orders.references import called
 from orders.views.replies import refused, sentence, suspended
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import (
     BOOKERS,
     BOOKKEEPER,
@@ -29,7 +30,6 @@ from shipping_portal.accounts.access import (
     MemberRequest,
     audience,
 )
-from shipping_portal.accounts.models import Sender
 
 SLOW_AFTER_SECONDS = 10
 MOST_LINES = 200  # of one parcel's charges
@@ -106,7 +106,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "sees_contact": sees_contact(role),
         "labels": _labels(order) if sees_contact(role) else [],
         "has_label": sees_contact(role) and label_of(order) is not None,
-        "receiver_country": dict(Sender.Country.choices).get(order.receiver_country, order.receiver_country),
+        "receiver_country": countries.name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "charged": _charged(request, order),
         "changes": order.changes.select_related("by"),

@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import drafting, listing
+from orders.contract import contract
 from orders.meaning import GROUPS
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
@@ -22,6 +23,7 @@ from orders.receivers import sees_contact
 from orders.references import called
 from orders.rows import COLUMNS, rows
 from orders.system_views import ABOVE_THE_LIST, VIEWS, Desk, View
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
 
@@ -105,7 +107,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "chips": _chips(asked, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
-        "countries": Sender.Country.choices,
+        "countries": countries.choices(Sender.Country.values, only=contract().destinations),
         "printed": listing.PRINTED,
         "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
         "back": page.back and asked.link(after=page.back),

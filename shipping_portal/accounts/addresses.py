@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from shipping_portal.accounts import countries
 from shipping_portal.accounts.places import fold
 from shipping_portal.accounts.states import COUNTRY_NAMES, state_name
 
@@ -103,7 +104,7 @@ def _plain(line: str) -> str:
 
 def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
-    names += COUNTRY_NAMES.get(country, (country,))
+    names += COUNTRY_NAMES.get(country, (country, countries.name(country)))
     return {tuple(fold(name).split()) for name in names} - {()}
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from shipping_portal.carrier import labels, links, reading, writing
+from shipping_portal.carrier import labels, links, paging, reading, writing
 from shipping_portal.carrier.connection import Reply, Request, exchange
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
@@ -38,6 +38,7 @@ T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
 LISTS = 8 * 1024 * 1024  # bytes of a reply that lists things: read whole, then cut to what a page can show
+LABEL_PATH = "(label address)"  # whoever has the true one may have the label
 log = logging.getLogger(__name__)
 
 
@@ -80,7 +81,7 @@ class Carrier:
         With what could not be read of the others.
         """
         read = partial(reading.read_products, today=datetime.now(UTC).date())
-        if writing.needs_contents_quote(shipment):
+        if writing.needs_contents_quote(shipment, self.contract):
             body = writing.quote_body(shipment, self.contract)
             return self._ask("quote_contents", read, body=body, seconds=QUICK, cap=LISTS)
         query = writing.quote_query(shipment, self.contract, self._partner_id)
@@ -118,21 +119,32 @@ class Carrier:
         return self._ask("cancel", read, order_id=order_id, not_after=not_after)
 
     def track(self, reference: str) -> Tracked:
-        """The scans so far (§4)."""
-        return self._tracked("track", reference, {self.contract.partner_query: self._partner_id})
+        """The scans so far (§4), of all pages; `deadline` bounds the whole.
+
+        Raises for the first page only: what was read before a later one failed is not whole, and worth keeping.
+        """
+        ends_at = time.monotonic() + self._deadline
+        query = {self.contract.partner_query: self._partner_id}
+        method, url = self._address("track", reference=reference, query=query)
+        asked = [url]
+        read = partial(paging.read_page, reference=reference, base=self._base, asked=asked)
+        pages = [self._page(method, url, read, ends_at)]
+        while pages[-1].next_page:
+            asked.append(pages[-1].next_page)
+            try:
+                pages.append(self._page("GET", asked[-1], read, ends_at))
+            except CarrierError:
+                return paging.joined(pages, is_whole=False)
+        return paging.joined(pages, is_whole=True)
+
+    def _page(self, method: str, url: str, read: Reader[Tracked], ends_at: float) -> Tracked:
+        request = Request(method, url, self._api_headers(None, ""))
+        return self._logged("track", self._path(url), request, self._limits(ends_at, LISTS), read)
 
     def subscribe(self, reference: str) -> Tracked:
         """Ask for webhook events of a parcel booked elsewhere (§4); the reply may hold the scans so far."""
-        return self._tracked("subscribe", reference, {})
-
-    def _tracked(self, operation: str, reference: str, query: dict[str, str]) -> Tracked:
-        return self._ask(
-            operation,
-            partial(reading.read_tracked, reference=reference, must_list=operation == "track"),
-            reference=reference,
-            query={name: value for name, value in query.items() if name and value},
-            cap=LISTS,
-        )
+        read = partial(reading.read_tracked, reference=reference, must_list=False)
+        return self._ask("subscribe", read, reference=reference, cap=LISTS)
 
     def ping(self) -> None:
         """Check that the carrier answers and accepts our account."""
@@ -188,14 +200,23 @@ class Carrier:
         seconds: float | None = None,
         cap: int = Limits.cap,
     ) -> T:
+        method, url = self._address(name, order_id=order_id, reference=reference, query=query)
+        ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
+        request = Request(method, url, self._api_headers(body, key), body)
+        return self._logged(name, self._path(url), request, self._limits(ends_at, cap, not_after), read)
+
+    def _address(
+        self, name: str, *, order_id: str = "", reference: str = "", query: dict[str, str] | None = None
+    ) -> tuple[str, str]:
+        """The method and the address of an operation; values without a name or blank are not sent."""
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
-        values = fixed | (query or {})
-        url = f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
-        request = Request(operation.method, url, self._api_headers(body, key), body)
-        ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
-        limits = self._limits(ends_at, cap, not_after)
-        return self._logged(name, path, request, limits, read)
+        values = fixed | {name: value for name, value in (query or {}).items() if name and value}
+        return operation.method, f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
+
+    def _path(self, url: str) -> str:
+        """The part of an address that the request log keeps."""
+        return urlsplit(url).path.removeprefix(urlsplit(self._base_url).path)
 
     def _operation(self, name: str) -> Operation:
         operation = self.contract.operation(name)
@@ -216,9 +237,8 @@ class Carrier:
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials
-        path = urlsplit(url).path if trusted else "(signed label address)"
         return self._logged(
-            "label", path, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
+            "label", LABEL_PATH, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
         )
 
     def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:
@@ -230,8 +250,8 @@ class Carrier:
             reply = exchange(request, limits)
             status = reply.status
             answer = read(reply, self.contract)
-            outcome = "ok"
             unreadable = len(answer.unreadable) if isinstance(answer, Quoted) else 0
+            outcome = answer.outcome if isinstance(answer, Tracked) else "ok"
             return answer
         except CarrierError as problem:
             outcome = problem.outcome

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shipping_portal.carrier import shapes
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.points import WORDS, Fields
-from shipping_portal.carrier.values import fold
+from shipping_portal.carrier.values import fold, identifier
 
 CONTACT = ("name", "company", "email", "phone")
 ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")
@@ -53,6 +54,8 @@ class Contract(Fields):
             except ValueError as problem:
                 raise ContractError(f"The contract's {point.name} cannot be used: {problem}.") from None
         self._keep_paths_apart()
+        self._reach_labels()
+        self._mean_one_thing()
         if self.link == "signed" and not self.link_page:
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
 
@@ -67,21 +70,48 @@ class Contract(Fields):
                         f"The contract puts {other} at, or inside, the path of {name}: {path}."
                     )
 
+    def _reach_labels(self) -> None:
+        """A label comes from the reply to a booking or to `view`; one of them must be able to name its address."""
+        if not self.labels or not self.label_url:
+            raise ContractError(
+                "The contract's labels and label_url are needed: no label could be fetched else."
+            )
+        if self.link == "response" and not self.view:
+            raise ContractError("The contract says link = response, which needs view to ask for the order.")
+
+    def _mean_one_thing(self) -> None:
+        """A status has one meaning, and a range does not end before it begins."""
+        for names in (
+            ("refused_statuses", "stopped_statuses"),
+            ("cancel_refused_statuses", "stopped_statuses"),
+            ("cancelled_statuses", "stopped_statuses"),
+            ("cancelled_statuses", "refused_statuses"),
+            ("cancelled_statuses", "cancel_refused_statuses"),
+        ):
+            both = set(getattr(self, names[0])) & set(getattr(self, names[1]))
+            if both:
+                raise ContractError(f"The contract has {min(both)} in {names[0]} and in {names[1]}.")
+        if self.hs_code_shortest > self.hs_code_longest:
+            raise ContractError("The contract's hs_code_shortest is more than its hs_code_longest.")
+
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:
         """The defaults, with the file's points laid over them. Raises ContractError with a sentence."""
-        if not file:
-            return cls()
-        try:
-            told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as problem:
-            raise ContractError(f"The contract file cannot be read: {problem}") from None
+        told = cls.told(file)
         defaults = {point.name: point.value for point in cls().points()}
         for key, value in told.items():
             if key not in defaults:
                 raise ContractError(f"The contract file has a key we do not know: {key}.")
             told[key] = _typed(key, value, defaults[key])
         return cls(**told)
+
+    @staticmethod
+    def told(file: Path | str | None) -> dict[str, Any]:
+        """What the file says, as it stands. Raises ContractError with a sentence."""
+        try:
+            return tomllib.loads(Path(file).read_text(encoding="utf-8")) if file else {}
+        except (OSError, ValueError) as problem:
+            raise ContractError(f"The contract file cannot be read: {problem}") from None
 
     def operation(self, name: str) -> Operation | None:
         """The operation of that name, or None when the carrier has none."""
@@ -91,6 +121,33 @@ class Contract(Fields):
     def progress(self, word: str) -> str | None:
         """Where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
         return self.words.get(fold(word))
+
+    def reference_in(self, value: object) -> str:
+        """The reference in a carrier's JSON, text or a whole number; "" for anything of another shape."""
+        return identifier(shapes.pattern(self.reference_shape), value)
+
+    def reference_typed(self, typed: str) -> str:
+        """The reference somebody typed, in a case the carrier may use; "" for anything of another shape."""
+        return shapes.in_some_case(self.reference_shape, typed)
+
+    @property
+    def reference_example(self) -> str:
+        """What a reference looks like, for people."""
+        return shapes.spelled(self.reference_shape, "7K2QX94M")
+
+    @property
+    def nobodys_reference(self) -> str:
+        """A reference of the right shape that no parcel has, to test and to probe with."""
+        return shapes.spelled(self.reference_shape, "0", length=12)
+
+    def pays_duties(self, code: str) -> bool:
+        """Are duties paid upfront with this product, by its code?"""
+        return bool(self.duties_paid_word) and self.duties_paid_word.upper() in code.upper()
+
+    def ends_with(self, code: str, suffix: str) -> bool:
+        """Does a product's code end with the suffix that this point names?"""
+        ending: str = getattr(self, suffix)
+        return bool(ending) and code.upper().endswith(ending.upper())
 
     def points(self) -> list[Point]:
         """The register: every point, its default, and whether the interface document states it."""
@@ -108,8 +165,17 @@ def _typed(key: str, value: object, default: object) -> object:
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value.values()):
             raise ContractError("The contract's [words] table gives a progress word for each carrier word.")
         return WORDS | {fold(word): progress for word, progress in value.items()}
+    if isinstance(default, tuple):
+        return _listed(key, value, default)
     if isinstance(default, float) and type(value) is int:
         return float(value)
     if type(value) is not type(default):
         raise ContractError(f"The contract's {key} must be a {type(default).__name__}.")
     return value
+
+
+def _listed(key: str, value: object, default: tuple[object, ...]) -> object:
+    kind = type(default[0]) if default else str
+    if not isinstance(value, list) or any(type(member) is not kind for member in value):
+        raise ContractError(f"The contract's {key} must be a list, each member a {kind.__name__}.")
+    return tuple(value)

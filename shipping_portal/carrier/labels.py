@@ -10,7 +10,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.hosts import Origin, permitted
 from shipping_portal.carrier.messages import LabelFile
-from shipping_portal.carrier.verdicts import STOPPED, require_success, unknown, verdict
+from shipping_portal.carrier.verdicts import require_success, unknown, verdict
 
 LARGEST = 10 * 1024 * 1024
 END = 2048  # bytes in which a PDF's last mark stands; some carriers write a few lines behind it
@@ -52,7 +52,7 @@ def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) ->
 
 def read_signed(reply: Reply, contract: Contract) -> LabelFile:
     """The label from a signed address. A 403 there is a link gone stale, and no word about our account."""
-    if reply.status in STOPPED:
+    if reply.status in contract.stopped_statuses:
         raise unknown(reply, contract, "the label's signed address was not accepted")
     return read_label(reply, contract)
 

@@ -121,7 +121,10 @@ class LabelLink:
 
 @dataclass(frozen=True)
 class Booked:
-    """An order as the carrier holds it. `body` is its reply with signed links and label addresses cut out."""
+    """An order as the carrier holds it. `body` is its reply with signed links and label addresses cut out.
+
+    `is_cancellable` is None where the carrier does not say: then it is asked.
+    """
 
     order_id: str
     reference: str
@@ -134,6 +137,9 @@ class Booked:
     order_key: str
     status: int
     body: bytes = field(repr=False)
+    eta_from: date | None = None
+    eta_to: date | None = None
+    is_cancellable: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -158,13 +164,20 @@ class Scan:
 
 @dataclass(frozen=True)
 class Tracked:
-    """The scans of one reference; `unreadable` pairs each scan that could not be read with the reason."""
+    """The scans of one reference; `unreadable` pairs each scan that could not be read with the reason.
+
+    `is_whole` is False when a later page could not be had this time; `outcome` is the call's, for the request log.
+    """
 
     state: str
     scans: tuple[Scan, ...]
     unreadable: tuple[tuple[object, str], ...]
     pickup_date: date | None
     body: bytes = field(repr=False)
+    next_page: str = field(default="", repr=False)
+    is_whole: bool = True
+    outcome: str = "ok"
+    is_cancellable: bool | None = None
 
 
 @dataclass(frozen=True)

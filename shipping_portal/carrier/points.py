@@ -13,9 +13,11 @@ from shipping_portal.carrier.rules import (
     anything,
     assumed,
     auth_scheme,
+    countries,
     documented,
     header_line,
     hosts,
+    listed,
     name,
     one_of,
     operation,
@@ -23,7 +25,12 @@ from shipping_portal.carrier.rules import (
     page,
     positive,
     progress_words,
+    short_words,
+    statuses,
+    up_to,
+    yes_statuses,
 )
+from shipping_portal.carrier.shapes import shape
 
 WORDS = {
     "pickup": "collected",
@@ -51,6 +58,7 @@ WORDS = {
     "expired": "expired",
     "parcel measured": "",
 }
+CONTENTS_TYPES = ("Merchandise", "Gift", "Sample", "Documents", "Returned Goods", "Other")
 
 
 @dataclass(frozen=True)
@@ -66,15 +74,37 @@ class Fields:
     replay_hours: int = assumed(48, "contract 2.11", positive)
     too_many_requests_is_unprocessed: bool = assumed(True, "contract 2.10", anything)
     cancel_repeatable: bool = assumed(True, "contract 2.7", anything)
+    refused_statuses: tuple[int, ...] = assumed((400, 404, 405, 413, 415, 422), "contract 2.10", statuses)
+    stopped_statuses: tuple[int, ...] = assumed((401, 402, 403, 412), "contract 2.10", statuses)
+    cancel_refused_statuses: tuple[int, ...] = assumed((409,), "contract 2.7", statuses)
+    cancelled_statuses: tuple[int, ...] = assumed((200, 204), "contract 2.7", yes_statuses)
 
     quote: str = documented("GET /products", "§4", operation)
     quote_contents: str = documented("POST /products", "§4", operation)
+    post_quote_abroad: bool = assumed(True, "contract 2.3", anything)
+    post_quote_with_cover: bool = assumed(True, "§4: not shown; decision 0005", anything)
     book: str = documented("POST /orders", "§4", operation)
     view: str = assumed("GET /orders/{id}", "contract 2.5", optional_operation)
     cancel: str = assumed("DELETE /orders/{id}", "§4; contract 2.7", optional_operation)
     track: str = assumed("GET /tracking/{reference}", "§4; contract 2.8", optional_operation)
     subscribe: str = assumed("POST /tracking/{reference}/subscribe", "§4; contract 2.8", optional_operation)
     ping: str = assumed("GET /ping", "contract 2.1", optional_operation)
+
+    destinations: tuple[str, ...] = assumed((), "§1: not shown", countries)
+    export_origins: tuple[str, ...] = documented(("AU", "US"), "§1", countries)
+    longest_name: int = assumed(120, "contract 2.4", up_to(120))
+    longest_instructions: int = assumed(200, "contract 2.4", up_to(200))
+    description_needed: bool = assumed(True, "contract 2.4", anything)
+    contents_types: tuple[str, ...] = assumed(CONTENTS_TYPES, "contract 2.4", short_words)
+    hs_code_shortest: int = assumed(6, "contract 2.4", up_to(14))
+    hs_code_longest: int = assumed(10, "contract 2.4", up_to(14))
+    hs_code_duties_paid: int = assumed(10, "contract 2.4", up_to(14))
+    duties_paid_word: str = assumed("DDP", "§2.4: in its one product code", anything)
+    pickup_suffix: str = assumed("-PICKUP", "§2.4: of its one product code", anything)
+    dropoff_suffix: str = assumed("-DROPOFF", "contract 2.2", anything)
+    cover_number: str = assumed("number", "contract 2.4", one_of("string", "number"))
+    cover_limit: float = assumed(1500.0, "contract 2.4", positive)
+    cover_origins: tuple[str, ...] = documented(("AU",), "§2.1", countries)
 
     query_sender_suburb: str = assumed("sender_suburb", "contract 2.2", name)
     query_sender_postcode: str = assumed("sender_postcode", "contract 2.2", name)
@@ -155,13 +185,19 @@ class Fields:
     quoted_cover: str = assumed("cover.price.gross.amount", "contract 2.2")
 
     order_id: str = assumed("order_id", "contract 2.5")
-    reference: str = documented("carrier_reference", "§2.2")
+    reference: str = assumed("carrier_reference", "§2.2: the true name bears the carrier's brand")
+    reference_shape: str = documented("S[A-Za-z0-9]{5,99}", "§2.2", shape)
     state: str = assumed("state", "contract 2.5")
     labels: str = assumed("labels", "contract 2.6")
     label_format: str = assumed("format", "contract 2.6")
     label_size: str = assumed("size", "contract 2.6")
     label_url: str = assumed("url", "contract 2.6")
+    full_page_sizes: tuple[str, ...] = assumed(("a4", "letter"), "§1; contract 2.6", listed)
+    cropped_sizes: tuple[str, ...] = assumed(("cropped",), "§1; contract 2.6", listed)
     booked_pickup_date: str = assumed("scheduling.pickup_date", "contract 2.5")
+    booked_eta_from: str = assumed("scheduling.estimated_delivery_date_minimum", "contract 2.5")
+    booked_eta_to: str = assumed("scheduling.estimated_delivery_date_maximum", "contract 2.5")
+    is_cancellable: str = assumed("scheduling.is_cancellable", "contract 2.5")
     booked_price: str = assumed("price.gross.amount", "contract 2.5")
     booked_currency: str = assumed("price.gross.currency", "contract 2.5")
     booked_breakdown: str = assumed("price_breakdown", "contract 2.5")
@@ -170,11 +206,14 @@ class Fields:
     cancelled_word: str = assumed("cancelled", "contract 2.7", anything)
 
     events: str = documented("tracking_events", "§2.2, §4")
-    event_reference: str = documented("carrier_reference", "§2.2")
+    event_reference: str = assumed("carrier_reference", "§2.2: the true name bears the carrier's brand")
     event_id: str = documented("event_id", "§2.2")
     event_type: str = documented("event_type", "§2.2")
     scan_time: str = documented("scan_time", "§2.2")
     event_description: str = documented("description", "§2.2")
+    tracking_next: str = assumed("", "§4: not shown")
+    tracking_page_query: str = assumed("page", "§4: not shown", name)
+    most_tracking_pages: int = assumed(20, "§4: not shown", positive)
     location: str = documented("location_data", "§2.2")
     location_suburb: str = documented("suburb", "§2.2")
     location_state: str = documented("state", "§2.2")

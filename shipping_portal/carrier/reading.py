@@ -24,12 +24,13 @@ from shipping_portal.carrier.messages import (
 from shipping_portal.carrier.scans import BadScan, read_scan
 from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
 from shipping_portal.carrier.values import (
-    CURRENCY,
     ORDER_ID,
-    REFERENCE,
     at,
+    currency_code,
     day,
+    flag,
     fold,
+    identifier,
     load_json,
     matching,
     money,
@@ -95,7 +96,7 @@ def _product(row: Any, contract: Contract, today: date) -> Product | None:
     return Product(
         code=code,
         name=text(at(row, contract.quoted_name), 100) or code,
-        first_mile=_first_mile(at(row, contract.quoted_first_mile), code),
+        first_mile=_first_mile(at(row, contract.quoted_first_mile), code, contract),
         service=text(at(row, contract.quoted_service), 100),
         price=cost,
         breakdown=_amounts(at(row, contract.breakdown), cost.currency),
@@ -104,17 +105,17 @@ def _product(row: Any, contract: Contract, today: date) -> Product | None:
         eta_from=expected[0],
         eta_to=expected[1],
         send_date=sent,
-        duties_paid="DDP" in code.upper(),
+        duties_paid=contract.pays_duties(code),
         cover_price=_cover_price(row, contract, cost.currency),
         raw=scrubbed(row, contract),
     )
 
 
-def _first_mile(word: object, code: str) -> FirstMile:
+def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
     words = fold(word).replace("-", " ")
-    if words == "pickup" or (not words and code.upper().endswith("-PICKUP")):
+    if words == "pickup" or (not words and contract.ends_with(code, "pickup_suffix")):
         return "pickup"
-    if words in ("drop off", "dropoff") or (not words and code.upper().endswith("-DROPOFF")):
+    if words in ("drop off", "dropoff") or (not words and contract.ends_with(code, "dropoff_suffix")):
         return "drop-off"
     return "unknown"
 
@@ -160,7 +161,7 @@ def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
         if contract.quoted_cover
         else None
     )
-    return price(at(row, contract.quoted_cover), matching(CURRENCY, told) or currency)
+    return price(at(row, contract.quoted_cover), currency_code(told) or currency)
 
 
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
@@ -189,8 +190,8 @@ def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> 
 def _order(reply: Reply, contract: Contract) -> Booked:
     require_success(reply, contract)
     said = parsed(reply)
-    reference = matching(REFERENCE, at(said, contract.reference))
-    order_id = matching(ORDER_ID, at(said, contract.order_id))
+    reference = contract.reference_in(at(said, contract.reference))
+    order_id = identifier(ORDER_ID, at(said, contract.order_id))
     if not isinstance(said, dict) or not reference or not order_id:
         raise unknown(reply, contract, "the reply names no order we can read", reference=reference)
     cost = price(at(said, contract.booked_price), at(said, contract.booked_currency))
@@ -206,6 +207,9 @@ def _order(reply: Reply, contract: Contract) -> Booked:
         order_key=text(at(said, contract.order_key), 200),
         status=reply.status,
         body=scrub(reply.body, contract),
+        eta_from=day(at(said, contract.booked_eta_from)),
+        eta_to=day(at(said, contract.booked_eta_to)),
+        is_cancellable=flag(at(said, contract.is_cancellable)),
     )
 
 
@@ -227,14 +231,15 @@ def _public(url: object, contract: Contract) -> str:
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
-    """The carrier's yes to a cancel: the cancelled word, or nothing at all to add. 409 is a no here."""
-    require_success(reply, contract, also_refused=(409,))
+    """The carrier's yes to a cancel: the cancelled word, or a status that needs no word, such as an empty 204."""
     body = scrub(reply.body, contract)
-    if reply.status in (200, 204) and not reply.body and reply.framed:
+    is_silent = not reply.body or reply.status >= 400
+    if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
         return Cancelled(contract.cancelled_word, "", reply.status, body)
+    require_success(reply, contract, also_refused=contract.cancel_refused_statuses)
     said = parsed(reply)
     state = text(at(said, contract.state), 100)
-    if at(said, contract.order_id) not in (None, order_id):
+    if identifier(ORDER_ID, told := at(said, contract.order_id)) != order_id and told is not None:
         raise unknown(reply, contract, "the reply is about another order", conflict=True)
     if fold(state) != fold(contract.cancelled_word):
         raise unknown(reply, contract, "the reply does not say that the order is cancelled")
@@ -253,15 +258,26 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrubbed(row, contract), problem.reason))
-    flags = _flags(len(scans), len(unreadable))
+    state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
+    kept = (*unreadable[:MOST_UNREADABLE], *flags(len(scans), len(unreadable)))
+    return Tracked(
+        state,
+        newest(scans),
+        kept,
+        pickup,
+        scrub(reply.body, contract),
+        is_cancellable=flag(at(said, contract.is_cancellable)),
+    )
+
+
+def newest(scans: list[Scan]) -> tuple[Scan, ...]:
+    """As told, or the newest of very many."""
     if len(scans) > MOST_SCANS:
         scans = sorted(scans, key=lambda scan: scan.scan_time)[-MOST_SCANS:]
-    state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
-    kept = (*unreadable[:MOST_UNREADABLE], *flags)
-    return Tracked(state, tuple(scans), kept, pickup, scrub(reply.body, contract))
+    return tuple(scans)
 
 
-def _flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
+def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
     """What was left out of a reply, and why, to be kept beside the scans that could not be read."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"

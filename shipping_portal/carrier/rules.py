@@ -66,6 +66,7 @@ def one_of(*words: str) -> Check:
         if value not in words:
             raise ValueError(f"it is one of {', '.join(words)}")
 
+    check.__doc__ = f"One of {', '.join(words)}."
     return check
 
 
@@ -99,6 +100,48 @@ def positive(value: float) -> None:
     """More than nothing."""
     if not value > 0:
         raise ValueError("it is more than 0")
+
+
+def listed(value: tuple[str, ...]) -> None:
+    """A list of words, of which there is at least one."""
+    if not value or not all(word.strip() for word in value):
+        raise ValueError("it lists one word or more")
+
+
+def statuses(value: tuple[int, ...]) -> None:
+    """A list of HTTP statuses of answers that are no success and no redirect."""
+    if not all(400 <= status <= 599 for status in value):
+        raise ValueError("it lists HTTP statuses from 400 to 599")
+
+
+def yes_statuses(value: tuple[int, ...]) -> None:
+    """A list of HTTP statuses that may say yes: no redirect, and no trouble of the carrier's own."""
+    if not all(200 <= status <= 299 or 400 <= status <= 499 for status in value):
+        raise ValueError("it lists HTTP statuses from 200 to 299 or from 400 to 499")
+
+
+def up_to(most: int) -> Check:
+    """A whole number from 1 to what the columns hold."""
+
+    def check(value: int) -> None:
+        if not 1 <= value <= most:
+            raise ValueError(f"it is a number from 1 to {most}")
+
+    check.__doc__ = f"A whole number from 1 to {most}."
+    return check
+
+
+def short_words(value: tuple[str, ...]) -> None:
+    """A list of words of at most 20 characters, of which there is at least one."""
+    listed(value)
+    if any(len(word) > 20 for word in value):
+        raise ValueError("each word has at most 20 characters")
+
+
+def countries(value: tuple[str, ...]) -> None:
+    """A list of ISO 3166 codes, such as ["AU", "US"]."""
+    if not all(re.fullmatch(r"[A-Z]{2}", code, re.ASCII) for code in value):
+        raise ValueError('it lists countries by two capital letters, such as ["AU", "US"]')
 
 
 def progress_words(value: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scrubbing import scrubbed, without_links
-from shipping_portal.carrier.values import REFERENCE, at, instant, load_json, matching, text
+from shipping_portal.carrier.values import at, instant, load_json, matching, text
 
 EVENT_ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE
@@ -49,7 +49,7 @@ def read_scan(row: Any, contract: Contract) -> Scan:
         raise BadScan("the event is not an object")
     place = at(row, contract.location)
     return Scan(
-        reference=_reference(at(row, contract.event_reference)),
+        reference=_reference(at(row, contract.event_reference), contract),
         event_id=_event_id(at(row, contract.event_id)),
         event_type=_event_type(at(row, contract.event_type), contract),
         scan_time=_scan_time(at(row, contract.scan_time)),
@@ -76,10 +76,11 @@ def _is_place(value: object, contract: Contract) -> bool:
     )
 
 
-def _reference(value: object) -> str:
-    if value is not None and not matching(REFERENCE, value):
-        raise BadScan("the reference is not S and five to 31 letters or digits")
-    return matching(REFERENCE, value)
+def _reference(value: object, contract: Contract) -> str:
+    reference = contract.reference_in(value)
+    if value is not None and not reference:
+        raise BadScan("the reference has another shape than the contract's")
+    return reference
 
 
 def _event_id(value: object) -> str:

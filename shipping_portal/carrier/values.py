@@ -12,14 +12,15 @@ from typing import Any, NoReturn
 from shipping_portal.carrier.messages import Money
 
 LONGEST_INT = 4300  # digits; Python itself raises beyond
+LARGEST_NUMBER = 10**100  # of a name the carrier gave; longer ones are no names
 LATEST_YEAR = 9998  # every zone can still name its last moment
 DEPTH = 40  # no reply of this family nests deeper than six; json itself would recurse into a crash
-REFERENCE = re.compile(r"S[A-Za-z0-9]{5,31}", re.ASCII)
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
 # Controls would split log lines; the bidirectional overrides would reorder what a person reads.
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL takes neither
-CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
+CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
+DAY = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d[\d:.]{0,20}([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
@@ -106,6 +107,13 @@ def matching(pattern: re.Pattern[str], value: object) -> str:
     return value if isinstance(value, str) and pattern.fullmatch(value) else ""
 
 
+def identifier(pattern: re.Pattern[str], value: object) -> str:
+    """A name the carrier gave, as text: a string or a whole number that the pattern matches in full, else ""."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_NUMBER:
+        value = str(value)
+    return matching(pattern, value)
+
+
 def number(value: object) -> Decimal | None:
     """A finite decimal from a JSON number or a plain decimal string; None for anything else."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}(\.\d{1,6})?", value, re.ASCII):
@@ -115,9 +123,14 @@ def number(value: object) -> Decimal | None:
     return None
 
 
+def currency_code(value: object) -> str:
+    """An ISO 4217 code in capitals, however the carrier writes it; "" for anything else."""
+    return matching(CURRENCY, value).upper()
+
+
 def money(amount: object, currency: object) -> Money | None:
     """An amount with its currency, or None when either cannot be read. May be negative (a discount)."""
-    read, code = number(amount), matching(CURRENCY, currency)
+    read, code = number(amount), currency_code(currency)
     return Money(read, code) if read is not None and code else None
 
 
@@ -128,13 +141,18 @@ def price(amount: object, currency: object) -> Money | None:
 
 
 def day(value: object) -> date | None:
-    """A date written YYYY-MM-DD; None for anything else."""
-    if not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII)):
+    """A date written YYYY-MM-DD, with or without a time, which is left out; None for anything else."""
+    if not (isinstance(value, str) and DAY.fullmatch(value)):
         return None
     try:
-        return date.fromisoformat(value)
+        return date.fromisoformat(value[:10])
     except ValueError:
         return None
+
+
+def flag(value: object) -> bool | None:
+    """True or False; None for anything else."""
+    return value if isinstance(value, bool) else None
 
 
 def instant(value: object) -> datetime:

@@ -15,8 +15,6 @@ from shipping_portal.carrier.refusals import read_refusal
 from shipping_portal.carrier.scrubbing import scrub
 from shipping_portal.carrier.values import load_json, text
 
-REFUSED = frozenset({400, 404, 405, 413, 415, 422})
-STOPPED = frozenset({401, 402, 403, 412})
 LONGEST_WAIT = 3600.0
 
 
@@ -30,11 +28,11 @@ def verdict(reply: Reply, contract: Contract, *, also_refused: Collection[int] =
     """The outcome a reply other than success stands for."""
     if reply.fault:
         return unknown(reply, contract, reply.fault)
-    if reply.status in STOPPED:
+    if reply.status in contract.stopped_statuses:
         return _stopped(reply, contract)
     if reply.status == 429 and contract.too_many_requests_is_unprocessed:
         return NotSent("the carrier asks us to slow down", _retry_after(reply), reply.status)
-    if reply.status in REFUSED or reply.status in also_refused:
+    if reply.status in contract.refused_statuses or reply.status in also_refused:
         return _rejected(reply, contract)
     return unknown(reply, contract, f"the carrier answered {reply.status}")
 

@@ -19,10 +19,11 @@ KILOGRAMS = {
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 
 
-def needs_contents_quote(shipment: Shipment) -> bool:
-    """Must the quote be POSTed? Yes across a border, with contents, or with extra cover (design.md §9)."""
-    abroad = shipment.sender.country != shipment.receiver.country
-    return abroad or bool(shipment.contents) or shipment.cover is not None
+def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
+    """Must the quote be POSTed? Yes with contents; across a border and with Extra Cover, where the contract says so."""
+    abroad = contract.post_quote_abroad and shipment.sender.country != shipment.receiver.country
+    covered = contract.post_quote_with_cover and shipment.cover is not None
+    return abroad or covered or bool(shipment.contents)
 
 
 def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict[str, str]:
@@ -58,7 +59,7 @@ def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> byt
     _put(body, contract.description, shipment.description)
     _put_parcel(body, contract, shipment)
     _put(body, contract.product_code, shipment.product_code)
-    if shipment.pickup_date and not shipment.product_code.upper().endswith("-DROPOFF"):
+    if shipment.pickup_date and not contract.ends_with(shipment.product_code, "dropoff_suffix"):
         _put(body, contract.pickup_date, shipment.pickup_date.isoformat())
     _put(body, contract.customer_reference, shipment.customer_reference)
     _put(body, contract.partner_field, partner_id)
@@ -78,7 +79,10 @@ def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) ->
         _put(body, getattr(contract, name), _number(value, contract))
     _put(body, contract.packaging, contract.packaging_word)
     if shipment.cover is not None:
-        _put(body, contract.cover_amount, _json_number(shipment.cover))
+        as_text = contract.cover_number == "string"
+        _put(
+            body, contract.cover_amount, _digits(shipment.cover) if as_text else _json_number(shipment.cover)
+        )
     _put(body, contract.contents, [_item(item, contract) for item in shipment.contents])
     _put(body, contract.contents_type, shipment.contents_type)
 

@@ -29,6 +29,9 @@ ACTS: dict[str, frozenset[str]] = {
     "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out
     "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate
     "limits": frozenset({OPS_LEAD}),  # how much a sender may do
+    "restore": frozenset(
+        {OPS_LEAD}
+    ),  # what a restore from a backup holds: release it, leave it out, lift the gap
     "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody
     "reword": frozenset({OPS_LEAD}),  # what the carrier's words mean
     "localities": frozenset({OPS_LEAD}),  # suburb lists and aliases

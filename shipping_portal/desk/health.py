@@ -14,7 +14,7 @@ from shipping_portal.jobs.registry import Kind, kinds
 from tracking.models import WebhookDelivery
 
 WINDOW = dt.timedelta(minutes=15)
-CLEAR = ("ok", "rejected")  # the carrier answered, if only with a no
+CLEAR = ("ok", "incomplete", "rejected")  # the carrier answered, if only with a no
 SLOWEST_SHARE = 0.95
 
 

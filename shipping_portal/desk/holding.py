@@ -25,7 +25,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
 def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
     """It goes on where it was. Raises AlreadySo."""
     with transaction.atomic():
-        if not Import.objects.filter(pk=file.pk).exclude(hold="").update(hold=""):
+        if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
             raise AlreadySo("This import goes on already.")
         _write("import let go", file, by, reason, now)
     booking.resume(file)

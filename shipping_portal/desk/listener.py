@@ -15,7 +15,6 @@ from django.urls import reverse
 from orders import gateway
 
 # The same scan every time: the second test is a duplicate, so testing leaves one scan in all.
-TEST_REFERENCE = "SPORTALTEST"
 TEST_EVENT_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "shipping-portal/webhook-test"))
 TEST_SCAN_TIME = "2024-01-01T00:00:00Z"
 
@@ -83,7 +82,7 @@ def _test_body() -> bytes:
     _put(scan, contract.event_type, "Info")
     _put(scan, contract.scan_time, TEST_SCAN_TIME)
     _put(scan, contract.event_description, "Test of the listener by an operator")
-    _put(scan, contract.event_reference, TEST_REFERENCE)
+    _put(scan, contract.event_reference, contract.nobodys_reference)
     return json.dumps(scan).encode()
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from orders.models import CarrierAccount
+from orders.models import CarrierAccount, Restore
 from orders.models.account import PAUSE_FIELDS
-from orders.models.pauses import Pause
+from orders.models.pauses import BOOKINGS, Pause
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.jobs.chores import chore
 
@@ -99,6 +99,8 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
 
 def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
+    if what == BOOKINGS and Restore.objects.open().exists():
+        raise AlreadySo("Bookings stay paused until the gap of the restore is lifted; see Restores.")
     running = account.pause_of(what, now)
     if running is None:
         raise AlreadySo(f"{what.capitalize()} are on already.")

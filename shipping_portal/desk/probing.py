@@ -5,16 +5,22 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.conf import settings
+from django.db import DatabaseError, connection
 from django.utils.module_loading import import_string
 
 from orders import gateway
 from shipping_portal.accounts.models import LocalityList
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, OperationOff, Rejected
-from shipping_portal.carrier.messages import Measures, Party, Shipment
+from shipping_portal.carrier.messages import Measures, Party, Product, Shipment
+from shipping_portal.carrier.values import at
 
-UNKNOWN_REFERENCE = "SPROBE0000000"
 LONGEST_ANSWER = 300
+OF_A_PRODUCT = (
+    *("quoted_code", "quoted_name", "quoted_first_mile", "quoted_service", "quoted_price", "quoted_currency"),
+    *("breakdown", "taxes", "plan", "eta_dates", "eta_days", "eta_send_date", "quoted_cover"),
+)
 NOT_ASKED = "book, cancel, view, label, subscribe and the link: each needs an order, so none is tried here"
 
 
@@ -29,10 +35,14 @@ class Finding:
 
 def probe() -> Iterator[Finding]:
     """Every question in turn, each with at most one request of its own."""
-    client = gateway.carrier()
+    client = gateway.carrier(is_logged=has_tables())
+    offered: list[Product] = []
     yield _asked("Our account is accepted", lambda: _ping(client))
     yield _asked("Another key is refused", _refused_to_strangers)
-    yield _asked("Products are offered with prices", lambda: _products(client))
+    yield _asked("Products are offered with prices", lambda: _products(client, offered))
+    yield Finding(
+        "Members of a product were found", bool(offered) or None, _members(offered, client.contract)
+    )
     yield _asked("An unknown reference is not found", lambda: _not_found(client))
     yield Finding("The partner id is set", bool(settings.CARRIER_PARTNER_ID), "CARRIER_PARTNER_ID")
 
@@ -62,7 +72,7 @@ def _refused_to_strangers() -> tuple[bool, str]:
         contract=gateway.contract(),
     )
     try:
-        stranger.track(UNKNOWN_REFERENCE)
+        stranger.track(gateway.contract().nobodys_reference)
     except AccountStopped as error:
         return True, f"refused with {error.status}"
     except Rejected as error:
@@ -70,19 +80,41 @@ def _refused_to_strangers() -> tuple[bool, str]:
     return False, "answered a key that is not ours"
 
 
-def _products(client: Carrier) -> tuple[bool, str]:
+def _products(client: Carrier, offered: list[Product]) -> tuple[bool, str]:
     quoted = client.quote(_small_parcel())
-    codes = ", ".join(product.code for product in quoted.products)
+    offered += quoted.products
+    codes = ", ".join(product.code for product in offered)
     if not quoted.unreadable:
         return bool(codes), codes or "none offered"
     count, why = len(quoted.unreadable), ", ".join(dict.fromkeys(quoted.unreadable))
-    rows = f"{count} of {count + len(quoted.products)} rows couldn't be read: {why[:LONGEST_ANSWER]}"
+    rows = f"{count} of {count + len(offered)} rows couldn't be read: {why[:LONGEST_ANSWER]}"
     return False, f"{rows}; the others are {codes}" if codes else rows
+
+
+def _members(offered: list[Product], contract: Contract) -> str:
+    """Which of the members that the contract names no product had: their names may be others at this carrier."""
+    named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
+    sought = [(point, path) for point, path in named if path]
+    missing = [
+        f"{point} ({path})"
+        for point, path in sought
+        if all(at(product.raw, path) is None for product in offered)
+    ]
+    found = f"{len(sought) - len(missing)} of {len(sought)}"
+    return f"{found}; none had {', '.join(missing)}" if missing else found
+
+
+def has_tables() -> bool:
+    """Has the database been migrated? A contract may be tried before that."""
+    try:
+        return LocalityList._meta.db_table in connection.introspection.table_names()
+    except DatabaseError:
+        return False
 
 
 def _not_found(client: Carrier) -> tuple[bool, str]:
     try:
-        found = client.track(UNKNOWN_REFERENCE)
+        found = client.track(client.contract.nobodys_reference)
     except Rejected as error:
         return error.status == 404, f"refused with {error.status}"
     return not found.scans, f"answered with {len(found.scans)} scans"
@@ -91,7 +123,8 @@ def _not_found(client: Carrier) -> tuple[bool, str]:
 def _small_parcel() -> Shipment:
     """A domestic parcel between two pairs of the active list, or of the two largest towns."""
     pairs = [("MELBOURNE", "VIC", "3000"), ("SYDNEY", "NSW", "2000")]
-    active = LocalityList.objects.filter(country="AU", is_active=True).first()
+    lists = LocalityList.objects.filter(country="AU", is_active=True)
+    active = lists.first() if has_tables() else None
     if active:
         listed = list(active.localities.order_by("pk").values_list("suburb", "state", "postcode")[:2])
         pairs = listed if len(listed) == 2 else pairs

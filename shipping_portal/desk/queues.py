@@ -10,11 +10,11 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
+from orders.contract import contract
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.desk import money
-from shipping_portal.desk.listener import TEST_REFERENCE
 from shipping_portal.desk.queue import Queue, made
 from shipping_portal.jobs.models import DeadLetter
 from tracking import polling
@@ -31,8 +31,8 @@ OVERDUE_AFTER = dt.timedelta(hours=2)
 
 def unconfirmed_long(now: dt.datetime) -> Q:
     """Unclear bookings older than ten minutes: what the first replays settle is settled by then."""
-    unclear = Order.objects.filter(attempts__state="unknown", attempts__sent_at__lte=now - STUCK_AFTER)
-    return Q(status=Status.UNCONFIRMED, pk__in=unclear.values("pk"))
+    fresh = Order.objects.filter(attempts__state="unknown", attempts__sent_at__gt=now - STUCK_AFTER)
+    return Q(status=Status.UNCONFIRMED) & ~Q(pk__in=fresh.values("pk"))
 
 
 def cancel_stuck(now: dt.datetime) -> Q:
@@ -104,7 +104,9 @@ NEXT_STEPS = {
 
 def unmatched() -> Q:
     """References that sent scans but belong to no order and to no watch."""
-    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference=TEST_REFERENCE)
+    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(
+        reference=contract().nobodys_reference
+    )
 
 
 def unread(now: dt.datetime) -> Q:

@@ -37,6 +37,12 @@ class DeskSite(admin.AdminSite):
         if admin_class is not None and admin_class.__module__.startswith(OURS):
             super().register(model_or_iterable, admin_class, **options)
 
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        from shipping_portal.desk import restoring  # noqa: PLC0415  (models load after the site)
+
+        gaps = restoring.gaps() if self.has_permission(request) else []
+        return {**super().each_context(request), "restore_gaps": gaps}
+
     def get_urls(self) -> list[URLPattern | URLResolver]:
         from shipping_portal.desk.admin.listening import page  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from shipping_portal.accounts.models.audit import subject_of
 MOST_ROWS = 100  # of each kind, the newest
 OUTCOMES = {
     "ok": "The carrier answered",
+    "incomplete": "The carrier answered; not all pages were read",
     "rejected": "The carrier refused it",
     "unknown": "No answer we can trust",
     "not sent": "It never left",

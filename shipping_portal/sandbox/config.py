@@ -18,6 +18,7 @@ def _utc_now() -> datetime:
 class Config:
     """Start-up choices. ``speed`` 0 leaves parcels where they are; 1 walks one home in about two minutes.
 
+    ``number_ids`` tells order ids, and references of digits only, as JSON numbers.
     With ``certificate`` and ``key_file`` (PEM) it speaks TLS. A certificate nobody vouches for is a trouble of its own.
     """
 
@@ -36,6 +37,7 @@ class Config:
     strict: bool = False
     error_shape: str = "mixed"
     size_charge_share: float = 0.0
+    number_ids: bool = False
     clock: Callable[[], datetime] = _utc_now
     certificate: Path | None = None
     key_file: Path | None = None
@@ -51,7 +53,9 @@ class Settings:
     error_shape: str = "mixed"
     strict: bool = False
     checked_countries: str = "AU,CA,US"
-    polled_ids: bool = False
+    polled_ids: bool = True
+    scans_a_page: int = 0
+    page_tokens: bool = False
     before_first_scan_not_found: bool = False
     webhook_retry_seconds: str = "2,10,30"
     webhook_timeout_seconds: float = 10.0

@@ -64,6 +64,14 @@ DEFAULTS: dict[str, Any] = {
     "query_width": "width_value", "query_height": "height_value", "query_dimension_units": "dimension_units",
     "query_packaging": "packaging_type",
     "numbers": "string",
+    "refused_statuses": [400, 404, 405, 413, 415, 422], "stopped_statuses": [401, 402, 403, 412],
+    "cancel_refused_statuses": [409], "cancelled_statuses": [200, 204],
+    "post_quote_abroad": True, "post_quote_with_cover": True,
+    "longest_name": 120, "longest_instructions": 200, "description_needed": True,
+    "contents_types": ["Merchandise", "Gift", "Sample", "Documents", "Returned Goods", "Other"],
+    "hs_code_shortest": 6, "hs_code_longest": 10, "hs_code_duties_paid": 10,
+    "duties_paid_word": "DDP", "pickup_suffix": "-PICKUP", "dropoff_suffix": "-DROPOFF", "cover_number": "number",
+    "destinations": [], "export_origins": ["AU", "US"], "cover_origins": ["AU"], "cover_limit": 1500.0,
     **{f"{side}_{ours}": f"{side}.{path}" for side in SIDES for ours, path in PARTY.items()},
     "description": "description", "weight": "weight.value", "weight_units": "weight.units",
     "length": "dimensions.length", "width": "dimensions.width", "height": "dimensions.height",
@@ -79,13 +87,18 @@ DEFAULTS: dict[str, Any] = {
     "breakdown": "price_breakdown", "taxes": "tax_breakdown", "plan": "plan",
     "eta_dates": "eta.date_range", "eta_days": "eta.days_range", "eta_send_date": "eta.for_send_date",
     "quoted_cover": "cover.price.gross.amount",
-    "order_id": "order_id", "reference": "carrier_reference", "state": "state", "labels": "labels",
+    "order_id": "order_id", "reference": "carrier_reference",
+    "reference_shape": "S[A-Za-z0-9]{5,99}", "state": "state", "labels": "labels",
     "label_format": "format", "label_size": "size", "label_url": "url",
+    "full_page_sizes": ["a4", "letter"], "cropped_sizes": ["cropped"],
+    "booked_eta_from": "scheduling.estimated_delivery_date_minimum",
+    "booked_eta_to": "scheduling.estimated_delivery_date_maximum", "is_cancellable": "scheduling.is_cancellable",
     "booked_pickup_date": "scheduling.pickup_date", "booked_price": "price.gross.amount",
     "booked_currency": "price.gross.currency", "booked_breakdown": "price_breakdown",
     "tracking_url": "tracking_url", "cancel_message": "cancellation_message", "cancelled_word": "cancelled",
     "events": "tracking_events", "event_reference": "carrier_reference", "event_id": "event_id",
     "event_type": "event_type", "scan_time": "scan_time", "event_description": "description",
+    "tracking_next": "", "tracking_page_query": "page", "most_tracking_pages": 20,
     "location": "location_data", "location_suburb": "suburb", "location_state": "state",
     "location_postcode": "postcode", "location_country": "country",
     "error_code": "error", "error_text": "error_description", "error_messages": "messages",
@@ -103,6 +116,8 @@ class ContractError(ValueError):
 
 class Contract(Mapping[str, Any]):
     """Every open point of the interface by its key, e.g. ``contract["sender_suburb"]``."""
+
+    number_ids = False  # order ids, and references of digits only, are told as JSON numbers
 
     def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
         self._points = dict(DEFAULTS)
@@ -129,6 +144,16 @@ class Contract(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._points)
+
+    def told(self, name: str) -> str | int:
+        """An order id or a reference as this carrier writes it in JSON."""
+        is_number = self.number_ids and name.isdigit() and not name.startswith("0")
+        return int(name) if is_number else name
+
+    def size_word(self, size: str) -> str:
+        """What this carrier calls a label of `size` (a4, letter or cropped)."""
+        words: list[str] = self["cropped_sizes" if size == "cropped" else "full_page_sizes"]
+        return size if size in words else words[0]
 
     def spoken(self, progress: str) -> str:
         """The event type printed on a scan that means ``progress``."""
@@ -195,4 +220,6 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, str):
         return "a text"
+    if isinstance(value, list):
+        return "a list"
     return "a number" if isinstance(value, int | float) else "neither a text nor a number"

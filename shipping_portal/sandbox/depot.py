@@ -1,7 +1,9 @@
 """The carrier's books: parcels, idempotency keys and subscriptions, rebuilt from the ledger at start."""
 
 import hashlib
+import re
 import secrets
+import string
 import threading
 import time
 import uuid
@@ -33,6 +35,7 @@ class Depot:
 
     def __init__(self, config: Config) -> None:
         self.config, self.contract = config, config.contract
+        self.contract.number_ids = config.number_ids
         replays = config.contract["replays"] if config.replays is None else config.replays
         self.settings = Settings(
             replays=replays, error_shape=config.error_shape, strict=config.strict, speed=config.speed,
@@ -71,11 +74,15 @@ class Depot:
             self._apply(line)
 
     def new_reference(self) -> str:
-        """S and six more letters or digits, never used before in this depot."""
+        """A reference of the contract's shape, never used before in this depot."""
         while True:
-            reference = "S" + "".join(secrets.choice(REFERENCE_LETTERS) for _ in range(7))
+            reference = reference_of(self.contract["reference_shape"])
             if reference not in self.parcels:
                 return reference
+
+    def new_id(self) -> str:
+        """An order id: a UUID, or digits where ids are told as numbers."""
+        return str(secrets.randbelow(10**12)) if self.config.number_ids else new_id()
 
     def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> Parcel:
         """Commit a booking and give the parcel in the books.
@@ -144,7 +151,7 @@ class Depot:
                 del self._answers[key]
 
     def parcel(self, reference: str) -> Parcel | None:
-        return self.parcels.get(reference.upper())
+        return self.parcels.get(reference) or self.parcels.get(reference.upper())
 
     def hears(self, parcel: Parcel) -> bool:
         """Whether the listener is told about this parcel: own ones always, foreign ones once subscribed."""
@@ -200,6 +207,16 @@ class Depot:
             path.write_text(secrets.token_urlsafe(32), encoding="ascii")
             path.chmod(0o600)
         return path.read_text(encoding="ascii")
+
+
+def reference_of(shape: str) -> str:
+    """A reference of that shape: up to seven letters or digits where their number may vary."""
+    reference = ""
+    for letters, least, most in re.findall(r"(\[.+?\]|.)(?:\{(\d+)(?:,(\d+))?\})?", shape.split("|")[0]):
+        fitting = re.findall(letters, REFERENCE_LETTERS) or re.findall(letters, string.printable)
+        count = int(least or 1) if not most else min(max(int(least), 7), int(most))
+        reference += "".join(secrets.choice(fitting) for _ in range(count))
+    return reference
 
 
 def sha256_of(body: bytes) -> str:

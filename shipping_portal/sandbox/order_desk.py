@@ -5,7 +5,7 @@ from typing import Any
 
 from shipping_portal.sandbox import replies
 from shipping_portal.sandbox.asking import Asked, Problems, from_body
-from shipping_portal.sandbox.depot import new_id, sha256_of
+from shipping_portal.sandbox.depot import sha256_of
 from shipping_portal.sandbox.desk import Desk
 from shipping_portal.sandbox.journeys import chosen_journey
 from shipping_portal.sandbox.ordering import check_order, check_places, messages_in, pickup_day
@@ -105,7 +105,7 @@ class OrderDesk(Desk):
         raised = Decimal(str(self.depot.raised_percent))
         quote = quote_for(asked, product, now=now, raised=raised, send_date=day)
         return Parcel(
-            reference=self.depot.new_reference(), order_id=new_id(), order_key=asked.order_key,
+            reference=self.depot.new_reference(), order_id=self.depot.new_id(), order_key=asked.order_key,
             partner_id=asked.partner_id, account=self.depot.config.account, body=body,
             quote=replies.quote_facts(quote, asked), origin=asked.sender.country,
             destination=asked.receiver.country, created_at=now.timestamp(),

@@ -10,10 +10,9 @@ from typing import Any
 
 from shipping_portal.sandbox.asking import Asked, Party, Problems
 from shipping_portal.sandbox.contract import Contract
-from shipping_portal.sandbox.places import alternatives, is_pair, zone_of
+from shipping_portal.sandbox.places import COUNTRIES, alternatives, is_pair, zone_of
 from shipping_portal.sandbox.quoting import (
     EXPORTERS,
-    MAX_COVER,
     Product,
     has_full_codes,
     max_weight,
@@ -28,7 +27,8 @@ POSTCODES = {
     "US": re.compile(r"^\d{5}(-\d{4})?$"),
     "CA": re.compile(r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$", re.IGNORECASE),
 }
-CONTENTS_TYPES = ("Documents", "Gift", "Merchandise", "Returned Goods", "Sample", "Other")
+NOBODYS = ("support", "help", "info", "noreply", "no-reply", "orders")  # generic addresses (section 2.1)
+NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}  # they have none
 LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
 
 
@@ -40,7 +40,7 @@ def check_places(asked: Asked, problems: Problems, checked_countries: Collection
             if not all(map(is_printable, text)):
                 problems.add(f"{side}_{part}", "must be written in Latin letters")
         for part in ("suburb", "postcode"):
-            if not getattr(party, part):
+            if not getattr(party, part) and (part, party.country) not in NOT_ASKED:
                 problems.add(f"{side}_{part}", "can't be blank")
         pattern = POSTCODES.get(party.country)
         if not party.postcode or not party.suburb or not pattern:
@@ -73,17 +73,17 @@ def check_order(
         problems.add("dimensions", "can't be blank")
     for key, limit in (("description", 255), ("customer_reference", 255)):
         _check_length(key, getattr(asked, key), limit, problems)
-    if not asked.description:
+    if contract["description_needed"] and not asked.description:
         problems.add("description", "can't be blank")
     if contract["partner_field"] and not asked.partner_id:
         problems.add("partner_id", "partner_id can't be blank")
-    _check_cover(asked, problems)
+    _check_cover(asked, problems, contract)
     _check_lane(asked, problems)
     product = _chosen_product(asked, problems, withdrawn)
     if product:
         _check_pickup(asked, product, problems, now)
         if product.is_duties_paid:
-            _check_duties(asked, problems)
+            _check_duties(asked, problems, contract)
     return product
 
 
@@ -131,6 +131,11 @@ def _check_party(side: str, party: Party, problems: Problems) -> None:
         _check_length(f"{side}_{part}", getattr(party, part), limit, problems)
     if party.email and not EMAIL.match(party.email):
         problems.add(f"{side}_email", "must be a valid email address")
+    if party.email.partition("@")[0].lower() in NOBODYS and side == "sender":
+        problems.add("sender_email", "must be the sender's own address")
+    for part in ("line1", "line2"):
+        if _repeats(getattr(party, part), party):
+            problems.add(f"{side}_{part}", "must not repeat the suburb, postcode, state or country")
     digits = re.sub(r"\D", "", party.phone)
     is_service_number = party.country == "AU" and re.match(r"^(61)?(1300|1800|13\d{4}$)", digits)
     if party.phone and (not PHONE.match(party.phone) or is_service_number):
@@ -139,18 +144,26 @@ def _check_party(side: str, party: Party, problems: Problems) -> None:
         )
 
 
+def _repeats(line: str, party: Party) -> bool:
+    """Does a part of an address line say again where the place is (section 2.1)?"""
+    place = {party.suburb, party.postcode, party.state, party.country, COUNTRIES.get(party.country, "")}
+    folded = {word.casefold() for word in place if word}
+    return any(part.strip().casefold() in folded for part in re.split(r"[,;]", line)[1:])
+
+
 def _check_length(key: str, text: str, limit: int, problems: Problems) -> None:
     if len(text) > limit:
         problems.add(key, f"is too long (maximum is {limit} characters)")
 
 
-def _check_cover(asked: Asked, problems: Problems) -> None:
+def _check_cover(asked: Asked, problems: Problems, contract: Contract) -> None:
     if asked.cover is None:
         return
-    if asked.sender.country != "AU":
+    limit = Decimal(str(contract["cover_limit"]))
+    if asked.sender.country not in contract["cover_origins"]:
         problems.add("cover_amount", "is available only for orders from Australia")
-    elif asked.cover > MAX_COVER:
-        problems.add("cover_amount", f"must be less than or equal to {MAX_COVER}")
+    elif asked.cover > limit:
+        problems.add("cover_amount", f"must be less than or equal to {limit:f}")
 
 
 def _check_lane(asked: Asked, problems: Problems) -> None:
@@ -213,8 +226,8 @@ def _check_pickup(asked: Asked, product: Product, problems: Problems, now: datet
         problems.add("pickup_date", "must be a business day and at least one business day in the future.")
 
 
-def _check_duties(asked: Asked, problems: Problems) -> None:
-    if asked.contents_type not in CONTENTS_TYPES:
+def _check_duties(asked: Asked, problems: Problems, contract: Contract) -> None:
+    if asked.contents_type not in contract["contents_types"]:
         problems.add("contents_type", "is not included in the list")
     if not has_full_codes(asked):
         problems.add("item_hs_code", "must have 10 digits for duties paid")

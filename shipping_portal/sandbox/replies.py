@@ -11,8 +11,6 @@ from shipping_portal.sandbox.parcels import Parcel, Scan
 from shipping_portal.sandbox.paths import dig, plant, uproot
 from shipping_portal.sandbox.places import COUNTRIES, country_code
 
-CANCELLABLE = "scheduling.is_cancellable"
-
 
 def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
     """A quote as plain JSON with decimals as text, the form the ledger keeps."""
@@ -65,8 +63,8 @@ def order_document(parcel: Parcel, contract: Contract, *, base_url: str, now: da
     _echo_request(document, parcel, contract)
     _plant_schedule(document, parcel, contract)
     _plant_booked_price(document, facts, contract)
-    plant(document, contract["order_id"], parcel.order_id)
-    plant(document, contract["reference"], parcel.reference)
+    plant(document, contract["order_id"], contract.told(parcel.order_id))
+    plant(document, contract["reference"], contract.told(parcel.reference))
     state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
     plant(document, contract["state"], state)
     plant(document, contract["labels"], label_entries(parcel, contract, base_url=base_url, now=now))
@@ -81,8 +79,8 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
     if isinstance(parcel.body.get("metadata"), dict):
         document["metadata"] = dict(parcel.body["metadata"])
     plant(document, contract["customer_reference"], dig(parcel.body, contract["customer_reference"]))
-    plant(document, contract["order_id"], parcel.order_id)
-    plant(document, contract["reference"], parcel.reference)
+    plant(document, contract["order_id"], contract.told(parcel.order_id))
+    plant(document, contract["reference"], contract.told(parcel.reference))
     plant(document, contract["order_key"], parcel.order_key)
     plant(document, contract["state"], contract.cancelled_state)
     plant(document, contract["tracking_url"], public_page(parcel.reference, base_url))
@@ -93,7 +91,7 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
 
 
 def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with_ids: bool) -> dict[str, Any]:
-    """The tracking reply; scans oldest first, without id and reference unless ``with_ids``."""
+    """The tracking reply; scans oldest first, with id and reference (§2.2) where ``with_ids``."""
     state = parcel.state(now=now.timestamp(), cancelled_word=contract.cancelled_state)
     document: dict[str, Any] = {
         "status": status_document(parcel),
@@ -101,7 +99,7 @@ def tracking_document(parcel: Parcel, contract: Contract, *, now: datetime, with
         "destination": {"country": parcel.destination},
     }
     _plant_schedule(document, parcel, contract)
-    uproot(document, CANCELLABLE)
+    uproot(document, contract["is_cancellable"])
     plant(document, contract["state"], state)
     events = [event_document(parcel, scan, contract) for scan in parcel.scans]
     if not with_ids:
@@ -129,7 +127,7 @@ def status_document(parcel: Parcel) -> dict[str, str]:
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
     """One tracking event as section 2.2 has it: the webhook's payload."""
     event: dict[str, Any] = {}
-    plant(event, contract["event_reference"], parcel.reference)
+    plant(event, contract["event_reference"], contract.told(parcel.reference))
     plant(event, contract["event_id"], scan.event_id)
     plant(event, contract["event_type"], scan.event_type)
     plant(event, contract["scan_time"], scan.scan_time)
@@ -152,7 +150,7 @@ def label_entries(
     for size in label_sizes(parcel):
         entry: dict[str, Any] = {}
         plant(entry, contract["label_format"], "pdf")
-        plant(entry, contract["label_size"], size)
+        plant(entry, contract["label_size"], contract.size_word(size))
         plant(entry, contract["label_url"], f"{base_url}/orders/{parcel.order_id}/labels/{size}.pdf")
         entries.append(entry)
     return entries
@@ -191,11 +189,11 @@ def _plant_schedule(document: dict[str, Any], parcel: Parcel, contract: Contract
     document["scheduling"] = {
         "picked_up_on": collected.scan_time[:10] if collected else None,
         "delivered_on": delivered.scan_time[:10] if delivered else None,
-        "estimated_delivery_date_minimum": dates[0],
-        "estimated_delivery_date_maximum": dates[1],
         "status": None,
     }
-    plant(document, CANCELLABLE, parcel.is_cancellable)
+    plant(document, contract["booked_eta_from"], dates[0])
+    plant(document, contract["booked_eta_to"], dates[1])
+    plant(document, contract["is_cancellable"], parcel.is_cancellable)
     plant(document, contract["booked_pickup_date"], parcel.pickup_date)
 
 

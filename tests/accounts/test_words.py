@@ -109,5 +109,5 @@ def test_a_booked_parcel_shows_where_it_is_and_any_other_order_its_money() -> No
 
 
 def test_every_status_and_progress_has_a_chip_of_its_own() -> None:
-    states = {*Order.Status.values, *Order.Progress.values, "used_after_cancel"} - {""}
+    states = {*Order.Status.values, *Order.Progress.values, "used_after_cancel", "cancel_refused"} - {""}
     assert states == set(words.CHIPS)

@@ -87,7 +87,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
         ({"Order Date": "18/11/2026"}, "not a date"),
         ({"Refund Date": "2026-02-30"}, "not a date"),
         ({"Measured Weight": "-1"}, "not a weight"),
-        ({"Reference": "S" * 41}, "too long"),
+        ({"Reference": "S" * 101}, "too long"),
         ({"Type": "x" * 101}, "too long"),
     ],
 )

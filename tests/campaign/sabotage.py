@@ -136,8 +136,8 @@ SABOTAGES = (
         (
             (
                 "shipping_portal/carrier/client.py",
-                'path = urlsplit(url).path if trusted else "(signed label address)"',
-                "path = url",
+                '"label", LABEL_PATH, Request(',
+                '"label", url, Request(',
             ),
         ),
     ),

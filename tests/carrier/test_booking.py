@@ -185,7 +185,7 @@ class TestReply:
             book(client, far_side, order(carrier_reference=reference))
         assert (told.value.reference, told.value.conflict) == ("", False)
 
-    @pytest.mark.parametrize("order_id", ["../../etc", "", None, 7, "a" * 101])
+    @pytest.mark.parametrize("order_id", ["../../etc", "", None, True, 7.5, "a" * 101])
     def test_an_order_id_we_cannot_use_keeps_the_reference_as_evidence(self, client, far_side, order_id):
         with pytest.raises(OutcomeUnknown) as told:
             book(client, far_side, order(order_id=order_id))

@@ -64,6 +64,23 @@ def test_words_are_added_to_the_ones_we_know(tmp_path):
         ('weight_units = "weight.value.units"', "weight_units at, or inside, the path of weight"),
         ('length = "size"\nwidth = "size"', "width at, or inside"),
         ("replays = ", "cannot be read"),
+        ('labels = ""', "no label could be fetched"),
+        ('label_url = ""', "no label could be fetched"),
+        ('link = "response"\nview = ""', "needs view"),
+        ('cropped_sizes = "cropped"', "must be a list, each member a str"),
+        ("cropped_sizes = [1]", "must be a list, each member a str"),
+        ("cropped_sizes = []", "lists one word or more"),
+        ('reference_shape = "(a+)+"', "letters, digits"),
+        ('reference_shape = "S.*"', "letters, digits"),
+        ('reference_shape = "[0-9]{10,}"', "letters, digits"),
+        ('reference_shape = "[9-0]{10}"', "no class"),
+        ('reference_shape = "[0-9]{101}"', "1 to 100 characters"),
+        ('reference_shape = "S|"', "1 to 100 characters"),
+        ('reference_shape = ""', "1 to 100 characters"),
+        ('reference_shape = "[0-9]{9,5}"', "repeated"),
+        ('reference_shape = "[0-9]{0,5}"', "first one at least once"),
+        ('reference_shape = "[0-9]{1,9}[0-9]{1,9}[0-9]{1,9}"', "at most 2 parts"),
+        ('reference_shape = "A|B|C|D|E|F|G|H|J"', "more than 8"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_a_sentence(tmp_path, text, why):
@@ -98,11 +115,63 @@ def test_every_point_has_a_basis_and_a_section():
 def test_the_interface_documents_these_points_and_no_others():
     documented = {each.name for each in Contract().points() if each.basis == "documented"}
     assert documented == {
-        *("partner_query", "partner_field", "quote", "quote_contents", "book", "sender_email", "pickup_date"),
-        *("breakdown", "reference", "events", "event_reference", "event_id", "event_type", "scan_time"),
+        *(
+            "export_origins",
+            "cover_origins",
+            "partner_query",
+            "partner_field",
+            "quote",
+            "quote_contents",
+            "book",
+            "sender_email",
+            "pickup_date",
+        ),
+        *(
+            "breakdown",
+            "reference_shape",
+            "events",
+            "event_id",
+            "event_type",
+            "scan_time",
+        ),
         *("event_description", "location", "location_suburb", "location_state", "location_postcode"),
         "location_country",
     }
+
+
+@pytest.mark.parametrize(
+    ("shape", "read", "not_read"),
+    [
+        (
+            "S[A-Za-z0-9]{5,99}",
+            ["SQ7K2M", "S" * 100],
+            ["S" * 101, "SQ7K2", "XQ7K2M", "SQ7K2-M", "SQ7K2\u0661"],
+        ),
+        ("[0-9]{22}", ["9400100208303109505657", 9400100208303109505657], [True, 94001, 9.4, -1, 10**4000]),
+        ("A{2}-[0-9]|B", ["AA-7", "B"], ["AA-77", "BB", "AA-7B", "aa-7"]),
+    ],
+)
+def test_a_reference_is_read_by_the_contracts_shape(shape, read, not_read):
+    contract = Contract(reference_shape=shape)
+    assert [contract.reference_in(value) for value in read] == [str(value) for value in read]
+    assert [contract.reference_in(value) for value in not_read] == [""] * len(not_read)
+    assert contract.reference_in(contract.reference_example) == contract.reference_example
+    assert contract.reference_in(contract.nobodys_reference) == contract.nobodys_reference
+
+
+@pytest.mark.parametrize(
+    ("shape", "typed", "meant"),
+    [
+        ("S[A-Za-z0-9]{5,99}", "sq7k2m", "SQ7K2M"),
+        ("S[A-Za-z0-9]{5,99}", "Sq7k2M", "Sq7k2M"),
+        ("[a-z]{6}", "ABCDEF", "abcdef"),
+        ("[a-z]{6}", "abcdef", "abcdef"),
+        ("[A-Za-z]{6}", "abcDEF", "abcDEF"),
+        ("[0-9]{6}", "12345", ""),
+    ],
+)
+def test_a_typed_reference_is_put_into_a_case_the_carrier_may_use(shape, typed, meant):
+    assert Contract(reference_shape=shape).reference_typed(typed) == meant
 
 
 @pytest.mark.parametrize("line", ["DELETE /orders/{id}", "GET /tracking?ref={reference}"])

@@ -23,6 +23,63 @@ def test_polled_scans_need_no_id_and_no_reference(client, far_side):
     assert far_side.asked[0].target == "/api/tracking/SQ7K2M?partner_id=PRT-0001"
 
 
+PAGED = {"tracking_next": "next"}
+
+
+def scan(word):
+    return PICKUP | {"event_type": word}
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("/api/more?cursor=2", "/api/more?cursor=2"),
+        ("?cursor=2", "/api/tracking/SQ7K2M?cursor=2"),
+        ("c-2/x==", "/api/tracking/SQ7K2M?partner_id=PRT-0001&page=c-2%2Fx%3D%3D"),
+        (2, "/api/tracking/SQ7K2M?partner_id=PRT-0001&page=2"),
+    ],
+)
+def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, told, asked):
+    last = {"tracking_events": [scan("Delivered")], "next": None}
+    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": told}), reply(200, last))
+    tracked = client(PAGED).track("SQ7K2M")
+    assert [one.event_type for one in tracked.scans] == ["Pickup", "Delivered"]
+    assert far_side.asked[1].target == asked
+    assert far_side.asked[1].headers["authorization"] == far_side.asked[0].headers["authorization"]
+    assert (tracked.is_whole, tracked.unreadable) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("https://elsewhere.example/more", "not at the carrier's address"),
+        ("//elsewhere.example/more", "not at the carrier's address"),
+        ("http://user:pw@127.0.0.1/more", "not at the carrier's address"),
+        ({"page": 2}, "not at the carrier's address"),
+        ("/api/tracking/SQ7K2M?partner_id=PRT-0001", "read already"),
+    ],
+)
+def test_a_next_page_that_is_not_asked_for_is_told(client, far_side, calls, told, why):
+    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": told}))
+    tracked = client(PAGED).track("SQ7K2M")
+    assert (len(tracked.scans), len(far_side.asked)) == (1, 1)
+    assert why in tracked.unreadable[0][1]
+    assert [call.outcome for call in calls] == ["incomplete"]
+
+
+def test_what_was_read_before_a_page_failed_is_kept_and_not_whole(client, far_side, calls):
+    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": 2}), reply(503))
+    tracked = client(PAGED).track("SQ7K2M")
+    assert (len(tracked.scans), tracked.is_whole) == (1, False)
+    assert [call.outcome for call in calls] == ["ok", "unknown"]
+
+
+def test_a_carrier_without_pages_may_have_a_member_of_that_name(client, far_side):
+    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": "/api/more"}))
+    assert client().track("SQ7K2M").unreadable == ()
+    assert len(far_side.asked) == 1
+
+
 def test_a_reference_in_the_query(client, far_side):
     track(client, far_side, [], {"track": "GET /tracking?ref={reference}"})
     assert far_side.asked[0].target == "/api/tracking?ref=SQ7K2M&partner_id=PRT-0001"

@@ -56,7 +56,7 @@ def test_a_reference_that_another_order_has_is_a_conflict_and_never_adopted(
     ("R2", "empty", ""),
     ("R2", "markup", "S<script>alert(1)</script>"),
     ("R2", "a line behind it", "SQ7K2M\n"),
-    ("R2", "33 characters", "S" + "x" * 32),
+    ("R2", "101 characters", "S" + "x" * 100),
     ("R2", "half a megabyte", "S" + "x" * 500_000),
     ("R2", "1 MB", "S" + "x" * 1_048_576),
 )

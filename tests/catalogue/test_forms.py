@@ -26,7 +26,7 @@ PHONE = "Check this phone number: write it with its area code, or with + and the
 EMAIL = "Write the whole address, such as name@example.com."
 SAME = "Contact and company are the same. Clear company so it prints once."
 TWICE = "This was sent twice. Fill it in once."
-COUNTRY = "Parcels from Australia go to Australia, Canada and the United States only."
+COUNTRY = "Choose a country on the list."
 
 
 @rows(

@@ -21,8 +21,9 @@ Say = Callable[[str], tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
-    """`say(head)` sends these very bytes; the status and the words of the answer. There is no database behind it."""
+    """`say(head)` sends these very bytes; the status and the words of the answer. Its database is empty."""
     portal = Portal(tmp_path_factory.mktemp("web"), "http://127.0.0.1:9")
+    portal.run("manage.py", "migrate", "-v0")
     port = dev.free_port()
     portal.start(
         "web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket"

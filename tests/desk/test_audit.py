@@ -27,6 +27,7 @@ from orders.models import (
     Import,
     Label,
     Order,
+    Restore,
 )  # fmt: skip
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
@@ -137,6 +138,14 @@ def imported(**fields: Any) -> Import:
     return file
 
 
+def held_import() -> Restore:
+    """A restore that holds an import of one owed row."""
+    restore: Restore = factories.restore()
+    file = imported(restore=restore, hold="We compare it first.", paused_at=timezone.now())
+    file.rows.update(state="owed")
+    return restore
+
+
 def old_list() -> LocalityList:
     return LocalityList.objects.create(
         country="AU", source="old.csv", sha256="0" * 64, rows=0, loaded_at=timezone.now()
@@ -212,6 +221,10 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.import", "hold"): (imported, {"text": "We look into your file first."}),
     ("orders.import", "let-go"): (lambda: imported(hold="We look into it.", paused_at=timezone.now()), {}),
     ("orders.import", "try-again"): (imported, {}),
+    ("orders.import", "leave-out"): (lambda: held_import().imports.get(), {}),
+    ("orders.restore", "release"): (held_import, {"count": 1}),
+    ("orders.restore", "leave-out"): (held_import, {"count": 1}),
+    ("orders.restore", "lift"): (factories.restore, {}),
     ("orders.label", "fetch-again"): (failed_label, {}),
     ("jobs.deadletter", "try-again"): (parked, {}),
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),

@@ -1,5 +1,9 @@
 """The register of contract points, and what the carrier itself says about some of them."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from orders import gateway
+from shipping_portal.desk import listener
 from tests.sandbox_carrier import SandboxCarrier
 
 
@@ -81,6 +86,52 @@ def test_probing_asks_nothing_that_the_contract_does_not_name(
     contract('ping = ""')
     call_command("carrier_contract", "--probe")
     assert "not asked Our account is accepted" in capsys.readouterr().out
+
+
+def test_the_listener_and_the_probe_use_a_reference_nobody_has_in_the_contracts_shape(
+    asked: SandboxCarrier, contract: Callable[[str], None]
+) -> None:
+    contract('reference_shape = "[0-9]{12}"')
+    assert json.loads(listener._test_body())["carrier_reference"] == "000000000000"
+    call_command("carrier_contract", "--probe")
+    tracked = {request["path"] for request in asked.requests() if request["operation"] == "track"}
+    assert tracked == {"/tracking/000000000000"}
+
+
+def test_probing_names_the_members_that_no_product_had(
+    asked: SandboxCarrier, contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("carrier_contract", "--probe")
+    assert "yes       Members of a product were found: 13 of 13\n" in capsys.readouterr().out
+    contract('plan = "account.plan"\nquoted_cover = ""')
+    call_command("carrier_contract", "--probe")
+    assert "were found: 11 of 12; none had plan (account.plan)\n" in capsys.readouterr().out
+
+
+def test_probing_needs_no_tables_and_no_complete_installation(tmp_path: Path, settings: Any) -> None:
+    with SandboxCarrier(tmp_path / "carrier", key="a-key") as carrier:
+        chosen = {
+            "SECRET_KEY": "x" * 50,
+            "DATABASE_URL": f"sqlite:///{tmp_path}/empty.sqlite3",
+            "CARRIER_BASE_URL": carrier.url,
+            "CARRIER_ACCOUNT": "demo-account",
+            "CARRIER_KEY": "a-key",
+            "CARRIER_PARTNER_ID": "PRT-0001",
+            "CARRIER_CONTRACT": "",
+        }
+        said = subprocess.run(
+            [sys.executable, "manage.py", "carrier_contract", "--probe"],
+            cwd=settings.BASE_DIR,
+            env={"PATH": os.environ["PATH"], **chosen},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert said.returncode == 0, said.stderr
+    assert "yes       Products are offered with prices" in said.stdout
+    assert "Traceback" not in said.stderr
+    assert "could not take" not in said.stderr
 
 
 def _lower(request: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from orders.contract import contract
 from orders.models import (
     CancelAttempt,
     CarrierAccount,
@@ -21,7 +22,6 @@ from orders.models import (
 from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
-from shipping_portal.desk.listener import TEST_REFERENCE
 from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tracking.models import EventWord, Watch, WebhookDelivery
@@ -58,7 +58,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
     DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
-    factories.parcel(reference=TEST_REFERENCE, last_scan_at=now)
+    factories.parcel(reference=contract().nobodys_reference, last_scan_at=now)
     watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)
     Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
     for state in ("quarantined", "stored", "duplicate"):

@@ -91,6 +91,8 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     for status in ("booking", "unconfirmed", "cancelling", "booked"):
         factories.order(quill, alice, status=status, due_at=later)
     Label.objects.create(order=held, size="cropped", due_at=later)
+    compared = factories.order(quill, alice, status="booked", due_at=None)
+    Label.objects.create(order=compared, size="cropped", state="withheld", due_at=later)
     factories.parcel(reference="SLATER0001", due_at=later, poll_due_at=later)
     news(alice, quill, "later", due_at=later)
     for state in ("new", "owed"):
@@ -107,6 +109,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
         "cancel": factories.order(quill, alice, status="cancel_unconfirmed", due_at=then).pk,
         "replace": replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=then),
+        "compare": Label.objects.create(order=compared, size="full", state="withheld", due_at=then).pk,
         "open": factories.order(quill, alice, status="booked", due_at=then).pk,
         "label": Label.objects.create(order=held, size="full", due_at=then).pk,
         "read": delivery(due_at=then),

@@ -496,7 +496,7 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     assert label
     labels.work(label.pk)
     label.refresh_from_db()
-    assert (label.state, bool(label.due_at)) == ("pending", True)
+    assert (label.state, label.due_at) == ("failed", None)
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=timezone.now())
     polling.work(order.parcel.pk)

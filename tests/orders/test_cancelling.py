@@ -8,12 +8,15 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders import cancelling
+from orders import booking, cancelling
 from orders.models import CancelAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.carrier.messages import Cancelled
+from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.messages import Cancelled, Tracked
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
+from tracking import polling
+from tracking.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +55,46 @@ def test_a_collected_parcel_stays_booked_with_the_carriers_words(
     assert (order.status, order.cancels.get().state) == ("booked", "refused")
     assert order.problem["text"] == "It's already been picked up, so it can't be cancelled."
     assert not [r for r in carrier.requests() if r["method"] == "DELETE"]
+
+
+def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = booked()
+    assert (order.is_cancellable, order.can_cancel(timezone.now())) == (True, True)
+    polling.open_parcel(order.pk)
+    for told, may in ((False, False), (None, False), (True, True)):
+        tracked = Tracked("", (), (), None, b"", is_cancellable=told)
+        polling.take(Parcel.objects.select_related("order").get(), tracked, now=timezone.now())
+        order.refresh_from_db()
+        assert order.can_cancel(timezone.now()) is may
+    Order.objects.update(is_cancellable=False)
+    order.refresh_from_db()
+    with pytest.raises(Order.WrongStatus, match="can't be cancelled any more"):
+        cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    Order.objects.update(is_cancellable=None)
+    order.refresh_from_db()
+    assert cancel(order, alice).status == "cancelled"
+
+
+def test_the_booked_orders_own_arrival_days_replace_the_quoted_ones(
+    submitted: Book, carrier: SandboxCarrier
+) -> None:
+    order = submitted()
+    Order.objects.update(eta_from="2026-01-01", eta_to="2026-01-02")
+    booking.work(order.pk)
+    order.refresh_from_db()
+    dates = carrier.ledger("booked")[0]["parcel"]["quote"]["dates"]
+    assert [order.eta_from.isoformat(), order.eta_to.isoformat()] == dates
+
+
+def test_nothing_is_cancelled_while_a_page_of_its_scans_could_not_be_had(
+    booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = Tracked("", (), (), None, b"", is_whole=False)
+    monkeypatch.setattr(Carrier, "track", lambda client, reference: part)
+    order = cancel(booked(), alice)
+    assert (order.status, bool(order.due_at), carrier.ledger("cancelled")) == ("cancelling", True, [])
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,29 @@
 """The main job with a carrier that differs in some fifty points: only the contract file changes, no code."""
 
+import json
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, labels, quoting, resolving
-from orders.models import Order
+from orders import booking, cancelling, confirming, gateway, labels, quoting, references, resolving
+from orders.models import CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import links, polling
-from tracking.models import Poll
+from tracking import links, polling, watching
+from tracking.models import Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
 
+EXAMPLE = Path(__file__).parents[2] / "docs" / "contract-example.toml"
 FOREIGN = Path(__file__).with_name("foreign.toml")
 
 
@@ -89,3 +94,207 @@ def test_a_lost_reply_is_resolved_with_the_foreign_key_header(
     order.refresh_from_db()
     assert order.status == "booked"
     assert len(foreign.ledger("booked")) == 1
+
+
+SHAPES = ["[0-9]{22}", "[A-Z]{3}-[A-Z0-9]{36}", "33[0-9]{12}|99[0-9]{20}"]
+Visit = Callable[[User], Client]
+Told = Callable[..., SandboxCarrier]
+
+
+def pushed(event: dict[str, Any]) -> int:
+    """What the listener answers to this event."""
+    token = settings.WEBHOOK_SECRETS[0].partition(":")[2]
+    answer = Client().post(f"/webhooks/tracking/{token}/", json.dumps(event), "application/json")
+    return answer.status_code
+
+
+@pytest.mark.parametrize("as_numbers", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_references_of_any_shape_work_by_the_file_alone(
+    told: Told, quill: Sender, alice: User, visit: Visit, shape: str, as_numbers: bool
+) -> None:
+    carrier = told(f'reference_shape = "{shape}"', number_ids=as_numbers)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    reference = str(order.carrier_reference)
+    assert (order.status, bool(re.fullmatch(shape, reference))) == ("booked", True), order.problem
+    assert order.carrier_order_id == carrier.ledger("booked")[0]["order_id"]
+
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
+
+    polling.open_parcel(order.pk)
+    carrier.scan(reference, "Pickup", push=False)
+    polling.take(order.parcel, gateway.carrier().track(reference), now=timezone.now())
+    number = int(reference) if as_numbers and reference.isdigit() else reference
+    event = {"carrier_reference": number, "event_id": str(uuid.uuid4()), "event_type": "Delivered"}
+    assert pushed({**event, "scan_time": "2026-11-18T21:21:05Z", "description": "At the door"}) == 200
+    types = TrackingEvent.objects.filter(parcel__reference=reference).values_list("event_type", flat=True)
+    assert sorted(types) == ["Delivered", "Pickup"]
+
+    page = visit(alice)
+    assert page.get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
+    assert references.called(Order.objects.all(), reference.lower()).get() == order
+    page.post("/watch/", {"reference": f"https://track.example/shipments/x?ref={reference}&x=1"})
+    assert quill.watches.get().parcel.reference == reference
+
+    other = book(quill, alice, "STANDARD-PICKUP")
+    cancelling.ask(other, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(other.pk)
+    other.refresh_from_db()
+    assert other.status == "cancelled"
+
+
+def test_a_reference_of_another_shape_is_refused_by_its_own_example(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    told('reference_shape = "[0-9]{12}"')
+    with pytest.raises(watching.NotAReference):
+        watching.reference_in("S7K2QX9")
+    order = factories.order(quill, alice)
+    with pytest.raises(confirming.NotConfirmed, match="One looks like 729472947294"):
+        confirming.confirm(order, "S7K2QX9", "")
+
+
+def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('reference_shape = "[a-z]{4}[0-9]{30}"')
+    carrier.trouble("book", "commit-close")
+    order = book(quill, alice, "STANDARD-PICKUP")
+    made = carrier.ledger("booked")[0]
+    confirmed = confirming.confirm(order, made["reference"].upper(), made["order_id"])
+    assert confirmed == made["reference"]
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+def test_scans_that_come_in_pages_are_all_read(told: Told, quill: Sender, alice: User, tokens: bool) -> None:
+    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 4')
+    carrier.settings(scans_a_page=1, page_tokens=tokens)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    polling.open_parcel(order.pk)
+    for word in ("Pickup", "In Transit", "Delivered"):
+        carrier.scan(str(order.carrier_reference), word, push=False)
+    Poll.objects.update(due_at=timezone.now())
+    polling.work(order.parcel.pk)
+    order.refresh_from_db()
+    assert (order.progress, order.parcel.events.count()) == ("delivered", 3)
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_pages_beyond_the_bound_are_told_to_the_operator(told: Told, quill: Sender, alice: User) -> None:
+    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 2')
+    carrier.settings(scans_a_page=1)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    polling.open_parcel(order.pk)
+    for word in ("Pickup", "In Transit", "Delivered"):
+        carrier.scan(str(order.carrier_reference), word, push=False)
+    for _ in range(2):
+        Poll.objects.update(due_at=timezone.now())
+        polling.work(order.parcel.pk)
+    assert order.parcel.events.count() == 2
+    assert WebhookDelivery.objects.get().reason == "more than 2 pages of scans"
+    outcomes = CarrierCall.objects.filter(operation="track").order_by("pk").values_list("outcome", flat=True)
+    assert list(outcomes) == ["ok", "incomplete"] * 2
+
+
+def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('view = ""\nfull_page_sizes = ["Whole page"]\ncropped_sizes = ["6x4"]')
+    order = book(quill, alice, "STANDARD-PICKUP")
+    kept = order.labels.values_list("address", flat=True)
+    assert all(address.startswith(f"{carrier.url}/orders/") for address in kept)
+    assert len(set(kept)) == 2
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
+    assert set(order.labels.values_list("state", "address")) == {("stored", "")}
+    assert not [request for request in carrier.requests() if request["operation"] == "view"]
+
+
+def test_an_order_that_can_be_looked_at_keeps_no_address_of_a_label(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    told("")
+    assert set(book(quill, alice, "STANDARD-PICKUP").labels.values_list("address", flat=True)) == {""}
+
+
+def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_looked_at(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('view = ""')
+    carrier.settings(labels_pending_seconds=60)
+    label = book(quill, alice, "STANDARD-PICKUP").labels.first()
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, label.due_at) == ("failed", None)
+    assert "has no view to ask again" in label.problem
+
+
+def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender, alice: User) -> None:
+    told('view = ""')
+    label = book(quill, alice, "STANDARD-PICKUP").labels.first()
+    Label.objects.filter(pk=label.pk).update(address="http://169.254.169.254/label.pdf")
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
+
+
+def test_a_cancelled_order_forgets_the_addresses_of_its_labels(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    told('view = ""')
+    order = book(quill, alice, "STANDARD-PICKUP")
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(order.pk)
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert set(order.labels.values_list("address", flat=True)) == {""}
+
+
+def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
+    told: Told, quill: Sender, alice: User, sam: User, visit: Visit
+) -> None:
+    carrier = told('view = ""')
+    label = book(quill, alice, "STANDARD-PICKUP").labels.first()
+    desk = visit(sam)
+    for url in (f"/admin/orders/label/{label.pk}/change/", "/admin/orders/label/"):
+        answer = desk.get(url)
+        assert answer.status_code == 200
+        assert carrier.url not in answer.content.decode()
+    labels.work(label.pk)
+    paths = CarrierCall.objects.filter(operation="label").values_list("path", flat=True)
+    assert set(paths) == {"(label address)"}
+
+
+def test_the_carrier_of_the_example_file_works_by_its_file_alone(
+    told: Told, quill: Sender, alice: User, visit: Visit
+) -> None:
+    carrier = told(EXAMPLE.read_text(), number_ids=True)
+    carrier.settings(scans_a_page=1)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    reference = str(order.carrier_reference)
+    assert (order.status, reference[:2], len(reference)) == ("booked", "33", 14), order.problem
+    assert order.carrier_order_id.isdigit()
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert all(label.intact_bytes().startswith(b"%PDF-") for label in order.labels.all())
+
+    polling.open_parcel(order.pk)
+    for word in ("Collected by driver", "In Transit"):
+        carrier.scan(reference, word, push=False)
+    Poll.objects.update(due_at=timezone.now())
+    polling.work(order.parcel.pk)
+    event = {"consignment": int(reference), "event_id": str(uuid.uuid4()), "event_type": "At the door"}
+    when = timezone.now().isoformat(timespec="seconds")
+    assert pushed({**event, "scan_time": when, "description": "Handed over"}) == 200
+    order.refresh_from_db()
+    assert (order.progress, order.parcel.events.count()) == ("delivered", 3)
+    assert visit(alice).get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
+
+    other = book(quill, alice, "STANDARD-DROPOFF")
+    cancelling.ask(other, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(other.pk)
+    other.refresh_from_db()
+    assert other.status == "cancelled"

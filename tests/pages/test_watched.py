@@ -38,8 +38,8 @@ def test_a_reference_or_its_pages_address_is_followed(page: Client, typed: str) 
     ("typed", "told"),
     [
         ("", "Enter the reference, such as S7K2QX."),
-        ("X123456", "This holds no reference. One starts with S and has 6 or more letters and digits."),
-        ("S12", "This holds no reference. One starts with S and has 6 or more letters and digits."),
+        ("X123456", "This holds no reference. One looks like S7K2QX."),
+        ("S12", "This holds no reference. One looks like S7K2QX."),
         ("S" * 501, "Enter the reference alone, such as S7K2QX."),
     ],
 )

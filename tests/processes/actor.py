@@ -9,6 +9,7 @@ import sys
 import uuid
 import zipfile
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import django
@@ -24,11 +25,14 @@ from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
 from orders.importing import checking, columns, owing, reading, standing, taking  # noqa: E402
-from orders.models import Export, Import, Label, LabelBytes, Order, OrderChange  # noqa: E402
+from orders.models import Export, Import, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
+from shipping_portal.desk import queues, restoring  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.jobs.conftest import named  # noqa: E402
 from tracking.exporting import owing as exports  # noqa: E402
+from tracking.models import Parcel  # noqa: E402
 
 NEVER_DEARER = "999.00"  # than what was agreed
 
@@ -43,15 +47,23 @@ def cast() -> tuple[Sender, User]:
     return membership.sender, membership.user
 
 
-def submit(count: int) -> list[str]:
+def submit(count: int, reference: str = "") -> list[str]:
+    """With a reference, each order has one of its own, which begins with that."""
     sender, user = cast()
     now = timezone.now()
-    quote = factories.quote(sender, user, amount=NEVER_DEARER)
+    entry = partial(factories.entry, sender)
+    entries = [entry(customer_reference=f"{reference}-{n}") for n in range(count)] if reference else [None]
+    made = [factories.quote(sender, user, parcel=parcel, amount=NEVER_DEARER) for parcel in entries]
     orders = [
         booking.submit(
-            quote=quote, code="STANDARD-PICKUP", by=user, form_token=uuid.uuid4(), pickup_date=None, now=now
+            quote=made[n % len(made)],
+            code="STANDARD-PICKUP",
+            by=user,
+            form_token=uuid.uuid4(),
+            pickup_date=None,
+            now=now,
         )
-        for _ in range(count)
+        for n in range(count)
     ]
     return [str(order.uuid) for order in orders]
 
@@ -168,6 +180,21 @@ def skip_waits(longer: int) -> int:
     return waiting.update(due_at=now)
 
 
+def lift_the_gap() -> None:
+    """An operator lets bookings go out again, without releasing what was held; whatever waited for it is due."""
+    person = factories.user("operator@portal.example", is_staff=True)
+    for restore in Restore.objects.open():
+        restoring.lift(restore, by=person, reason="every sender was told", now=timezone.now())
+    for kind in ("book", "resolve", "replace", "book-row"):
+        named(kind).queue.filter(due_at__isnull=False).update(due_at=timezone.now())
+
+
+def unknown_references() -> list[str]:
+    """As the desk lists them, those that were polled."""
+    found = Parcel.objects.filter(queues.unmatched(), poll__polled_at__isnull=False)
+    return list(found.values_list("reference", flat=True))
+
+
 COMMANDS: dict[str, Any] = {
     "skip waits": skip_waits,
     "submit": submit,
@@ -181,6 +208,8 @@ COMMANDS: dict[str, Any] = {
     "import failed again": import_failed_again,
     "ask export": ask_export,
     "export state": export_state,
+    "lift the gap": lift_the_gap,
+    "unknown references": unknown_references,
 }
 
 if __name__ == "__main__":

@@ -117,9 +117,9 @@ class Portal:
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])
 
-    def submit(self, count: int) -> list[str]:
-        """Presses Book this many times; the orders' keys at the carrier."""
-        keys: list[str] = self._act("submit", count)
+    def submit(self, count: int, reference: str = "") -> list[str]:
+        """Presses Book this many times, with references that begin so; the orders' keys at the carrier."""
+        keys: list[str] = self._act("submit", count, reference)
         return keys
 
     def quotes(self, count: int) -> list[str]:
@@ -169,6 +169,15 @@ class Portal:
 
     def export_state(self, export: str) -> dict[str, Any]:
         found: dict[str, Any] = self._act("export state", export)
+        return found
+
+    def lift_the_gap(self) -> None:
+        """An operator lets bookings go out again after a restore, and nothing that is held."""
+        self._act("lift the gap")
+
+    def unknown_references(self) -> list[str]:
+        """Those at the desk that sent scans, are nobody's, and were polled."""
+        found: list[str] = self._act("unknown references")
         return found
 
     def _act(self, *command: Any) -> Any:

@@ -55,6 +55,12 @@ WRONG = {
     "weight as a number": (an_order(weight__value=2.4), "weight"),
     "no receiver email": (an_order(receiver__contact__email=None), "receiver_email"),
     "bad sender email": (an_order(sender__contact__email="ira"), "sender_email"),
+    "generic sender": (an_order(sender__contact__email="Support@example.com"), "sender_email"),
+    "line that repeats the suburb": (
+        an_order(receiver__address__address_line1="4 Sample Street, HOBART"),
+        "receiver_line1",
+    ),
+    "line that repeats the country": (an_order(sender__address__address_line2="Unit 2; Australia"), "sender_line2"),
     "service number": (an_order(sender__contact__phone="1300 975 707"), "sender_phone"),
     "other suburb": (an_order(receiver__address__suburb="Fitzroy"), "receiver_suburb"),
     "long line": (an_order(sender__address__address_line1="x" * 256), "sender_line1"),

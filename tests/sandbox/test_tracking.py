@@ -69,7 +69,9 @@ def test_a_new_order_is_known_and_has_no_scans(carrier):
     assert tracked(carrier, "SNOPE00").status == 404
 
 
-def test_polled_scans_have_neither_id_nor_reference_and_pushed_ones_both(carrier, listener):
+@pytest.mark.parametrize("polled_ids", [True, False])
+def test_polled_scans_are_the_pushed_ones_with_or_without_id_and_reference(carrier, listener, polled_ids):
+    carrier.control("settings", polled_ids=polled_ids)
     reference = booked(carrier)["carrier_reference"]
     place = {"suburb": "Fitzroy", "state": "VIC", "postcode": None, "country": "Australia"}
     made = carrier.control(
@@ -77,7 +79,7 @@ def test_polled_scans_have_neither_id_nor_reference_and_pushed_ones_both(carrier
     )
     (pushed,) = listener.wait_for(1)
     (polled,) = tracked(carrier, reference).json["tracking_events"]
-    assert set(pushed) - set(polled) == {"carrier_reference", "event_id"}
+    assert set(pushed) - set(polled) == (set() if polled_ids else {"carrier_reference", "event_id"})
     assert pushed == {**polled, "carrier_reference": reference, "event_id": made["event_id"]}
     assert polled["location_data"] == place
 

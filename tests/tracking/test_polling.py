@@ -48,13 +48,21 @@ def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: San
     assert parcel.events.filter(event_type__in=["Pickup", "In Transit"]).count() == 2
 
 
-def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarrier) -> None:
+@pytest.mark.parametrize("polled_ids", [True, False])
+def test_a_pushed_and_a_polled_scan_are_one(
+    parcel: Parcel, carrier: SandboxCarrier, polled_ids: bool
+) -> None:
+    """By its id, which interface §2.2 requires of both; or by its kind and instant, where a poll tells none."""
+    carrier.settings(polled_ids=polled_ids)
+    event_id = "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
     when = (timezone.now() - dt.timedelta(hours=1)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-    carrier.scan("SFOREIGN7", "Pickup", push=False, scan_time=when, description="Parcel picked up")
+    carrier.scan(
+        "SFOREIGN7", "Pickup", push=False, scan_time=when, description="Parcel picked up", event_id=event_id
+    )
     poll(parcel)
     pushed = {
         "carrier_reference": "SFOREIGN7",
-        "event_id": "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21",
+        "event_id": event_id,
         "event_type": "Pickup",
         "description": "Parcel picked up",
         "scan_time": when,
@@ -62,7 +70,7 @@ def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarr
     intake.receive(json.dumps(pushed).encode(), now=timezone.now())
     poll(parcel)
     event = parcel.events.get(event_type="Pickup")
-    assert str(event.event_id) == "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
+    assert str(event.event_id) == event_id
     assert event.pushed_at
     assert event.polled_at
 
@@ -243,6 +251,17 @@ def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
     polling.take(parcel, tracked, now=timezone.now())
     assert parcel.events.get().event_type == "Pickup"
     assert not WebhookDelivery.objects.exists()
+
+
+def test_a_parcel_whose_scans_were_not_all_had_is_asked_for_again_soon(
+    parcel: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
+    part = Tracked("", (read_scan(row, gateway.contract()),), (), None, b"", is_whole=False)
+    monkeypatch.setattr(polling, "_ask", lambda poll, client: part)
+    poll(parcel)
+    assert parcel.events.get().event_type == "Pickup"
+    assert (parcel.poll.tries, parcel.poll.polled_at) == (1, None)
 
 
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:

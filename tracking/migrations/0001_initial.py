@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                 ('failures', models.PositiveSmallIntegerField(default=0)),
                 ('last_error', models.CharField(blank=True, max_length=300)),
                 ('parked_at', models.DateTimeField(blank=True, null=True)),
-                ('reference', models.CharField(max_length=40, unique=True)),
+                ('reference', models.CharField(max_length=100, unique=True)),
                 ('progress', models.CharField(blank=True, choices=[('', 'No scan yet'), ('collected', 'Picked up'), ('dropped_off', 'Dropped off'), ('pickup_missed', 'Missed pickup'), ('pickup_futile', 'Futile pickup'), ('in_transit', 'On its way'), ('out_for_delivery', 'Out for delivery'), ('delivery_attempted', 'Delivery attempted'), ('held', 'Held for collection'), ('delivered', 'Delivered'), ('cannot_deliver', "Can't be delivered"), ('damaged', 'Damaged'), ('lost', 'Lost'), ('returning', 'Coming back'), ('expired', 'Label expired')], default='', max_length=20)),
                 ('progress_at', models.DateTimeField(blank=True, null=True)),
                 ('last_scan_at', models.DateTimeField(blank=True, null=True)),
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                 ('sha256', models.CharField(max_length=64)),
                 ('state', models.CharField(choices=[('new', 'Not read yet'), ('stored', 'Scan stored'), ('duplicate', 'Scan known already'), ('differs', 'Same id, other content'), ('quarantined', "Couldn't be read")], default='new', max_length=11)),
                 ('reason', models.CharField(blank=True, max_length=300)),
-                ('polled_for', models.CharField(blank=True, max_length=40)),
+                ('polled_for', models.CharField(blank=True, max_length=100)),
                 ('event', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deliveries', to='tracking.trackingevent')),
             ],
             options={

@@ -4,12 +4,14 @@ import datetime as dt
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, Min, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.timesince import timesince
 
-from orders.models import CarrierAccount
+from orders.models import CarrierAccount, Order
 from orders.models.pauses import BOOKINGS, QUOTES
+from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
 from shipping_portal.desk import pausing, queues
 from shipping_portal.desk.admin import pauses
@@ -57,6 +59,14 @@ class CarrierAccountAdmin(ActsAdmin):
     list_display = ["name", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until"]
     list_filter = [HeldFilter]
     exclude = ["fingerprint"]
+    readonly_fields = ["waiting"]
+
+    @admin.display(description="bookings that wait")
+    def waiting(self, account: CarrierAccount) -> str:
+        """What Resume sends."""
+        owed = Order.objects.filter(account=account, status=Status.BOOKING)
+        found = owed.aggregate(n=Count("pk"), oldest=Min("created_at"))
+        return f"{found['n']:,}, the oldest of {timesince(found['oldest'])} ago" if found["n"] else "None"
 
     @admin.display(description="bookings")
     def bookings(self, account: CarrierAccount) -> str:

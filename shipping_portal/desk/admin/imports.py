@@ -13,7 +13,7 @@ from orders.importing import standing
 from orders.models import Import
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.scrubbing import signed
-from shipping_portal.desk import holding
+from shipping_portal.desk import holding, restoring
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 
 HELD = "Your import is paused while we look into something. Parcels already booked are not affected."
@@ -45,6 +45,10 @@ def _let_go(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -
     holding.let_go(file, reason=cleaned["reason"], by=by, now=now)
 
 
+def _leave_out(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    restoring.leave_file_out(file, reason=cleaned["reason"], by=by, now=now)
+
+
 def _try_again(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
     holding.try_again(file, reason=cleaned["reason"], by=by, now=now)
 
@@ -69,8 +73,18 @@ class ImportAdmin(ActsAdmin):
             "Rows that wait are booked as their sender chose when Book was pressed.",
             _let_go,
             needs="imports",
-            applies=lambda file: bool(file.hold),
+            applies=lambda file: bool(file.hold) and file.restore_id is None,
             refusals=(holding.AlreadySo,),
+        ),
+        Act(
+            "leave-out",
+            "Leave out the rows that wait",
+            "For an import held after a restore, when the carrier has its parcels. Its sender reads that they were "
+            "left out. What the carrier does not have is booked under Restores.",
+            _leave_out,
+            needs="restore",
+            applies=lambda file: file.restore_id is not None,
+            refusals=(restoring.Refused,),
         ),
         Act(
             "try-again",

@@ -14,9 +14,11 @@ from shipping_portal.desk import queues
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, Refused
 from shipping_portal.jobs.registry import enqueue
 
+KEPT = (Label.State.STORED, Label.State.WITHHELD)
+
 
 def _fetch_again(label: Label, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    owed = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
+    owed = Label.objects.filter(pk=label.pk).exclude(state__in=KEPT)
     sender, reason = label.order.sender, cleaned["reason"]
     with transaction.atomic():
         if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
@@ -31,7 +33,7 @@ FETCH_AGAIN = Act(
     explains="The file is asked of the carrier now. A file that is already stored is never replaced.",
     do=_fetch_again,
     needs="retry",
-    applies=lambda label: label.state != Label.State.STORED,
+    applies=lambda label: label.state not in KEPT,
 )
 
 
@@ -49,6 +51,7 @@ class NeedsFilter(admin.SimpleListFilter):
 @admin.register(Label)
 class LabelAdmin(ActsAdmin):
     acts = (FETCH_AGAIN,)
+    exclude = ["address"]
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
     list_filter = [NeedsFilter, "state", "size"]
     list_select_related = ["order"]

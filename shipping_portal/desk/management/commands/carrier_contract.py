@@ -15,6 +15,7 @@ class Command(BaseCommand):
     help = (
         "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
     )
+    requires_system_checks = ()  # the contract can be looked at and tried before the installation is complete
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -55,6 +56,8 @@ def _line(point: Point) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{word} → {progress or 'nothing'}" for word, progress in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(str(member) for member in value) or "(none)"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value != "" else "(none)"

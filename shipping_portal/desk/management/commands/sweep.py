@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.starting import refuse_a_restored_database
 from tracking.downtime import Pulse
 
 
@@ -18,6 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="Look once, print what was found, and stop.")
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        refuse_a_restored_database()
         if once:
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")

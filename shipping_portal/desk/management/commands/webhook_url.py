@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from orders.contract import contract
 from shipping_portal.desk import listener
 
 PASTE = """Paste the first address into the API tab of the carrier's dashboard settings.
@@ -43,5 +44,6 @@ def _answer(*, rotate: bool, test: bool) -> str:
         return ROTATE.format(listener.rotated())
     if test:
         said = listener.send_test_event()
-        return f"The listener took the test event: {said}. It is kept under the reference {listener.TEST_REFERENCE}."
+        kept = contract().nobodys_reference
+        return f"The listener took the test event: {said}. It is kept under the reference {kept}."
     return PASTE.format(*listener.addresses(shown=True))

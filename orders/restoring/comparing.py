@@ -1,0 +1,48 @@
+"""Labels of parcels that may have been cancelled after the backup: shown again once the carrier says “booked”."""
+
+import datetime as dt
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from orders import cancelling, gateway
+from orders.models import Label
+from orders.models.statuses import Status
+from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.carrier.values import fold
+from shipping_portal.jobs.registry import enqueue, job
+
+WHY = "the carrier had cancelled it after the backup"
+State = Label.State
+
+
+@job(
+    "compare",
+    queue=Label.objects.filter(state=State.WITHHELD).select_related("order__account"),
+    lane="order__sender",
+    order=45,
+)
+def work(label: Label) -> None:
+    """Ask the carrier for one withheld label's order, once for all of its labels."""
+    order = label.order
+    gateway.wait_for_turn(order.account, "call")
+    if order.status == Status.BOOKED:
+        try:
+            viewed = gateway.carrier(order).view(order.carrier_order_id)
+        except CarrierError as error:
+            label.retry(timezone.now() + gateway.backoff(label.tries, first=2), problem=str(error)[:300])
+            return
+        if fold(viewed.state) == fold(gateway.contract().cancelled_word):
+            cancelling.found_cancelled(order, viewed, why=WHY)
+    show(Label.objects.filter(order=order), now=timezone.now())
+
+
+@transaction.atomic
+def show(labels: QuerySet[Label], *, now: dt.datetime) -> None:
+    """Let the withheld ones of these labels be shown again: as they were stored, or once they are fetched."""
+    withheld = labels.filter(state=State.WITHHELD)
+    withheld.exclude(sha256="").update(state=State.STORED, due_at=None, problem="", **Label.AFRESH)
+    fetched = list(withheld.values_list("pk", flat=True))
+    withheld.update(state=State.PENDING, due_at=now, problem="", **Label.AFRESH)
+    enqueue("label", *fetched)

@@ -1,0 +1,140 @@
+"""The mark by which a restored database is told from the one that was in use last; see docs/decisions/0014.
+
+A restore makes the mark wrong without anybody's help: pg_restore gives the table another oid, another server has
+another identifier, and a server that replayed its log writes on another timeline. What copies all three (snapshots,
+SQLite files) brings an old stamp back, while RESTORE_MARK_FILE, outside the database, has one from after the backup.
+"""
+
+import datetime as dt
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import NotSupportedError, ProgrammingError, connection, transaction
+
+from orders.models.restores import DatabaseMark
+
+ASKED = {
+    "table_oid": "SELECT 'orders_databasemark'::regclass::oid::bigint",
+    "system_identifier": "SELECT system_identifier::text FROM pg_control_system()",
+    "timeline": "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)",
+}
+MEANT = {
+    "table_oid": "its tables were made anew",
+    "system_identifier": "it is on another server",
+    "timeline": "its server was restored or promoted",
+}
+UNTOLD = {"table_oid": None, "system_identifier": "", "timeline": ""}
+
+
+class Restored(Exception):
+    """This is not the database that was in use last; the text says by what that shows."""
+
+
+class NoMarkFile(Exception):
+    """RESTORE_MARK_FILE cannot be used; the text is for the operator."""
+
+
+def signs() -> dict[str, Any]:
+    """What the server says of this database, as far as it tells this role; nothing on SQLite."""
+    if connection.vendor != "postgresql":
+        return {}
+    return {name: answer for name, sql in ASKED.items() if (answer := _ask(sql)) is not None}
+
+
+@transaction.atomic
+def require_unrestored(*, now: dt.datetime) -> None:
+    """Return if this is the database that was in use last. Raises Restored or NoMarkFile.
+
+    The first start with a RESTORE_MARK_FILE writes it.
+    """
+    mark = DatabaseMark.objects.select_for_update().first()
+    if mark is None:
+        raise Restored("it has no mark")
+    why, is_stamped = _differences(mark), bool(settings.RESTORE_MARK_FILE)
+    if is_stamped and not (why or mark.stamp) and _outside() is None:
+        DatabaseMark.objects.update(stamp=_stamp(now))
+    elif is_stamped:
+        why = why or _file_differs(mark)
+    if why:
+        raise Restored(why)
+
+
+@transaction.atomic
+def stamp_backup(*, now: dt.datetime) -> None:
+    """Make every backup so far an old one: whoever restores it is told. Raises Restored or NoMarkFile."""
+    if not settings.RESTORE_MARK_FILE:
+        raise NoMarkFile("RESTORE_MARK_FILE is empty, so there is nothing to stamp.")
+    require_unrestored(now=now)
+    DatabaseMark.objects.update(stamp=_stamp(now))
+
+
+def renew(*, now: dt.datetime) -> None:
+    """Mark this very database as the one in use, whatever it was. The last act of the transaction that fences it."""
+    stamp = _stamp(now) if settings.RESTORE_MARK_FILE else ""
+    DatabaseMark.objects.update_or_create(pk=1, defaults={**UNTOLD, **signs(), "stamp": stamp})
+
+
+def _differences(mark: DatabaseMark) -> str:
+    """In words, or "". What was not told then, or is not told now, is not compared."""
+    now = signs().items()
+    return ", ".join(MEANT[name] for name, answer in now if getattr(mark, name) not in (None, "", answer))
+
+
+def _file_differs(mark: DatabaseMark) -> str:
+    outside = _outside()
+    if outside is None:
+        return "RESTORE_MARK_FILE is gone"
+    return (
+        ""
+        if outside == mark.stamp
+        else f"its stamp is {mark.stamp or 'empty'}, the file's {outside or 'empty'}"
+    )
+
+
+def _stamp(now: dt.datetime) -> str:
+    """Write a new stamp to the file; the row's follows it. None comes twice, so no backup ever agrees again.
+
+    Should the row not follow, the database in use is taken for an old one, never an old one for that in use.
+    """
+    stamp = f"{now.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
+    _write(Path(settings.RESTORE_MARK_FILE), stamp)
+    return stamp
+
+
+def _outside() -> str | None:
+    """What the file says, or None where there is none. Raises NoMarkFile."""
+    try:
+        return Path(settings.RESTORE_MARK_FILE).read_text().strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoMarkFile(f"RESTORE_MARK_FILE cannot be read: {error}.") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file whole; it is on the disk before anything else happens. Raises NoMarkFile."""
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with new.open("w") as file:
+            file.write(f"{text}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    except OSError as error:
+        raise NoMarkFile(f"RESTORE_MARK_FILE cannot be written: {error}.") from error
+
+
+def _ask(sql: str) -> Any:
+    """None where this role may not ask, or this server does not know."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchone()[0]
+    except (ProgrammingError, NotSupportedError):
+        return None

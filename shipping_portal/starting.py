@@ -1,0 +1,53 @@
+"""The first thing that web, worker and sweeper do: refuse to work on a restored database.
+
+`manage.py` itself is not refused: after_restore is one of its commands.
+"""
+
+import logging
+import sys
+import time
+from typing import Any
+
+from celery.signals import worker_init
+from django.db import Error, close_old_connections
+from django.utils import timezone
+
+from shipping_portal.outage import database_answers
+
+logger = logging.getLogger(__name__)
+REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused
+AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
+TOLD = (
+    "This database was restored from a backup: {why}. Nothing may be booked from it before `{command}`, with the "
+    "time of the backup, was run; see “Back up and restore” in deploy/README.md.\n"
+)
+
+
+def refuse_a_restored_database() -> None:
+    """Return on the database that was in use last; on any other say what to run, and end this process."""
+    from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
+
+    while True:
+        try:
+            return marks.require_unrestored(now=timezone.now())
+        except marks.Restored as why:
+            _end(TOLD.format(why=why, command=AFTER_RESTORE))
+        except marks.NoMarkFile as why:
+            _end(f"{why} Without it a restored database is not recognised, so nothing starts.\n")
+        except Error as error:
+            if database_answers():
+                raise
+            logger.warning("database_unreachable", extra={"error": type(error).__name__})
+        close_old_connections()
+        time.sleep(1)
+
+
+def _end(sentence: str) -> None:
+    sys.stderr.write(sentence)
+    sys.stderr.flush()
+    raise SystemExit(REFUSED)
+
+
+@worker_init.connect
+def _refuse_in_a_worker(**kwargs: Any) -> None:
+    refuse_a_restored_database()
