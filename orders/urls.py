@@ -16,7 +16,7 @@ from orders.views.cancel import cancel
 from orders.views.disputes import charge_is_wrong
 from orders.views.drafts import delete_draft
 from orders.views.import_book import book_import
-from orders.views.import_check import check_import
+from orders.views.import_check import check_import, take_left_out
 from orders.views.import_progress import failed_rows, import_progress
 from orders.views.import_row import import_row
 from orders.views.imports import import_template, imports, match_columns, new_import
@@ -66,6 +66,7 @@ urlpatterns = [
     path("imports/<uuid:file>/map/", match_columns, name="match_columns"),
     path("imports/<uuid:file>/check/", check_import, name="check_import"),
     path("imports/<uuid:file>/book/", book_import, name="book_import"),
+    path("imports/<uuid:file>/take/", take_left_out, name="take_left_out"),
     path("imports/<uuid:file>/rows/<int:row>/", import_row, name="import_row"),
     path("imports/<uuid:file>/failed.csv", failed_rows, name="failed_rows"),
     path("parcels/cancel/", cancel_many, name="cancel_many"),

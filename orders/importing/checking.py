@@ -1,21 +1,19 @@
 """Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing is booked by it.
 
-begin  (web)     the columns are matched; every row is owed a check
-work   (worker)  the form's rules → bought before? → prices → ready, or what there is to fix
+begin  (web)     the columns are matched; rows of one order are joined; every parcel is owed a check
+work   (worker)  sent already? → the form's rules → bought before? → prices → ready, or what there is to fix
 """
 
 import datetime as dt
-import re
 
 from django.db import transaction
 from django.utils import timezone
 
-from orders import answers, gateway, offers, quoting
+from orders import answers, gateway, quoting
 from orders.forms import SIZES, ParcelForm
-from orders.importing import choosing, columns, twins
+from orders.importing import columns, folding, row_checks, shops, twins
 from orders.models import ColumnMapping, Import, ImportRow, Quote
 from orders.models.quotes import bookable
-from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
@@ -23,7 +21,6 @@ from shipping_portal.jobs.registry import enqueue, job
 
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
-SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 LEFT_OUT = {"": ["You left this row out."]}
 
 
@@ -38,8 +35,11 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now:
             return False
         rows = file.rows.exclude(state__in=(State.OWED, State.BOOKED))
         rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
-            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", **ImportRow.AFRESH
-        )
+            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", folded_into=None,
+            **ImportRow.AFRESH,
+        )  # fmt: skip
+        file.columns, file.constants = matched, constants
+        folding.fold(file)
         ColumnMapping.objects.update_or_create(
             sender=file.sender,
             fingerprint=file.fingerprint,
@@ -66,18 +66,22 @@ def enqueue_first(file: Import, job_name: str, state: str) -> None:
 
 @job(
     "check-row",
-    queue=ImportRow.objects.filter(state=State.NEW).select_related("file__sender", "file__made_by"),
+    queue=ImportRow.objects.filter(state=State.NEW)
+    .select_related("file__sender", "file__made_by")
+    .prefetch_related("lines"),
     lane="file__sender",
     order=100,
 )
 def work(row: ImportRow) -> None:
-    """Check one row against the form's rules, what was bought before, and the carrier's prices."""
+    """Check one row against what its shop says, the form's rules, what was bought before, and the carrier's prices."""
     form = form_of(row)
     if form is None:
         row.finish(state=State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
-    elif shape := _odd_shape(row):
+    elif why := row_checks.left_out_by_shop(row):
+        row.finish(state=State.SKIPPED, problems={shops.STATUS: [why]})
+    elif shape := row_checks.odd_shape(row):
         row.finish(state=State.FIX, problems={"": [shape]})
-    elif not form.is_valid() or _shortened(form):
+    elif not form.is_valid() or row_checks.beyond_the_form(row, form):
         _to_fix(row, form)
     elif twin := _twin(row, form.cleaned_data["customer_reference"]):
         row.finish(state=State.SKIPPED, problems={"": [twin]})
@@ -101,39 +105,31 @@ def chosen_size(file: Import) -> ParcelSize | None:
     return file.sender.sizes.filter(uuid=wanted).first() if wanted else None
 
 
-def _odd_shape(row: ImportRow) -> str:
-    """A cell too many or too few moves all others: not guessed, unless somebody has looked at the row."""
-    wanted = len(row.file.header)
-    extra = [cell for cell in row.cells[wanted:] if cell.strip()]
-    if row.corrected or not (extra or len(row.cells) < wanted):
-        return ""
-    return f"This row has {len(row.cells)} cells; the first line has {wanted}. Check each value, then save the row."
+def let_through(row: ImportRow) -> dict[str, str]:
+    """The correction by which a row that was left out is taken all the same: it answers what was told, no more."""
+    if shops.STATUS in row.problems:
+        return {shops.STATUS: "yes"}
+    return {} if row.problems == LEFT_OUT else {twins.ANYWAY: "yes"}
+
+
+def take_all(file: Import, why: str, now: dt.datetime) -> int:
+    """Take every row that was left out for this reason of its shop's, and check it; how many."""
+    left_out = file.rows.filter(**{"state": State.SKIPPED, f"problems__{shops.STATUS}": [why]})
+    with transaction.atomic():
+        taken = sum(again(row, {shops.STATUS: "yes"}, now) for row in left_out)
+        enqueue_first(file, "check-row", State.NEW)
+    return taken
 
 
 def _to_fix(row: ImportRow, form: ParcelForm) -> None:
-    near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or _unmangled(form)
+    near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or row_checks.unmangled(
+        form
+    )
     problems = {
         "" if name == "__all__" else name: [str(text) for text in texts]
         for name, texts in form.errors.items()
     }
-    row.finish(state=State.FIX, problems=problems | _shortened(form), near=near)
-
-
-def _shortened(form: ParcelForm) -> dict[str, list[str]]:
-    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text."""
-    texts = {name: str(form.data.get(name, "")) for name in form.fields}
-    said = "A spreadsheet shortened this number. Write it in full."
-    return {name: [said] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
-
-
-def _unmangled(form: ParcelForm) -> list[list[str]]:
-    """Spreadsheets drop leading zeros: `800` in Darwin was 0800."""
-    wide = {"AU": 4, "US": 5}
-    country, code = form.cleaned_data.get("receiver_country", ""), str(form.data.get("receiver_postcode", ""))
-    if not code.isdigit() or len(code) >= wide.get(country, 0):
-        return []
-    pair = places.check_pair(country, form.data.get("receiver_suburb", ""), code.zfill(wide[country]))
-    return [[pair.place.suburb, pair.place.state, pair.place.postcode]] if pair.place else []
+    row.finish(state=State.FIX, problems=problems | row_checks.beyond_the_form(row, form), near=near)
 
 
 def _twin(row: ImportRow, typed: str) -> str:
@@ -155,12 +151,12 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         if not bookable(quote.products):
             _tell_why_none(quote, form)
             return _to_fix(row, form)
-        second_look = offers.warnings(entry) + choosing.unmet(quote.products, row.file.sender.service_rule)
+        second_look = row_checks.second_look(row, entry, quote)
         row.finish(
             state=State.WARNING if second_look else State.READY,
             quote=quote,
             reference=row.reference,
-            problems={"": second_look} if second_look else {},
+            problems=second_look,
         )
 
 

@@ -53,7 +53,7 @@ class Fix:
 def grid(file: Import, address: PickupAddress) -> list[Fix]:
     """The first rows to be fixed. The number of queries does not depend on theirs."""
     size = checking.chosen_size(file)
-    rows = list(file.rows.filter(state=State.FIX))
+    rows = list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
     typed = {row.pk: _values(row, file, size) for row in rows}
     same = Counter(trouble(row, typed[row.pk]) for row in rows)
     return [
@@ -72,7 +72,7 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
     if alike and row.problems:
         size = checking.chosen_size(file)
         wanted = trouble(row, _values(row, file, size))
-        others = file.rows.filter(state=State.FIX).exclude(pk=row.pk)
+        others = file.rows.filter(state=State.FIX).exclude(pk=row.pk).prefetch_related("lines")
         rows += [one for one in others if wanted and trouble(one, _values(one, file, size)) == wanted]
         corrected = {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
     saved = [one for one in rows if checking.again(one, dict(corrected), now)]

@@ -183,12 +183,13 @@ class MatchForm(forms.Form):
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
     """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
-    names = [*(field.name for field in wanted), *units.TABLES]
-    matched = known.columns if known else columns.guess(file.header, names)
+    matched = known.columns if known else columns.guess(file.header, [*wanted, *UNIT_COLUMNS])
     constants = {
         kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
         for kind, own in units.of_account(file.sender.country).items()
     } | (known.constants if known else {})
+    if not known and "item_1_value" in matched and "item_1_quantity" not in matched:
+        constants["item_1_quantity"] = "1"  # shown, so that its sender sees what customs are told
     named = {f"all_{name}": text for name, text in constants.items()}
     return named | constants | {f"column_{name}": str(place) for name, place in matched.items()}
 

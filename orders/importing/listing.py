@@ -45,7 +45,7 @@ def page(
 ) -> Page:
     """One page of these rows in the file's order; or those to be booked first, the dearest before the others."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
-    mine = rows.select_related("quote", "order")
+    mine = rows.select_related("quote", "order", "folded_into")
     if dearest_of is None:
         found = list(mine[start:end])
     else:

@@ -28,6 +28,8 @@ NO_TABLES = {
     b"\xff\xd8\xff": "This is a picture. Export your orders as CSV, and upload that file.",
 }
 AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
+AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*)")  # how others do: '0800, also before a phone number
+BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -37,13 +39,22 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table as typed. `rows` are those with anything in them, by the numbers that a spreadsheet gives them."""
+    """A table as typed. `rows` are those with anything in them, by the numbers that a spreadsheet gives them.
+
+    `dropped` are lines that a shop wrote below its orders, such as how many there are.
+    """
 
     header: list[str]
     rows: dict[int, list[str]]
     encoding: str
     delimiter: str
     sha256: str
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def filled(self) -> list[int]:
+        """The columns with anything in them below the header."""
+        return sorted({place for row in self.rows.values() for place, cell in enumerate(row) if cell.strip()})
 
     @property
     def fingerprint(self) -> str:
@@ -67,7 +78,9 @@ def read(data: bytes) -> Sheet:
     if len(names) > MOST_COLUMNS:
         raise Unreadable(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
     header = [name.strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
-    return Sheet(header, _rows(lines), encoding, delimiter, hashlib.sha256(data).hexdigest())
+    dropped: list[str] = []
+    rows = _rows(_without_what_is_below(lines, dropped))
+    return Sheet(header, rows, encoding, delimiter, hashlib.sha256(data).hexdigest(), tuple(dropped))
 
 
 def _text(data: bytes) -> tuple[str, str]:
@@ -120,6 +133,18 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         ) from error
 
 
+def _without_what_is_below(
+    lines: Iterator[tuple[int, list[str]]], dropped: list[str]
+) -> Iterator[tuple[int, list[str]]]:
+    """Leave out, and add to `dropped`, what eBay writes below the orders; files put together have it in between."""
+    for number, line in lines:
+        said = [cell.strip() for cell in line if cell.strip()]
+        if BELOW.match(" ".join(said)):
+            dropped.append(" ".join(said)[:80])
+        else:
+            yield number, line
+
+
 def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
     """As many as one import takes; any more are only counted."""
     rows: dict[int, list[str]] = {}
@@ -143,6 +168,6 @@ def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
 
 def _plain(cell: str) -> str:
     """The cell without what keeps spreadsheets from calculating or shortening it; formulas stay text."""
-    if as_text := AS_TEXT.fullmatch(cell):
+    if as_text := AS_TEXT.fullmatch(cell) or AS_TEXT_TOO.fullmatch(cell):
         return as_text[1]
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell

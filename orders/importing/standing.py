@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from orders.importing import units
-from orders.importing.columns import LAST_NAME, plain_name
+from orders.importing import items, shops, units
+from orders.importing.columns import LAST_NAME, lines, plain_name
 from orders.importing.reading import REASON
 from orders.models import Import, ImportRow
 from orders.models.statuses import HELD, Status
@@ -24,9 +24,10 @@ LOOKS_EVERY = dt.timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows by how they stand. Those handed over stand as their orders do."""
+    """Rows by how they stand. Those handed over stand as their orders do; joined ones are counted by their parcel."""
 
     rows: int
+    folded: int
     unchecked: int
     ready: int
     warnings: int
@@ -58,7 +59,8 @@ def counts(file: Import) -> Counts:
     """One query, whatever the number of rows."""
     handed = Q(state=State.BOOKED)
     wanted = {
-        "rows": Q(),
+        "rows": ~Q(state=State.FOLDED),
+        "folded": Q(state=State.FOLDED),
         "unchecked": Q(state=State.NEW),
         "ready": Q(state=State.READY),
         "warnings": Q(state=State.WARNING),
@@ -76,10 +78,10 @@ def counts(file: Import) -> Counts:
 
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
-    """Each with what the list says of it: its rows, those booked and those that need somebody."""
+    """Each with what the list says of it: its parcels, those booked and those that need somebody."""
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(
-        all_rows=Count("rows"),
+        all_rows=Count("rows", filter=~Q(rows__state=State.FOLDED)),
         booked_rows=Count("rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])),
         to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
     )
@@ -118,10 +120,28 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
     had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)
     width = len(file.header) - (1 if had_reason else 0)
-    rows = came_to_nothing(file).iterator(chunk_size=500)
-    # Cells too many follow the reason: the row is as odd as it was when it comes back.
-    lines = ([*_own_cells(row, file, width), reason(row), *_cells_beyond(row, file)] for row in rows)
-    return [*file.header[:width], REASON], lines
+    heads = came_to_nothing(file).prefetch_related("lines").iterator(chunk_size=500)
+    return [*file.header[:width], REASON], (line for head in heads for line in _sheet_of(head, file, width))
+
+
+def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
+    """A row that came to nothing, and the rows joined to it."""
+    right = _as_in_the_file(head, file)
+    places = items.places(lines(head, file))
+    for at, row in enumerate((head, *head.lines.all())):
+        number = places.index(at) + 1 if at in places else 0
+        mine = dict(_item_put_right(head, file, number))
+        whole = {name: text for name, text in right.items() if not at and not name.startswith("item_")}
+        # Cells too many follow the reason: the row is as odd as it was when it comes back.
+        yield [*_own_cells(row, file, width, whole | mine), reason(head), *_cells_beyond(row, file)]
+
+
+def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
+    """What was put right of one item, by the columns of its row: where customs have none, what it is called."""
+    for name, text in head.corrected.items():
+        of_first = name.replace(f"item_{number}_", "item_1_")
+        if name.startswith(f"item_{number}_"):
+            yield of_first if of_first in file.columns else of_first.removeprefix("item_1_"), text
 
 
 def reason(row: ImportRow) -> str:
@@ -133,13 +153,17 @@ def reason(row: ImportRow) -> str:
 
 
 def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
-    return [] if row.corrected else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
+    return (
+        []
+        if row.corrected.keys() - {shops.STATUS}
+        else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
+    )
 
 
-def _own_cells(row: ImportRow, file: Import, width: int) -> list[str]:
+def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) -> list[str]:
     """As typed, with what was put right in the columns it came from."""
     cells = (row.cells + [""] * width)[:width]
-    for name, text in _as_in_the_file(row, file).items():
+    for name, text in right.items():
         place = file.columns.get(name)
         if place is not None and place < width:
             cells[place] = text

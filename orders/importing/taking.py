@@ -18,6 +18,7 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
         file = Import.objects.create(
             sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
             encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,
+            filled=sheet.filled,
         )  # fmt: skip
         rows = (ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items())
         ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)

@@ -1,7 +1,7 @@
 """Units of a file's measures: stated by a header or a cell, and converted to the units of the parcel form."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from orders.entry import CM, KG
@@ -53,19 +53,30 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
 
     What is no number, or in no unit of this table, stays as it was typed, with its unit: the form refuses it.
     """
-    cell = CELL.fullmatch(text.strip())
-    if cell is None:
-        return text
-    number, beside = cell[1], cell[2]
-    if beside:
-        unit = stated(beside, table)
+    number, unit = _read(text, unit, table)
     if not unit:
         return text
     if unit == wanted:
         return number
-    if not (unit in table and wanted in table and PLAIN_NUMBER.fullmatch(number)) or len(number) > LONGEST:
+    if wanted not in table or not _is_measure(number, unit, table):
         return f"{number} {unit}"
-    return f"{(Decimal(number) * table[unit] / table[wanted]).quantize(PLACES).normalize():f}"
+    return _plain(Decimal(number) * table[unit] / table[wanted])
+
+
+def with_unit(text: str, unit: str) -> str:
+    """The number with its unit beside it, as typed or else the column's."""
+    cell = CELL.fullmatch(text.strip())
+    return f"{text} {unit}" if cell and not cell[2] else text
+
+
+def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, Decimal]) -> str:
+    """The sum of these, each so many times, in the unit of the first; "" where one is no number with its unit."""
+    read = [_read(text, "", table) for text in texts]
+    if not all(_is_measure(number, unit, table) for number, unit in read):
+        return ""
+    sums = [Decimal(number) * table[unit] * n for (number, unit), n in zip(read, times, strict=True)]
+    first = read[0][1]
+    return f"{_plain(sum(sums, Decimal(0)) / table[first])} {first}"
 
 
 def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
@@ -102,6 +113,22 @@ def in_the_forms(
 
 def _chosen(kind: str, file: Import) -> str:
     return str(file.constants.get(kind) or of_account(file.sender.country)[kind])
+
+
+def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
+    """Number and unit of a cell; "" for the unit where it is no number, or in none of these."""
+    cell = CELL.fullmatch(text.strip())
+    if cell is None:
+        return text, ""
+    return cell[1], stated(cell[2], table) if cell[2] else unit
+
+
+def _is_measure(number: str, unit: str, table: Mapping[str, Decimal]) -> bool:
+    return unit in table and PLAIN_NUMBER.fullmatch(number) is not None and len(number) <= LONGEST
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.quantize(PLACES).normalize():f}"
 
 
 def _words(text: str) -> list[str]:

@@ -19,7 +19,8 @@ class ImportQuerySet(models.QuerySet["Import"]):
 
 class Import(models.Model):
     """One file. `columns` leads from our field to its column in the file, `constants` from a field to what all rows
-    have; both are in the words of orders.importing.columns. How far it is, the rows say.
+    have; both are in the words of orders.importing.columns. `filled` are the columns with anything in them. How far it
+    is, the rows say.
     """
 
     class State(models.TextChoices):
@@ -36,6 +37,7 @@ class Import(models.Model):
     encoding = models.CharField(max_length=20)
     delimiter = models.CharField(max_length=1)
     header = models.JSONField()
+    filled = models.JSONField(default=list, blank=True)
     fingerprint = models.CharField(max_length=64)
     columns = models.JSONField(default=dict, blank=True)
     constants = models.JSONField(default=dict, blank=True)
@@ -78,7 +80,9 @@ class Import(models.Model):
 
 
 class ImportRow(Job):
-    """One parcel of a file. `cells` are never changed; `corrected` holds what was put right, by our field.
+    """One row of a file: a parcel, or with `folded_into` a further item of another row's parcel.
+
+    `cells` are never changed; `corrected` holds what was put right, by our field.
 
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
     the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
@@ -93,6 +97,7 @@ class ImportRow(Job):
         WARNING = "warning", "Ready, worth a second look"
         FIX = "fix", "To be fixed"
         SKIPPED = "skipped", "Left out"
+        FOLDED = "folded", "Part of another row's parcel"
         OWED = "owed", "Waiting to be booked"
         BOOKED = "booked", "Handed over for booking"
         FAILED = "failed", "Not booked"
@@ -108,6 +113,9 @@ class ImportRow(Job):
         Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows"
     )
     reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
+    folded_into = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines"
+    )
     token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     product_code = models.CharField(max_length=100, blank=True)
     pickup_date = models.DateField(null=True, blank=True)

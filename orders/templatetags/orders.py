@@ -8,6 +8,7 @@ from django import template
 from django.utils import timezone
 
 from orders import gateway, notifications
+from orders.importing.shops import STATUS
 from orders.importing.standing import reason
 from orders.models import ImportRow, Order
 from orders.models.pauses import PAUSABLE, Pause
@@ -72,4 +73,4 @@ def signed(amount: Decimal, currency: str) -> str:
 @register.filter
 def loose(problems: dict[str, list[str]]) -> list[str]:
     """What is wrong with a row as a whole."""
-    return problems.get("", [])
+    return [text for name in ("", STATUS) for text in problems.get(name, [])]

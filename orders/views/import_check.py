@@ -4,13 +4,14 @@ import re
 import uuid
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
-from orders.importing import choosing, fixing, listing, owing, standing, taking
+from orders.importing import checking, choosing, fixing, listing, overview, owing, standing, taking
 from orders.importing.forms import BookAllForm
 from orders.models import Import, ImportRow
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -19,6 +20,7 @@ TABS = {
     "ready": (ImportRow.State.READY, ImportRow.State.OWED, ImportRow.State.BOOKED),
     "warnings": (ImportRow.State.WARNING,),
     "skipped": (ImportRow.State.SKIPPED,),
+    "joined": (ImportRow.State.FOLDED,),
 }
 PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
@@ -44,6 +46,9 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         context |= _to_book(request, file, form)
         context["fixes"] = fixing.grid(file, address) if show == "fix" else []
         context["page"] = _listed(request, file, context)
+        context["joined"] = overview.joined(file) if counts.folded else []
+        context["left_out"] = overview.left_out_by_shop(file) if counts.skipped else []
+        context["unused"] = overview.unused(file)
     return render(request, "orders/import_check.html", context, status=status)
 
 
@@ -73,6 +78,16 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         if address
         else [],
     }
+
+
+@audience(*BOOKERS)
+@require_POST
+def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Take every row that was left out for one reason of its shop's; each is checked like any other."""
+    found = _mine(request, file)
+    taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
+    messages.info(request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this.")
+    return redirect("check_import", found.uuid)
 
 
 def _mine(request: MemberRequest, file: uuid.UUID) -> Import:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders.importing import checking, fixing, twins
+from orders.importing import checking, fixing, folding
 from orders.models import ImportRow
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
@@ -19,11 +19,15 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
     """All fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
-    found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order"), pk=row)
+    found = get_object_or_404(
+        mine.select_related("file__sender", "file__made_by", "order", "folded_into"), pk=row
+    )
     address = request.sender.pickup_address()
     if address is None or found.order or found.state == ImportRow.State.OWED:
         messages.info(request, "This row is handed over for booking, so it stays as it is.")
         return redirect("import", found.file.uuid)
+    if found.folded_into:
+        return _joined(request, found)
     form = fixing.form_of(found, found.file, address, checking.chosen_size(found.file))
     if request.method == "GET":
         return render(
@@ -42,6 +46,17 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
     )
 
 
+def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
+    """A row that is part of another's parcel is looked at there, or made a parcel of its own."""
+    if request.method == "POST" and not folding.unfold(row, timezone.now()):
+        messages.warning(
+            request, f"Row {row.number} is booked with the row it was joined to, so it stays there."
+        )
+    if request.method == "POST":
+        return redirect(f"{reverse('check_import', args=[row.file.uuid])}?show=joined#grid")
+    return redirect("import_row", row.file.uuid, row.folded_into_id)
+
+
 def _parts(row: ImportRow, form: fixing.ParcelForm) -> dict[str, list[fixing.Cell]]:
     """What holds something, is needed or is in trouble; and apart from it what a parcel may have."""
     cells = fixing.cells(row, form, form.fields)
@@ -52,10 +67,8 @@ def _parts(row: ImportRow, form: fixing.ParcelForm) -> dict[str, list[fixing.Cel
 def _save(request: MemberRequest, row: ImportRow, form: fixing.ParcelForm) -> bool:
     """False when somebody else was faster."""
     corrected = fixing.corrections(row, form, request.POST)
-    if (
-        "anyway" in request.POST and row.problems != checking.LEFT_OUT
-    ):  # told of a twin, not of its own choice
-        corrected[twins.ANYWAY] = "yes"
+    if "anyway" in request.POST:
+        corrected |= checking.let_through(row)
     saved = fixing.save(
         row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()
     )

@@ -240,6 +240,9 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         file=fixing,
         problems={"": ["This row has 9 cells; the first line has 10. Check each value, then save the row."]},
     )
+    factories.import_row(of, by, file=fixing, state="folded", folded_into=odd, problems={})
+    told = {"shop_status": ["Already shipped in your shop."]}
+    factories.import_row(of, by, file=fixing, state="skipped", problems=told)
     huge = factories.import_file(
         of, by, file_name="millimetres.csv", header=["Length (mm)", "Width", "Height"]
     )
@@ -257,7 +260,7 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         "import_row odd": reverse("import_row", args=[fixing.uuid, odd.pk]),
     }
     shown = {f"check_import {name}": f"{reverse('check_import', args=[fixing.uuid])}?show={name}"
-             for name in ("fix", "ready", "warnings", "skipped")}  # fmt: skip
+             for name in ("fix", "ready", "warnings", "skipped", "joined")}  # fmt: skip
     return pages | shown
 
 

@@ -28,6 +28,10 @@ WHO = "Name,Email,Address 1,Suburb,Postcode,Contents,Order number"
 PRIYA = "Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,1001"
 
 
+def fields_named(*names: str) -> list[columns.Field]:
+    return [columns.Field(name, name, is_needed=False) for name in names]
+
+
 @pytest.mark.parametrize(
     ("header", "unit"),
     [
@@ -67,11 +71,11 @@ def test_a_header_states_the_unit_of_its_weights(header: str, unit: str) -> None
 )  # fmt: skip
 def test_a_measure_is_found_whatever_unit_its_header_states(header: str, field: str) -> None:
     names = [WEIGHT, "length", "width", "height", WEIGHT_UNIT, SIZE_UNIT]
-    assert columns.guess(["Suburb", header], names) == {field: 1}
+    assert columns.guess(["Suburb", header], fields_named(*names)) == {field: 1}
 
 
 def test_a_weight_is_no_length_because_of_its_letter() -> None:
-    assert columns.guess(["W kg", "Made in"], ["width", "length", "weight"]) == {}
+    assert columns.guess(["W kg", "Made in"], fields_named("width", "length", "weight")) == {}
     assert bare("Length in cm", LENGTHS) == "length"
 
 
@@ -256,7 +260,7 @@ def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
     fields = columns.fields(maker, factories.pickup_address(maker, email=maya.email))
     heads = {field.label: place for place, field in enumerate(fields) if field.name in MEASURES}
     names = [field.name for field in fields]
-    matched = columns.guess([field.label for field in fields], names)
+    matched = columns.guess([field.label for field in fields], fields)
     assert {name: matched.get(name) for name in MEASURES} == {name: names.index(name) for name in MEASURES}
     units = [stated(head, TABLES[MEASURES[names[place]]]) for head, place in heads.items()]
     assert units == [*UNITS[country], *[UNITS[country][1]] * 2]

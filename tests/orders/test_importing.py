@@ -29,8 +29,8 @@ def taken(sender: Sender, by: User, *rows: str) -> Import:
     """An import of these rows, its columns matched by their names."""
     now = timezone.now()
     file = taking.take(reading.read(sheet(*rows)), name="orders.csv", sender=sender, by=by, now=now)
-    names = [field.name for field in columns.fields(sender, sender.pickup_address())]
-    checking.begin(file, columns.guess(file.header, names), {}, now)
+    fields = columns.fields(sender, sender.pickup_address())
+    checking.begin(file, columns.guess(file.header, fields), {}, now)
     file.refresh_from_db()
     return file
 
@@ -546,9 +546,9 @@ def test_a_file_booked_in_part_and_imported_again_tells_how_much_was_booked(
 
 
 def test_a_column_called_name_is_the_receivers_but_for_one_shop() -> None:
-    names = ["receiver_name", "customer_reference"]
-    assert columns.guess(["Name", "Suburb"], names) == {"receiver_name": 0}
-    assert columns.guess(["Name", "Shipping Name"], names) == {"receiver_name": 1, "customer_reference": 0}
+    fields = [columns.Field(name, "", False) for name in ("receiver_name", "customer_reference")]
+    assert columns.guess(["Name", "Suburb"], fields) == {"receiver_name": 0}
+    assert columns.guess(["Name", "Shipping Name"], fields) == {"receiver_name": 1, "customer_reference": 0}
 
 
 def test_a_cell_of_two_lines_is_one_line_on_the_label(

@@ -156,8 +156,9 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
     work_off(file)
     offer = {"kind": "price_rose", "new": "99.00", "offer": {"currency": "AUD"}}
     Order.objects.update(
-        status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer
-    )
+        status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer,
+        reserved_on=None, reserved=0, unbilled=0,
+    )  # fmt: skip
     seen = {"act": "agree", "price": f"{Order.objects.get().uuid}|99.00 AUD"}
     answer = listed.post(reverse("import", args=[file.uuid]), seen, follow=True)
     assert "That pickup day is no longer on offer. Nothing was booked." in text(answer)

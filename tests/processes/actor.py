@@ -110,8 +110,8 @@ def _take(text: str, sender: Sender, user: User) -> str:
     now = timezone.now()
     file = taking.take(reading.read(text.encode()), name="many.csv", sender=sender, by=user, now=now)
     if file.state == Import.State.MATCHING:
-        names = [field.name for field in columns.fields(sender, sender.pickup_address())]
-        checking.begin(file, columns.guess(file.header, names), {}, now)
+        fields = columns.fields(sender, sender.pickup_address())
+        checking.begin(file, columns.guess(file.header, fields), {}, now)
     return str(file.uuid)
 
 

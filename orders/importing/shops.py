@@ -1,0 +1,54 @@
+"""What a shop's own export says of its orders: which of them it shipped, cancelled, refunded or was not paid for."""
+
+from collections.abc import Iterator, Sequence
+
+from shipping_portal.accounts.places import fold
+
+STATUS = "shop_status"  # among a row's problems, and among its corrections once it is taken all the same
+SHIPPED = "Already shipped in your shop."
+PARTLY = "Partly shipped already in your shop."
+CANCELLED = "Cancelled in your shop."
+REFUNDED = "Refunded in your shop."
+UNPAID = "Not paid yet in your shop."
+REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, UNPAID)  # the first that is true is told
+
+_SENT = dict.fromkeys(
+    ("fulfilled", "shipped", "dispatched", "posted", "completed", "complete", "delivered"), SHIPPED
+) | dict.fromkeys(("partial", "partially fulfilled", "partially shipped"), PARTLY)
+_ENDED = {"refunded": REFUNDED} | dict.fromkeys(
+    ("cancelled", "canceled", "voided", "declined", "expired", "restocked", "failed"), CANCELLED
+)
+_OPEN = dict.fromkeys(
+    ("pending", "pending payment", "payment pending", "awaiting payment", "authorized", "partially paid", "unpaid",
+     "on hold", "incomplete"),
+    UNPAID,
+)  # fmt: skip
+# What the values of a column mean, by its folded name. Pending is unpaid, but of a shipment it is still to be made.
+WORDS = (
+    dict.fromkeys(("order status", "status", "order state"), _SENT | _ENDED | _OPEN)
+    | dict.fromkeys(("financial status", "payment status"), _ENDED | _OPEN)
+    | dict.fromkeys(("fulfillment status", "fulfilment status", "shipping status"), _SENT | _ENDED)
+    | {"quantity to ship": {"0": SHIPPED}}
+)
+DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED} | dict.fromkeys(
+    ("date shipped", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
+)
+NO_DAY = {"paid on date": UNPAID}
+TOLD = frozenset((*WORDS, *DAYS, *NO_DAY))
+
+
+def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Why the shop itself would not send this order; "" when nothing of the kind is said.
+
+    `rows` are the cells of all its rows. What only a further row says is true of a part of the order.
+    """
+    first, further = set(_said(header, rows[0])), {text for row in rows[1:] for text in _said(header, row)}
+    if SHIPPED in further - first:
+        first.add(PARTLY)
+    return next((text for text in REASONS if text in first | further - {SHIPPED, UNPAID}), "")
+
+
+def _said(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
+    for name, cell in zip(map(fold, header), map(fold, cells), strict=False):
+        yield WORDS.get(name, {}).get(cell.removeprefix("wc "), "")
+        yield DAYS.get(name, "") if cell else NO_DAY.get(name, "")

@@ -1,0 +1,37 @@
+"""Which column is which field: our own template, the exports of shops, and what nobody recognises."""
+
+import pytest
+
+from orders.importing import columns
+from shipping_portal.accounts.models import Sender
+from tests import factories
+from tests.importing.shop_files import MATCHES
+
+pytestmark = pytest.mark.django_db
+
+
+def fields_of(country: str) -> list[columns.Field]:
+    sender = Sender(country=country)
+    return columns.fields(sender, factories.PickupAddress(country=country))
+
+
+@pytest.mark.parametrize("country", ["AU", "US", "CA"])
+def test_every_column_of_our_own_template_is_its_own_field(country: str) -> None:
+    fields = fields_of(country)
+    template = [field.label for field in fields]
+    assert {"AU": "Weight, kg", "US": "Weight, lb", "CA": "Weight, kg"}[country] in template
+    assert columns.guess(template, fields) == {field.name: place for place, field in enumerate(fields)}
+
+
+@pytest.mark.parametrize("shop", MATCHES)
+def test_the_columns_of_a_shop_are_recognised(shop: str) -> None:
+    header, expected = MATCHES[shop]
+    names = header.split(",")
+    found = columns.guess(names, fields_of("AU"))
+    assert {name: names[place] for name, place in found.items()} == expected
+
+
+def test_a_surname_joins_only_a_column_of_first_names() -> None:
+    fields = fields_of("AU")
+    assert columns.guess(["Full Name", "Last Name"], fields) == {"receiver_name": 0}
+    assert columns.guess(["First Name", "Last Name"], fields) == {"receiver_name": 0, "receiver_last_name": 1}

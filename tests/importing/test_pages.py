@@ -1,0 +1,157 @@
+"""The pages of a shop's export: what was left out, joined and not used is told before anything is booked."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from orders.importing import checking, shops
+from orders.models import Import, ImportRow
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.importing import shop_files
+from tests.importing.shop_files import export
+from tests.importing.test_orders import BOX, further, shopify
+from tests.orders.test_importing import work_off
+from tests.pages.conftest import listed as listed
+from tests.pages.test_imports import check_page, upload
+from tests.pages.typed import text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+SHIPPED = {"Fulfillment Status": "fulfilled"}
+
+
+def press_check(client: Client, file: Import) -> None:
+    """Presses “Check all rows” as the page came, with one box for every row."""
+    url = reverse("match_columns", args=[file.uuid])
+    page = client.get(url).content.decode()
+    chosen = dict(
+        re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL)
+    )
+    client.post(url, chosen | {f"all_{name}": value for name, value in BOX.items()})
+    work_off(file)
+
+
+@pytest.fixture
+def file(listed: Client, carrier: SandboxCarrier) -> Import:
+    rows = [
+        shopify("#1001", **{"Note Attributes": "Gift"}),
+        further("#1001", "Tea towel"),
+        shopify("#1002", **SHIPPED),
+        shopify("#1003", **SHIPPED),
+        shopify("#1004", **{"Financial Status": "pending"}),
+    ]
+    upload(listed, export(shop_files.SHOPIFY, *rows))
+    file = Import.objects.get()
+    press_check(listed, file)
+    file.refresh_from_db()
+    return file
+
+
+def test_the_check_tells_what_is_left_out_joined_and_not_used(listed: Client, file: Import) -> None:
+    page = text(listed.get(check_page(file)))
+    assert "4 of 4 checked." in page
+    assert "2 left out: Already shipped in your shop." in page
+    assert "1 left out: Not paid yet in your shop." in page
+    assert "2 rows of order #1001 are one parcel." in page
+    assert (
+        "Not used: Currency, Lineitem fulfillment status, Shipping Street, Notes, Note Attributes, Vendor."
+        in page
+    )
+    assert "Book 1 parcel, about $" in page
+    assert "Fix 0" in page
+
+
+def test_one_press_takes_all_shipped_orders(listed: Client, file: Import) -> None:
+    skipped = text(listed.get(f"{check_page(file)}?show=skipped"))
+    assert "Take all 2: Already shipped in your shop" in skipped
+    answer = listed.post(reverse("take_left_out", args=[file.uuid]), {"why": shops.SHIPPED}, follow=True)
+    assert "2 rows taken. Nothing is booked by this." in text(answer)
+    work_off(file)
+    assert "Book 3 parcels, about $" in text(listed.get(check_page(file)))
+
+
+def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) -> None:
+    row = file.rows.get(number=4)
+    assert "Already shipped in your shop." in text(
+        listed.get(reverse("import_row", args=[file.uuid, row.pk]))
+    )
+    listed.post(reverse("import_row", args=[file.uuid, row.pk]), {"anyway": "yes", "show": "skipped"})
+    work_off(file)
+    assert "Book 2 parcels, about $" in text(listed.get(check_page(file)))
+
+
+def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file: Import) -> None:
+    first, second = file.rows.filter(number__in=(2, 3))
+    assert "Part of row 2" in text(listed.get(f"{check_page(file)}?show=joined"))
+    ready = listed.get(f"{check_page(file)}?show=ready&sort=price").content.decode()
+    assert f'id="row-{first.pk}"' in ready
+    assert f'id="row-{second.pk}"' not in ready
+    url = reverse("import_row", args=[file.uuid, second.pk])
+    assert listed.get(url)["Location"] == reverse("import_row", args=[file.uuid, first.pk])
+    listed.post(url)
+    work_off(file)
+    second.refresh_from_db()
+    assert second.state == "fix"  # it has no address
+    assert "Joined" not in text(listed.get(check_page(file)))
+
+
+def test_somebody_elses_rows_are_not_taken(file: Import, bob: User, visit: object) -> None:
+    client = visit(bob)  # type: ignore[operator]
+    assert client.post(reverse("take_left_out", args=[file.uuid]), {"why": shops.SHIPPED}).status_code == 404
+    assert file.rows.filter(state="skipped").count() == 3
+
+
+def test_lines_that_are_no_orders_are_told(listed: Client) -> None:
+    row = {"Order number": "12-00345-67890", "Post to name": "Priya Nair"}
+    below = b"\r\n1,record(s) downloaded\r\nSeller ID : quillmugs\r\n"
+    answer = upload(listed, b"\r\n" + export(shop_files.EBAY_AU, row) + below)
+    told = "not imported: “1 record(s) downloaded”, “Seller ID : quillmugs”."
+    assert told in text(listed.get(answer["Location"]))
+    assert Import.objects.get().rows.count() == 1
+
+
+def test_a_value_without_a_quantity_is_of_one_and_says_so(listed: Client) -> None:
+    upload(listed, "Name,Suburb,Customs value\nPriya Nair,Portland,12.00")
+    page = listed.get(reverse("match_columns", args=[Import.objects.get().uuid])).content.decode()
+    assert re.search(r'name="all_item_1_quantity" value="1"', page)
+    upload(listed, "Name,Suburb,Customs value,Quantity\nPriya Nair,Portland,12.00,2")
+    newest = Import.objects.order_by("-pk")[0]
+    page = listed.get(reverse("match_columns", args=[newest.uuid])).content.decode()
+    assert not re.search(r'name="all_item_1_quantity" value="1"', page)
+
+
+@pytest.mark.parametrize("show", ["fix", "joined", "skipped", "ready"])
+def test_the_check_costs_the_same_however_many_rows_joined(
+    show: str, listed: Client, quill: Sender, alice: User
+) -> None:
+    file = factories.import_file(quill, alice)
+    file.columns["customer_reference"] = 0
+    file.save()
+    found = []
+    for more in (1, 2, 20):
+        for _ in range(more):
+            head = factories.import_row(quill, alice, file=file)
+            factories.import_row(quill, alice, file=file, state="folded", folded_into=head, problems={})
+            told = {shops.STATUS: [shops.SHIPPED]}
+            factories.import_row(quill, alice, file=file, state="skipped", problems=told)
+        listed.get(check_page(file))
+        with CaptureQueriesContext(connection) as seen:
+            assert listed.get(f"{check_page(file)}?show={show}").status_code == 200
+        found.append(len([query for query in seen.captured_queries if "SAVEPOINT" not in query["sql"]]))
+    assert found[0] == found[1] == found[2] <= 14
+
+
+def test_columns_matched_again_join_and_part_rows_anew(file: Import) -> None:
+    """Without an order number no row is another's; with it again they are one parcel."""
+    with_number = dict(file.columns)
+    without = {name: place for name, place in with_number.items() if name != "customer_reference"}
+    for matched, joined in ((without, 0), (with_number, 1)):
+        assert checking.begin(file, matched, file.constants, file.created_at)
+        assert file.rows.filter(state="folded").count() == joined
+        assert ImportRow.objects.exclude(folded_into=None).count() == joined

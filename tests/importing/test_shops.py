@@ -1,0 +1,90 @@
+"""What a shop says of its own orders: the ones it shipped, cancelled, refunded or was not paid for are told apart."""
+
+import pytest
+
+from orders.importing import shops
+from orders.importing.shops import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
+from tests.importing import shop_files
+from tests.importing.shop_files import Row
+
+CASES: list[tuple[str, Row, str]] = [
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "unfulfilled"}, ""),
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": ""}, ""),
+    (shop_files.SHOPIFY, {"Financial Status": "partially_refunded"}, ""),
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "pending"}, ""),
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "fulfilled"}, SHIPPED),
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "partial"}, PARTLY),
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "restocked"}, CANCELLED),
+    (
+        shop_files.SHOPIFY,
+        {"Financial Status": "paid", "Cancelled at": "2026-11-19 09:12:01 +1100"},
+        CANCELLED,
+    ),
+    (shop_files.SHOPIFY, {"Financial Status": "refunded"}, REFUNDED),
+    (shop_files.SHOPIFY, {"Financial Status": "voided"}, CANCELLED),
+    (shop_files.SHOPIFY, {"Financial Status": "pending"}, UNPAID),
+    (shop_files.SHOPIFY, {"Financial Status": "authorized"}, UNPAID),
+    (shop_files.SHOPIFY, {"Financial Status": "partially_paid"}, UNPAID),
+    (
+        shop_files.SHOPIFY,
+        {"Financial Status": "refunded", "Cancelled at": "2026-11-19", "Fulfillment Status": "fulfilled"},
+        CANCELLED,
+    ),
+    (shop_files.WOOCOMMERCE, {"Order Status": "Processing"}, ""),
+    (shop_files.WOOCOMMERCE, {"Order Status": "wc-processing"}, ""),
+    (shop_files.WOOCOMMERCE, {"Order Status": "Completed"}, SHIPPED),
+    (shop_files.WOOCOMMERCE, {"Order Status": "wc-completed"}, SHIPPED),
+    (shop_files.WOOCOMMERCE, {"Order Status": "Pending payment"}, UNPAID),
+    (shop_files.WOOCOMMERCE, {"Order Status": "On hold"}, UNPAID),
+    (shop_files.WOOCOMMERCE, {"Order Status": "Cancelled"}, CANCELLED),
+    (shop_files.WOOCOMMERCE, {"Order Status": "Failed"}, CANCELLED),
+    (shop_files.WOOCOMMERCE, {"Order Status": "Refunded"}, REFUNDED),
+    (shop_files.WOOCOMMERCE_UNDERSCORED, {"status": "completed"}, SHIPPED),
+    (shop_files.ETSY, {"Status": "Paid"}, ""),
+    (shop_files.ETSY, {"Date Shipped": "11/19/2026"}, SHIPPED),
+    (shop_files.EBAY_AU, {"Paid on date": "19-Nov-26"}, ""),
+    (shop_files.EBAY_AU, {"Paid on date": "19-Nov-26", "Posted on date": "--"}, ""),
+    (shop_files.EBAY_AU, {"Paid on date": "19-Nov-26", "Posted on date": "20-Nov-26"}, SHIPPED),
+    (shop_files.EBAY_UK, {"Paid on date": "19-Nov-26", "Dispatched on date": "20-Nov-26"}, SHIPPED),
+    (shop_files.EBAY_US, {"Paid On Date": "Nov-19-26", "Shipped On Date": "Nov-20-26"}, SHIPPED),
+    (shop_files.EBAY_AU, {"Paid on date": ""}, UNPAID),
+    (shop_files.AMAZON, {"quantity-to-ship": "2"}, ""),
+    (shop_files.AMAZON, {"quantity-to-ship": "0"}, SHIPPED),
+    (shop_files.SQUARE, {"Fulfillment Status": "Pending"}, ""),
+    (shop_files.SQUARE, {"Fulfillment Status": "Completed"}, SHIPPED),
+    (shop_files.SQUARE, {"Fulfillment Status": "Canceled"}, CANCELLED),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Awaiting Fulfillment"}, ""),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Awaiting Shipment"}, ""),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Shipped"}, SHIPPED),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Partially Shipped"}, PARTLY),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Awaiting Payment"}, UNPAID),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Incomplete"}, UNPAID),
+    (shop_files.BIGCOMMERCE, {"Order Status": "Declined"}, CANCELLED),
+    (shop_files.STARSHIPIT, {"Name": "Priya Nair"}, ""),
+]
+
+
+def cells(header: str, row: Row) -> list[str]:
+    return [row.get(name, "") for name in header.split(",")]
+
+
+@pytest.mark.parametrize(("header", "row", "why"), CASES)
+def test_a_shop_says_which_orders_are_not_to_be_sent(header: str, row: Row, why: str) -> None:
+    assert shops.why_left_out(header.split(","), [cells(header, row)]) == why
+
+
+@pytest.mark.parametrize(
+    ("header", "first", "second", "why"),
+    [
+        (shop_files.SHOPIFY, {"Fulfillment Status": "unfulfilled", "Financial Status": "paid"}, {}, ""),
+        (shop_files.SHOPIFY, {"Fulfillment Status": "fulfilled"}, {}, SHIPPED),
+        (shop_files.AMAZON, {"quantity-to-ship": "1"}, {"quantity-to-ship": "0"}, PARTLY),
+        (shop_files.AMAZON, {"quantity-to-ship": "0"}, {"quantity-to-ship": "0"}, SHIPPED),
+        (shop_files.EBAY_AU, {"Paid on date": "19-Nov-26"}, {"Item title": "Mug"}, ""),
+        (shop_files.WOOCOMMERCE, {"Order Status": "Processing"}, {"Order Status": "Refunded"}, REFUNDED),
+    ],
+)
+def test_what_only_a_further_row_says_is_true_of_a_part(
+    header: str, first: Row, second: Row, why: str
+) -> None:
+    assert shops.why_left_out(header.split(","), [cells(header, first), cells(header, second)]) == why
