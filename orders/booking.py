@@ -14,7 +14,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import gateway, limits, requoting, settling
+from orders import gateway, limits, pickups, quoting, requoting, settling
 from orders.entry import Entry, in_metric
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
@@ -85,7 +85,9 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     Raises Suspended, Paused, LimitReached, PickupDayPassed or Order.WrongStatus; nothing is owed then.
     """
     refuse_unless_booking_is_on(order.sender, now)
-    _refuse_past_pickup(order.sender, order.entry().pickup, order.pickup_date, now)
+    if order.pickup_date:
+        first, pickup = order.quoted_pickup_date, order.entry().pickup
+        _refuse_past_pickup(order.pickup_date, pickup_days(order.sender, pickup, now, first=first))
     with limits.owing(now):
         Order.objects.locked(order.pk)  # one that is settled as not booked moves twice
         changes: dict[str, Any] = {"problem": {}, "tries": 0, "account": gateway.account()}
@@ -173,7 +175,7 @@ def _booked_by_nobody(order: Order) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
     """Why it is no use to go on trying, or ""."""
-    if order.pickup_date and order.pickup_date < now.astimezone(order.sender.tzinfo).date():
+    if order.pickup_date and order.pickup_date < pickups.day_at(order.entry().pickup, now):
         return "The pickup day passed before the booking could be sent."
     if now - order.submitted_at > GIVE_UP_AFTER:
         return "The booking could not be sent for 24 hours."
@@ -224,7 +226,9 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
         raise Gone(code)
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
-    _refuse_past_pickup(quote.sender, Entry.from_json(quote.entry).pickup, pickup_date, now)
+    if pickup_date:
+        first, pickup = quoting.first_pickup(offer), Entry.from_json(quote.entry).pickup
+        _refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
     return offer
 
 
@@ -237,14 +241,22 @@ def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime, price: Decimal
     refuse_unless_room(sender, now, price)
 
 
-def pickup_days(sender: Sender, pickup: Party, now: dt.datetime) -> list[dt.date]:
-    """The pickup days on offer: the next business days where the parcel starts (interface §8)."""
-    today = now.astimezone(sender.tzinfo).date()
-    return places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
+def pickup_days(
+    sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None
+) -> list[dt.date]:
+    """The pickup days on offer: `first`, the carrier's own, and the next business days where the parcel starts (§8).
+
+    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.
+    """
+    today = pickups.day_at(pickup, now)
+    days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
+    if first is None or first < today:
+        return days
+    return [first, *(day for day in days if day > first)]
 
 
-def _refuse_past_pickup(sender: Sender, pickup: Party, day: dt.date | None, now: dt.datetime) -> None:
-    if day and day not in pickup_days(sender, pickup, now):
+def _refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:
+    if day not in on_offer:
         raise PickupDayPassed(day.isoformat())
 
 

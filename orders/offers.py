@@ -32,6 +32,7 @@ class Offer:
     duties_paid: bool
     is_cheapest: bool
     is_fastest: bool
+    pickup_days: list[dt.date]  # the first is the next business day; none for a drop-off
 
     @property
     def is_dropped_off(self) -> bool:
@@ -53,7 +54,6 @@ class QuotesPage:
     closed: list[Closed]
     seconds_old: int
     seconds_left: int
-    pickup_days: list[dt.date]
     warnings: list[str]
     goods: list[goods.Nudge]
     order: Order | None  # made from this very quote
@@ -73,6 +73,17 @@ class QuotesPage:
         return settings.QUOTE_SECONDS // 60
 
     @property
+    def pickup_days(self) -> list[dt.date]:
+        """The days of whichever services are picked up: where their first days differ, that is told beside each."""
+        return sorted({day for offer in self.offers for day in offer.pickup_days})
+
+    @property
+    def first_pickup(self) -> dt.date | None:
+        """The next business day that all services mean; None where they differ."""
+        first = {offer.pickup_days[0] for offer in self.offers if offer.pickup_days}
+        return first.pop() if len(first) == 1 else None
+
+    @property
     def is_abroad(self) -> bool:
         return self.entry.pickup.country != self.entry.receiver.country
 
@@ -84,11 +95,10 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     twin = None if order else twins.booked_lately(quote, now, but=quote.uuid)
     return QuotesPage(
         entry=entry,
-        offers=_offers(quote),
+        offers=_offers(quote, entry, now),
         closed=_closed(quote, entry),
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
-        pickup_days=booking.pickup_days(quote.sender, entry.pickup, now),
         warnings=warnings(entry),
         goods=goods.nudges([entry.description, *(item.description for item in entry.contents)]),
         order=order,
@@ -116,7 +126,7 @@ def _place(party: Party) -> tuple[str, ...]:
     return tuple(" ".join(part.casefold().split()) for part in parts)
 
 
-def _offers(quote: Quote) -> list[Offer]:
+def _offers(quote: Quote, entry: Entry, now: dt.datetime) -> list[Offer]:
     ordered = sorted(bookable(quote.products), key=lambda offer: Decimal(offer["amount"]))
     last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
     fastest = min(last_days, default=None)
@@ -126,6 +136,9 @@ def _offers(quote: Quote) -> list[Offer]:
             offer,
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
+            pickup_days=booking.pickup_days(
+                quote.sender, entry.pickup, now, first=quoting.first_pickup(offer)
+            ),
         )
         for place, offer in enumerate(ordered)
     ]
@@ -140,7 +153,9 @@ def _closed(quote: Quote, entry: Entry) -> list[Closed]:
     return found
 
 
-def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool) -> Offer:
+def _offer(
+    plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]
+) -> Offer:
     return Offer(
         code=plain["code"],
         name=plain["name"],
@@ -155,6 +170,7 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool) -> Off
         duties_paid=plain["duties_paid"],
         is_cheapest=is_cheapest,
         is_fastest=is_fastest,
+        pickup_days=[] if plain["first_mile"] == "drop-off" else pickup_days,
     )
 
 

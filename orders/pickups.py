@@ -1,10 +1,17 @@
 """Nobody came: missed pickups told by the calendar, whatever words the carrier has for them (interface §3 rule 2)."""
 
 import datetime as dt
+from zoneinfo import ZoneInfo
 
 from shipping_portal.accounts import places
+from shipping_portal.carrier.messages import Party
 
 MOST = 2  # from the second on a refund may apply; further ones change nothing
+
+
+def day_at(pickup: Party, at: dt.datetime) -> dt.date:
+    """The date where the parcel starts: the carrier plans its pickups by that, wherever the sender is (§8)."""
+    return at.astimezone(ZoneInfo(places.zone(pickup.country, pickup.state, pickup.postcode))).date()
 
 
 def misses(
@@ -15,7 +22,7 @@ def misses(
     today: dt.date,
     where: tuple[str, str],
 ) -> int:
-    """How many pickup days went by without a driver, counted up to two. All dates are the sender's own.
+    """How many pickup days went by without a driver, counted up to two. All dates are those at the pickup address.
 
     `asked` is the pickup day; left blank it is the next business day (interface §2.1). `where` is the country and
     state whose holidays count. `heard_on` is the day of the last scan: one from after the pickup day, of whatever

@@ -90,12 +90,19 @@ def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
         "breakdown": _lines(product.breakdown),
         "taxes": _lines(product.taxes),
         "plan": product.plan,
+        "pickup": product.send_date.isoformat() if product.send_date else None,
         "eta_from": product.eta_from.isoformat() if product.eta_from else None,
         "eta_to": product.eta_to.isoformat() if product.eta_to else None,
         "duties_paid": product.duties_paid,
         "cover": str(product.cover_price.amount) if product.cover_price else None,
         "refused": needs_codes() if product.duties_paid and not entry.may_prepay_duties else "",
     }
+
+
+def first_pickup(offer: dict[str, Any]) -> dt.date | None:
+    """The first pickup day by the carrier's own calendar (`eta.for_send_date`); None for a drop-off, or if not told."""
+    told = offer.get("pickup")  # quotes kept from before have none
+    return dt.date.fromisoformat(told) if told and offer["first_mile"] != "drop-off" else None
 
 
 def _lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:

@@ -82,6 +82,7 @@ def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
         "currency": offer["currency"],
         "breakdown": offer["breakdown"],
         "plan": offer["plan"],
+        "quoted_pickup_date": quoting.first_pickup(offer),
         "eta_from": offer["eta_from"] and dt.date.fromisoformat(offer["eta_from"]),
         "eta_to": offer["eta_to"] and dt.date.fromisoformat(offer["eta_to"]),
     }

@@ -16,8 +16,8 @@ from shipping_portal.accounts.templatetags.words import chip, local_date, money
 # What a row is made of; an order's other columns, its texts for the carrier above all, stay in the database.
 COLUMNS = (
     "uuid", "sender_id", "status", "progress", "progress_at", "booked_at", "used_after_cancel_at", "pickup",
-    "cancel_refused_at", "problem", "first_mile", "carrier_pickup_date", "pickup_date", "eta_to", "price",
-    "charged_price", "currency",
+    "cancel_refused_at", "problem", "first_mile", "carrier_pickup_date", "pickup_date", "quoted_pickup_date",
+    "eta_to", "price", "charged_price", "currency",
     "carrier_reference", "customer_reference", "receiver_name", "receiver_suburb", "receiver_state",
     "receiver_postcode",
 )  # fmt: skip

@@ -101,9 +101,9 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         **_price_fields(order, booked.price),
         "carrier_order_id": booked.order_id,
         "carrier_reference": booked.reference,
-        "carrier_pickup_date": booked.pickup_date if order.first_mile != "drop-off" else None,
         "is_cancellable": booked.is_cancellable,
         **({"eta_from": booked.eta_from, "eta_to": booked.eta_to} if booked.eta_to else {}),
+        "carrier_pickup_date": _pickup_day(order, booked),
         "breakdown": [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown,
         "public_tracking_url": booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else "",
         "booked_at": at,
@@ -111,6 +111,13 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         "problem": {},
         "search": f"{order.search_text()} {booked.reference.lower()}",
     }
+
+
+def _pickup_day(order: Order, booked: Booked) -> dt.date | None:
+    """The carrier's day; where its reply names none, the one asked for, else the one it quoted."""
+    if order.first_mile == "drop-off":
+        return None
+    return booked.pickup_date or order.pickup_date or order.quoted_pickup_date
 
 
 def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:

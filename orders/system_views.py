@@ -44,7 +44,9 @@ class Desk:
     def missed(self) -> list[Order]:
         """Pickups no driver came to, told by a scan or by the calendar (interface §3 rule 2), longest waiting first."""
         waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
-        day_is_past = Q(day__lt=self.today) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
+        # The day may be over at the pickup address and not yet where the sender is; each order is asked below.
+        somewhere = (self.now + dt.timedelta(hours=14)).date()
+        day_is_past = Q(day__lt=somewhere) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
         told = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
         either = Q(
             status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED)

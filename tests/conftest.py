@@ -142,6 +142,12 @@ def told(tmp_path: Path, settings: Any) -> Iterator[Callable[..., SandboxCarrier
 
 
 @pytest.fixture
+def parcel_tools(contract: Callable[[str], None]) -> None:
+    """The carrier gives signed links to its Authorised Tracking Page; the assumed contract gives none."""
+    contract('link = "signed"\nlink_page = "https://track.example/t/"\nlink_hosts = "track.example"\n')
+
+
+@pytest.fixture
 def localities(db: None) -> None:
     factories.localities()
 

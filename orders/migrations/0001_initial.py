@@ -269,6 +269,7 @@ class Migration(migrations.Migration):
                 ('price', models.DecimalField(decimal_places=2, max_digits=16)),
                 ('currency', models.CharField(max_length=3)),
                 ('breakdown', models.JSONField(default=list)),
+                ('quoted_pickup_date', models.DateField(blank=True, null=True)),
                 ('eta_from', models.DateField(blank=True, null=True)),
                 ('eta_to', models.DateField(blank=True, null=True)),
                 ('plan', models.CharField(blank=True, max_length=100)),

@@ -138,6 +138,9 @@ class Order(Job):
     price = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
     breakdown = models.JSONField(default=list)
+    quoted_pickup_date = models.DateField(
+        null=True, blank=True
+    )  # the carrier's first, at the time of the quote
     eta_from = models.DateField(null=True, blank=True)
     eta_to = models.DateField(null=True, blank=True)
     plan = models.CharField(max_length=100, blank=True)
@@ -284,7 +287,8 @@ class Order(Job):
     # -- Rules of interface §3 -------------------------------------------------------------------
 
     def expected_pickup(self) -> dt.date | None:
-        return self.carrier_pickup_date or self.pickup_date
+        """The carrier's day: as it booked it, else as it was asked for, else as it was quoted; None: the calendar's."""
+        return self.carrier_pickup_date or self.pickup_date or self.quoted_pickup_date
 
     def shown_progress(self, now: dt.datetime) -> str:
         """The stored progress; or a missed pickup, told by the calendar. See orders/pickups.py."""
@@ -302,13 +306,13 @@ class Order(Job):
         waits = self.status in while_in and self.progress == Progress.NONE
         if not waits or self.first_mile != "pickup" or self.booked_at is None:
             return 0
-        zone = self.sender.tzinfo
+        pickup = Party(**self.pickup)
         return pickups.misses(
             self.expected_pickup(),
-            booked_on=self.booked_at.astimezone(zone).date(),
-            heard_on=self.progress_at.astimezone(zone).date() if self.progress_at else None,
-            today=now.astimezone(zone).date(),
-            where=(self.pickup["country"], self.pickup["state"]),
+            booked_on=pickups.day_at(pickup, self.booked_at),
+            heard_on=pickups.day_at(pickup, self.progress_at) if self.progress_at else None,
+            today=pickups.day_at(pickup, now),
+            where=(pickup.country, pickup.state),
         )
 
     def refuse_cancel_unless_allowed(self, now: dt.datetime) -> None:

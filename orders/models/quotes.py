@@ -17,8 +17,9 @@ class Quote(models.Model):
     """Immutable. `entry` is the form as typed and cleaned; `inputs_hash` names it; `products` are the offers.
 
     Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name, amount, currency]],
-    taxes (same), plan, eta_from, eta_to (ISO dates or null), duties_paid, cover (string or null), refused (why it
-    can't be booked, or ""). `unreadable` counts the carrier's rows that are not among them. Interface §2.3, §2.4.
+    taxes (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or null), duties_paid, cover (string or
+    null), refused (why it can't be booked, or ""). `unreadable` counts the carrier's rows that are not among them.
+    Interface §2.3, §2.4.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)

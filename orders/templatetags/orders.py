@@ -7,12 +7,13 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from orders import gateway, notifications
+from orders import gateway, notifications, pickups
 from orders.importing.shops import STATUS
 from orders.importing.standing import reason
 from orders.models import ImportRow, Order
 from orders.models.pauses import PAUSABLE, Pause
 from shipping_portal.accounts.templatetags.words import money
+from shipping_portal.carrier.messages import Party
 
 register = template.Library()
 
@@ -48,7 +49,7 @@ def with_query(context: template.Context, **changes: Any) -> str:
 def next_pickup(order: Order) -> dt.date | None:
     """The pickup day the carrier has named, if it is still ahead."""
     known = order.expected_pickup()
-    today = timezone.now().astimezone(order.sender.tzinfo).date()
+    today = pickups.day_at(Party(**order.pickup), timezone.now())
     return known if known and known >= today else None
 
 
