@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from orders.limits import NOT_COUNTED
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -154,7 +155,12 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
     work_off(file)
     offer = {"kind": "price_rose", "new": "99.00"}
     Order.objects.update(
-        status="draft", carrier_reference=None, booked_at=None, pickup_date=dt.date(2026, 1, 5), problem=offer
+        status="draft",
+        carrier_reference=None,
+        booked_at=None,
+        pickup_date=dt.date(2026, 1, 5),
+        problem=offer,
+        **NOT_COUNTED,
     )
     seen = {"act": "agree", "price": f"{Order.objects.get().uuid}|99.00"}
     answer = listed.post(reverse("import", args=[file.uuid]), seen, follow=True)
