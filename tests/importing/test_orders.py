@@ -338,6 +338,13 @@ def test_the_same_number_in_another_unit_is_another_weight_and_another_box(take:
     assert "weight_kg" in file.rows.get(number=2).problems
 
 
+def test_an_item_without_a_name_is_told_as_the_chosen_size_says(take: Take, quill: Sender) -> None:
+    size = factories.size(quill, description="Speckled mugs")
+    row = woocommerce("812", "", **TO_OREGON)
+    file = take(shop_files.WOOCOMMERCE, row, item_1_origin="AU", size=str(size.uuid))
+    assert [item["description"] for item in entry_of(file)["contents"]] == ["Speckled mugs"]
+
+
 def test_a_joined_row_becomes_a_parcel_of_its_own_again(take: Take, alice: User) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     second = file.rows.get(number=3)
