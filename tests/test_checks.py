@@ -12,14 +12,13 @@ GOOD_SECRET = "carrier:" + "s" * 32
 
 
 @pytest.fixture
-def production(settings: Any) -> Any:
+def production(settings: Any, parcel_tools: None) -> Any:
     """The settings of a well set up installation."""
     settings.TESTING = settings.DEMO = False
     settings.CARRIER_BASE_URL = "https://carrier.example/api"
     settings.CARRIER_PARTNER_ID = "PRT-0001"
     settings.CARRIER_CONTACT = "ops@portal.example"
     settings.WEBHOOK_SECRETS = [GOOD_SECRET]
-    settings.CARRIER_CONTRACT = ""
     return settings
 
 
@@ -49,6 +48,7 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_BASE_URL", "https://localhost", "portal.E003"),
         ("CARRIER_PARTNER_ID", "", "portal.E004"),
         ("CARRIER_CONTACT", "", "portal.W001"),
+        ("CARRIER_CONTRACT", "", "portal.W002"),
         ("CARRIER_CONTRACT", "/nowhere/contract.toml", "portal.E005"),
         ("WEBHOOK_SECRETS", [], "portal.E006"),
         ("WEBHOOK_SECRETS", ["carrier:" + "s" * 31], "portal.E007"),
