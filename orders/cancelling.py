@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import answers, gateway, settling
+from orders.contract import another_day
 from orders.models import CancelAttempt, Order, Replacement
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
@@ -166,7 +167,7 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
 
 def _forbidden(progress: str) -> str:
     if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
-        return "The driver's visit is on record. Don't cancel: choose another day in parcel tools."
+        return f"The driver's visit is on record. Don't cancel: {another_day()}."
     if progress not in STILL_AT_SENDER:
         return "It's already been picked up, so it can't be cancelled."
     return ""

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.contract import another_day
 from orders.models.statuses import BEING_CANCELLED, Progress, Status
 from orders.receivers import masked
 from shipping_portal.accounts import notices
@@ -59,9 +60,7 @@ SETTLED: dict[tuple[str, str], str] = {
 # An import sums up how these moves ended; a cancellation is news of its own.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
 MISSED = "The driver didn't come for {order}. Another comes the next business day. Leave the label on; don't cancel."
-FUTILE = (
-    "The driver couldn't collect {order}. Have it ready, then choose a new day in parcel tools. Don't cancel."
-)
+FUTILE = "The driver couldn't collect {order}. Have it ready, then {another_day}. Don't cancel."
 PICKUPS: dict[str, str] = {Progress.PICKUP_MISSED: MISSED, Progress.PICKUP_FUTILE: FUTILE}
 TROUBLES: dict[str, str] = {
     Progress.DELIVERY_ATTEMPTED: "{order} to {name} couldn't be delivered yet. Its page says what helps.",
@@ -157,7 +156,10 @@ def event(
         kind=kind,
         once=once,
         line=words.format(
-            order=order.carrier_reference or "It", name=masked(order.receiver_name), why=cut(why)
+            order=order.carrier_reference or "It",
+            name=masked(order.receiver_name),
+            why=cut(why),
+            another_day=another_day(order.carrier_reference or "its reference"),
         ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,

@@ -54,9 +54,17 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
 @register("carrier")
 def check_contract(**options: Any) -> Iterable[CheckMessage]:
     try:
-        Contract.load(settings.CARRIER_CONTRACT)
+        contract = Contract.load(settings.CARRIER_CONTRACT)
     except ContractError as problem:
         yield Error(str(problem), hint="Correct the file that CARRIER_CONTRACT names.", id="portal.E005")
+        return
+    if contract.link == "none" and not (settings.DEMO or settings.TESTING):
+        yield Warning(
+            'The contract says link = "none", so no sender can open parcel tools (interface §5) and choose another '
+            "pickup day: each is told to contact you, and futile pickups wait on the desk for you to agree a new day.",
+            hint='Ask the carrier how its tracking page links are made, and set link to "response" or "signed".',
+            id="portal.W002",
+        )
 
 
 @register("carrier")

@@ -11,11 +11,15 @@ from tests import factories
 GOOD_SECRET = "carrier:" + "s" * 32
 
 
+NAMED = 'reference = "carrier_reference"\nevent_reference = "acme_reference"\n'
+LINKED = 'link = "signed"\nlink_page = "https://track.example/t/"\nlink_hosts = "track.example"\n'
+
+
 @pytest.fixture
 def production(settings: Any, tmp_path: Path) -> Any:
     """The settings of a well set up installation."""
     file = tmp_path / "named.toml"
-    file.write_text('reference = "carrier_reference"\nevent_reference = "acme_reference"\n')
+    file.write_text(NAMED + LINKED)
     settings.TESTING = settings.DEMO = False
     settings.CARRIER_BASE_URL = "https://carrier.example/api"
     settings.CARRIER_PARTNER_ID = "PRT-0001"
@@ -78,11 +82,18 @@ def test_a_contract_that_leaves_the_interfaces_placeholder_is_refused_outside_th
     production: Any, tmp_path: Path, said: str
 ) -> None:
     file = tmp_path / "contract.toml"
-    file.write_text(said)
+    file.write_text(f"{said}\n{LINKED}")
     production.CARRIER_CONTRACT = str(file)
     assert found() == ["portal.E012"]
     production.DEMO = True
     assert found() == []
+
+
+def test_a_carrier_without_a_page_of_parcel_tools_is_a_warning(production: Any, tmp_path: Path) -> None:
+    file = tmp_path / "contract.toml"
+    file.write_text(NAMED)
+    production.CARRIER_CONTRACT = str(file)
+    assert found() == ["portal.W002"]
 
 
 def test_a_carrier_on_this_machine_is_fine_in_the_demo(production: Any) -> None:

@@ -18,13 +18,15 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     if order.status != Status.BOOKED:
         raise NoLink("Parcel tools are open only while the parcel is booked.")
     if not gateway.is_ours(order):  # its id may be somebody else's parcel there
-        raise NoLink("It was booked on another carrier account, which has its parcel tools. Contact us.")
+        raise NoLink(
+            "It was booked on another carrier account, so its page can't be opened from here. Contact us."
+        )
     try:
         link = gateway.carrier(order).tracking_page_link(
             order.carrier_order_id, order.carrier_reference or "", now=now
         )
     except LinkOff as error:
-        raise NoLink("The carrier gives no parcel tools for this account.") from error
+        raise NoLink("The carrier gives us no link to its own page for this parcel.") from error
     except CarrierError as error:
         raise NoLink(
             "The carrier didn't give us the link just now. Your parcel is not affected; open this page again."

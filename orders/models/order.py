@@ -203,6 +203,11 @@ class Order(Job):
                 condition=Q(status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup"),
             ),
             models.Index(
+                fields=["progress_at"],
+                name="orders_futile",
+                condition=Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE),
+            ),
+            models.Index(
                 fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))
             ),
             models.Index(

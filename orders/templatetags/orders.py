@@ -5,9 +5,11 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils import timezone
 
 from orders import gateway, notifications, pickups
+from orders.contract import another_day, has_parcel_tools
 from orders.importing.shops import STATUS
 from orders.importing.standing import reason
 from orders.models import ImportRow, Order
@@ -16,6 +18,14 @@ from shipping_portal.accounts.templatetags.words import money
 from shipping_portal.carrier.messages import Party
 
 register = template.Library()
+register.simple_tag(another_day)
+register.simple_tag(has_parcel_tools)
+
+
+@register.simple_tag
+def parcel_tools(order: Order) -> str:
+    """The address of its parcel tools; "" where the carrier gives none."""
+    return reverse("tracking_page", args=[order.uuid]) if has_parcel_tools() else ""
 
 
 @register.simple_tag

@@ -10,9 +10,11 @@ from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import cancelling
+from orders.contract import another_day
 from orders.export import columns
 from orders.models import Order
 from orders.models.statuses import Progress, Status
@@ -31,10 +33,8 @@ WHY_NOT = {
     Status.UNCONFIRMED: "We're still checking with the carrier whether it is booked.",
     Status.CONFLICT: "The carrier's answers don't agree; a person is looking at it.",
 }
-WHY_KEPT = {
-    Progress.PICKUP_MISSED: "The driver didn't come; another one is booked. Leave the label on and don't cancel.",
-    Progress.PICKUP_FUTILE: "The driver came but couldn't collect it. Choose a new day in parcel tools; don't cancel.",
-}
+MISSED = "The driver didn't come; another one is booked. Leave the label on and don't cancel."
+FUTILE = "The driver came but couldn't collect it. {another_day}. Don't cancel."
 COLLECTED = "It's already been picked up, so it can't be cancelled."
 
 
@@ -94,11 +94,17 @@ def why_not(order: Order, error: Exception) -> str:
     if isinstance(error, Order.AlreadyCollected):
         return COLLECTED
     if isinstance(error, Order.PickupProblem):
-        progress = Progress(order.shown_progress(timezone.now()))
-        return WHY_KEPT.get(progress, COLLECTED)  # a scan may have come since it was refused
+        return _why_kept(order.shown_progress(timezone.now()))
     if order.status == Status.BOOKED:
         return "The carrier's number of it isn't known here. Contact us; we'll ask the carrier."
     return WHY_NOT.get(Status(order.status), NOT_BOOKED)
+
+
+def _why_kept(progress: str) -> str:
+    """Why a parcel with a pickup problem isn't cancelled; a scan may have come since it was refused."""
+    if progress == Progress.PICKUP_FUTILE:
+        return FUTILE.format(another_day=capfirst(another_day()))
+    return MISSED if progress == Progress.PICKUP_MISSED else COLLECTED
 
 
 def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:

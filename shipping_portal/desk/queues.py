@@ -10,10 +10,10 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.contract import contract
+from orders.contract import contract, has_parcel_tools
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
-from orders.models.statuses import STILL_AT_SENDER, Status
+from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from shipping_portal.desk import money
 from shipping_portal.desk.queue import Queue, made
 from shipping_portal.jobs.models import DeadLetter
@@ -69,6 +69,14 @@ def second_order(now: dt.datetime) -> Q:
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
+def futile(now: dt.datetime) -> Q:
+    """Pickups in vain that wait for a later day, where no link lets their senders move it (interface §3 rules 3, 4)."""
+    if has_parcel_tools():
+        return Q(pk__in=[])
+    later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
+    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & ~later_day
+
+
 def _refused_since(at: dt.datetime) -> QuerySet[Any]:
     """Orders that were refused since then; they may have been made, and tried, for a day before."""
     return OrderChange.objects.filter(new=Status.REJECTED, at__gte=at).values("order")
@@ -84,6 +92,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
         lambda now: Q(status=Status.REJECTED, pk__in=_refused_since(now - dt.timedelta(days=1))),
     ),
     "cancel-stuck": ("Cancellation stuck", cancel_stuck),
+    "futile": ("Futile pickup: agree a new day with the carrier", futile),
     "missed-twice": ("Missed by the driver twice", missed_twice),
     "used-after-cancel": (
         "Label used after cancelling",
@@ -97,6 +106,7 @@ NEXT_STEPS = {
     "second-order": "The carrier may charge for both. Open it, and ask the carrier to void the one not used.",
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
     "cancel-stuck": "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
+    "futile": "Ask the carrier for another pickup day and tell the sender, who keeps the label; don't cancel it.",
     "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
     "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
 }

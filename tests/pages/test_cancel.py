@@ -69,7 +69,7 @@ def test_a_confirmed_cancel_is_owed_to_the_carrier(page: Client, order: Order) -
     ],
 )
 def test_another_day_and_a_missing_driver_never_reach_a_cancel(
-    page: Client, order: Order, need: str, said: str
+    parcel_tools: None, page: Client, order: Order, need: str, said: str
 ) -> None:
     assert said in ask(page, order, need)
     answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": need})
@@ -87,7 +87,7 @@ REFUSED = [
     ("pickup_missed", "The driver didn't come. Another driver is booked for"),
     (
         "pickup_futile",
-        "The driver came but couldn't collect the parcel. Have it ready, then choose a new day",
+        "The driver came but couldn't collect the parcel. Have it ready, then contact us",
     ),
     ("collected", "It's already been picked up, so it can't be cancelled."),
     ("delivered", "It's already been picked up, so it can't be cancelled."),

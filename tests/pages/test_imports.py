@@ -12,7 +12,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from orders.limits import NOT_COUNTED
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories

@@ -276,7 +276,7 @@ def test_all_of_a_view_can_be_chosen_across_pages(page: Client, order: Callable[
 
 
 def test_cancelling_many_names_what_it_leaves_alone_and_why(
-    page: Client, order: Callable[..., Order]
+    parcel_tools: None, page: Client, order: Callable[..., Order]
 ) -> None:
     fine = order()
     left = {

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
 SAID = {
     "pickup_missed": "Leave the label on and don't cancel.",
-    "pickup_futile": "choose a new day in parcel tools. Don't cancel.",
+    "pickup_futile": "we'll move the day with the carrier. Don't cancel.",
 }
 
 

@@ -68,7 +68,7 @@ WHERE = {
     Progress.COLLECTED: "The carrier has it",
     Progress.DROPPED_OFF: "It was dropped off and waits for the carrier",
     Progress.PICKUP_MISSED: "Another driver is booked for the next business day. Leave the label on and don't cancel.",
-    Progress.PICKUP_FUTILE: "The driver came but couldn't collect the parcel. Have it ready, then choose a new day",
+    Progress.PICKUP_FUTILE: "The driver came but couldn't collect the parcel. Have it ready, then contact us",
     Progress.IN_TRANSIT: "The carrier has it",
     Progress.OUT_FOR_DELIVERY: "It's with the delivery driver.",
     Progress.DELIVERY_ATTEMPTED: "The driver couldn't deliver it.",
@@ -114,7 +114,7 @@ def test_a_label_used_after_cancelling_tells_what_it_costs_and_what_to_do(
 
 @pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile"])
 def test_a_pickup_problem_offers_parcel_tools(
-    page: Client, order: Callable[..., Order], progress: str
+    parcel_tools: None, page: Client, order: Callable[..., Order], progress: str
 ) -> None:
     made = order(progress=progress)
     assert f'href="/orders/{made.uuid}/tracking-page/"' in page.get(f"/parcels/{made.uuid}/").content.decode()

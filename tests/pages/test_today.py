@@ -86,7 +86,9 @@ def test_every_count_is_the_count_of_the_list_it_leads_to(
     assert f"See all {groups[0].count}" in text(page.get("/today/"))
 
 
-def test_it_says_what_happens_next(page: Client, order: Callable[..., Order], quill: Sender) -> None:
+def test_it_says_what_happens_next(
+    parcel_tools: None, page: Client, order: Callable[..., Order], quill: Sender
+) -> None:
     one_of_everything(order, quill)
     answer = page.get("/today/")
     words, body = text(answer), answer.content.decode()

@@ -142,7 +142,7 @@ def test_parcel_tools_show_the_link_as_a_plain_anchor_and_keep_nothing(
 
 
 def test_no_link_is_said_in_words(page: Client, order: Order) -> None:
-    assert "The carrier gives no parcel tools for this account." in text(
+    assert "The carrier gives us no link to its own page for this parcel." in text(
         page.get(f"/orders/{order.uuid}/tracking-page/")
     )
 

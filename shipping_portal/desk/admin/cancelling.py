@@ -38,8 +38,8 @@ REFUSALS = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
 CANCEL = Act(
     name="cancel",
     label="Cancel for the sender",
-    explains="Only while nobody has collected it. After a missed or futile pickup never cancel: another day is chosen "
-    "in parcel tools. The sender reads that it is being cancelled.",
+    explains="Only while nobody has collected it. After a missed or futile pickup never cancel: another day is agreed "
+    "with the carrier. The sender reads that it is being cancelled.",
     do=_cancel,
     needs="cancel_for_sender",
     applies=lambda order: order.can_cancel(timezone.now()),
