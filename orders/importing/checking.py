@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders import answers, gateway, quoting
-from orders.forms import SIZES, ParcelForm
+from orders.forms import ParcelForm
 from orders.importing import columns, folding, row_checks, shops, twins
 from orders.models import ColumnMapping, Import, ImportRow, Quote
 from orders.models.quotes import bookable
@@ -167,7 +167,7 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
     entry = form.entry()
     parcel = f"{plain(entry.measures.weight)} {form.weight_unit} from {entry.pickup.postcode}"
     text = f"The carrier offers no service for {parcel} to {entry.receiver.postcode}. Check weight and size."
-    for control in (form.weight_name, *SIZES):
+    for control in (form.weight_name, *form.size_names):
         form.add_error(control, text)
 
 
