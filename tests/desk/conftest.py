@@ -1,5 +1,6 @@
 """Sam at the desk, and the orders that end up there."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.billing.fields import profile_of
-from orders.models import CarrierCall, ChargeWord, Dispute, Label, Order
+from orders.models import CarrierCall, ChargeWord, DailySpend, Dispute, Label, Order
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.desk import groups
 from shipping_portal.jobs.models import DeadLetter
@@ -59,6 +60,7 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
 
     def add() -> None:
         number = Order.objects.count()
+        DailySpend.objects.create(day=timezone.now().date() - dt.timedelta(days=number))
         order = unclear()
         booked = factories.order(quill, alice, status="booked")
         booked.changes.create(old="booking", new="booked", at=timezone.now(), reason="booked", by=alice)

@@ -214,7 +214,7 @@ def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
     Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
     shop.prices(20)
     book(file)
-    seen = {str(order.uuid): order.problem["new"] for order in Order.objects.all()}
+    seen = {str(order.uuid): str(order.asked) for order in Order.objects.all()}
     Sender.objects.update(bookings_a_day=1)
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]

@@ -285,8 +285,10 @@ def test_an_adopted_order_counts_and_one_settled_as_not_booked_does_not(
         carrier.trouble("book", "commit-close")
         booking.work(order.pk)
         order.refresh_from_db()
-    reference, why, now = carrier.ledger("booked")[0]["reference"], "seen in the dashboard", timezone.now()
-    resolving.adopt(adopted, reference, by=sam, reason=why, now=now)
+    made, why, now = carrier.ledger("booked")[0], "seen in the dashboard", timezone.now()
+    resolving.adopt(
+        adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now
+    )
     assert counters(quill)[0] == 2
     resolving.not_booked(gone, by=sam, reason=why, now=now)
     assert counters(quill) == of(1, price=adopted.price)

@@ -29,7 +29,7 @@ GOOD = product(eta=None)
 EXPRESS = product(eta=None, product={"code": "EXPRESS-PICKUP"})
 SPACED = product(eta=None, product={"code": "Standard Pickup"})
 AUD, EUR = (
-    product(eta=None, quote={"gross": {"amount": 12.08, "currency": word}}) for word in ("aud", "eur")
+    product(eta=None, quote={"gross": {"amount": 12.08, "currency": word}}) for word in ("A$", "euro")
 )
 COMMA = product(eta=None, quote={"gross": {"amount": "1,012.08", "currency": "AUD"}})
 NONE_READ = "The carrier's answer couldn't be read in full, so there are no prices yet."
@@ -133,13 +133,13 @@ def test_the_probe_names_what_it_cannot_read(
         call_command("carrier_contract", "--probe")
     said = capsys.readouterr().out
     assert "NO        Products are offered with prices: 3 of 5 rows couldn't be read: " in said
-    assert "currency 'aud', currency 'eur'; the others are STANDARD-PICKUP, STANDARD-PICKUP" in said
+    assert "currency 'A$', currency 'euro'; the others are STANDARD-PICKUP, STANDARD-PICKUP" in said
 
 
 # -- It did answer ------------------------------------------------------------------------------------
 
 UNREADABLE = "The carrier gave an answer we can't read, so there are no prices yet. Nothing was booked."
-TOO_OFTEN = "The carrier is asked too often just now. Nothing was booked."
+TOO_OFTEN = "The carrier asks us to slow down, so there are no prices yet. Nothing was booked."
 PRICES = json.dumps([GOOD]).encode()
 
 
@@ -152,9 +152,9 @@ PRICES = json.dumps([GOOD]).encode()
         (reply(200, gzip.compress(PRICES), Content_Encoding="gzip"), UNREADABLE),
         (reply(200, PRICES)[:-5], UNREADABLE),
         (reply(429, {}, Retry_After="17"), f"{TOO_OFTEN} Try again in 17 s."),
-        (reply(429, {}), f"{TOO_OFTEN} Try again in a minute."),
-        (reply(503, b"<html>Down</html>"), "The carrier has trouble of its own (it answered 503)"),
-        (b"", "The carrier didn't answer, so there are no prices yet."),
+        (reply(429, {}), f"{TOO_OFTEN} Try again."),
+        (reply(503, b"<html>Down</html>"), UNREADABLE),
+        (b"", "The carrier didn't answer in time, so there are no prices yet."),
     ],
     ids=["elsewhere", "page", "redirect", "gzip", "cut", "429 with a time", "429", "503", "nothing"],
 )  # fmt: skip
@@ -170,4 +170,4 @@ def test_429_is_told_too_where_the_contract_does_not_say_that_it_did_nothing(
 ) -> None:
     contract("too_many_requests_is_unprocessed = false")
     far_side.answers(reply(429, {}))
-    assert "The carrier is asked too often just now." in text(page.post("/parcels/new/", AT_HOME))
+    assert TOO_OFTEN in text(page.post("/parcels/new/", AT_HOME))
