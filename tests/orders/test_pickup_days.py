@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, quoting
+from orders import booking, offers, quoting
 from orders.limits import NOT_COUNTED
 from orders.models import Order, Quote
 from orders.models.statuses import Progress
@@ -158,6 +159,23 @@ def test_services_that_start_on_different_days_each_tell_their_own(
     shown = text(visit(rain[1]).get(f"/parcels/new/{quote.uuid}/"))
     assert "(expected Fri, Jul 3)" in shown
     assert "(expected Tue, Jul 7)" in shown
+    assert live(quote, rain).count("Pickup from") == 2
+
+
+def live(quote: Quote, rain: tuple[Sender, User]) -> str:
+    """The prices beside the form, where the services share one choice of days."""
+    quote.refresh_from_db()
+    page = offers.for_page(quote, now=timezone.now())
+    return render_to_string("orders/_live_prices.html", {"quote": quote, "page": page, "sender": rain[0]})
+
+
+def test_beside_the_form_the_day_that_all_services_share_is_told_once(
+    rain: tuple[Sender, User], thursday_evening: None
+) -> None:
+    shown = live(factories.quote(*rain, pickup=FRIDAY.isoformat()), rain)
+    assert "Next business day (expected Fri, Jul 3)" in shown
+    assert "Pickup from" not in shown
+    assert shown.count('name="pickup_date"') == 4
 
 
 SYDNEY = {"suburb": "SYDNEY", "state": "NSW", "postcode": "2000", "country": "AU"}
