@@ -79,12 +79,12 @@ def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.database)
 def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
-    """The demo's passwords are public, so its people must not exist anywhere else."""
+    """The demo's passwords are public, so nobody may log in with them anywhere else."""
     from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
 
     if options.get("databases") and not settings.DEMO and people_left_behind():
         yield Error(
             "This database holds people of the demo, whose passwords are public.",
-            hint="Delete them in admin, or start with an empty database.",
+            hint="Start with an empty database, or run manage.py changepassword for mia@ and operator@demo.example.",
             id="portal.E008",
         )

@@ -50,6 +50,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         if not email.isascii():  # a Cyrillic domain reads like a Latin one
             plain = "Write the address in plain letters, such as name@example.com."
             raise ValidationError(plain, code="letters")
+        demo.refuse_reserved(email)
         verdict = sender_email.judge(email)
         if verdict.is_unusable:
             raise ValidationError(verdict.sentence, code=verdict.kind)
