@@ -10,6 +10,7 @@ from shipping_portal.carrier.contract import Contract, ContractError
 from shipping_portal.carrier.hosts import base_origin
 
 SHORTEST_WEBHOOK_SECRET = 32
+SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
 
 
 @register("carrier")
@@ -75,6 +76,16 @@ def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
                 hint="`openssl rand -hex 24` makes a good secret.",
                 id="portal.E007",
             )
+
+
+@register(Tags.security)
+def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
+    if settings.SIGN_UP not in SIGN_UP_MODES:
+        yield Error(
+            f"SIGN_UP is {settings.SIGN_UP!r}.",
+            hint=f"Set one of {', '.join(SIGN_UP_MODES)}.",
+            id="portal.E009",
+        )
 
 
 @register(Tags.database)

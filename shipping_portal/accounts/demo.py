@@ -56,6 +56,7 @@ def settle(now: dt.datetime) -> None:
             country="AU",
             zone=places.zone("AU", "VIC"),
             dangerous_goods_acknowledged_at=now,
+            approved_at=now,
         )
         membership = Membership.objects.create(sender=business, user=owner, role=Role.OWNER)
     if membership.sender.pickup_address() is None:
