@@ -226,3 +226,21 @@ def test_a_banner_says_what_a_new_account_may_do(
     shown = text(page.get("/today/"))
     assert "Booking is off for this account" in shown
     assert not words or words not in shown
+
+
+@each_mode
+def test_the_book_button_of_an_import(
+    new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool
+) -> None:
+    settings.SIGN_UP = mode
+    file = factories.import_file(new, alice)
+    quote = factories.quote(new, alice)
+    row = factories.import_row(new, alice, file=file, state="ready", problems={}, quote=quote)
+    page = visit(alice)
+    shown = page.get(f"/imports/{file.uuid}/check/").content.decode()
+    assert ('data-busy="Booking"' in shown) is books
+    fields = {"rule": "cheapest", "rows": 1, "newest": quote.pk, "pickup_date": "", "last": ""}
+    told = text(page.post(f"/imports/{file.uuid}/book/", fields, follow=True))
+    row.refresh_from_db()
+    assert row.state == ("owed" if books else "ready")
+    assert (WAITS in told) is not books
