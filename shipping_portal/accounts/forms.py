@@ -6,6 +6,7 @@ from allauth.account import forms as account_forms
 from allauth.mfa.base import forms as mfa_forms
 from allauth.mfa.totp import forms as totp_forms
 from django import forms
+from django.conf import settings
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
@@ -81,6 +82,11 @@ class SignUpForm(Plain, account_forms.SignupForm):
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Is nothing booked before an operator approves the account?"""
+        return bool(settings.SIGN_UP == "approve")
 
     def save(self, request: HttpRequest) -> User:
         """The person and their account, both or neither."""

@@ -134,7 +134,7 @@ def _count(sender: Sender, amount: Decimal, day: dt.date, *, is_binding: bool) -
     if is_binding and sender.first_parcels is not None:
         # Not by `approved_at` as it was read: an operator may just have approved it.
         few = LessThanOrEqual(after["booked_in_all"], Value(sender.first_parcels))
-        cheap = LessThanOrEqual(after["spent_in_all"], _value(sender.first_money))
+        cheap = LessThanOrEqual(after["spent_in_all"], Value(sender.first_money, output_field=MONEY))
         rows = rows.filter(Q(approved_at__isnull=False) | Q(few) & Q(cheap))
     for limit in LIMITS if is_binding else ():
         fits = LessThanOrEqual(after[limit.used], F(limit.most))
