@@ -132,10 +132,9 @@ def _count(sender: Sender, amount: Decimal, day: dt.date, *, is_binding: bool) -
     }
     rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=sender.pk)
     if is_binding and sender.first_parcels is not None:
-        # Not by `approved_at` as it was read: an operator may just have approved it.
         few = LessThanOrEqual(after["booked_in_all"], Value(sender.first_parcels))
         cheap = LessThanOrEqual(after["spent_in_all"], Value(sender.first_money, output_field=MONEY))
-        rows = rows.filter(Q(approved_at__isnull=False) | Q(few) & Q(cheap))
+        rows = rows.filter(Q(few) & Q(cheap))  # approved since it was read: `reserve` looks again
     for limit in LIMITS if is_binding else ():
         fits = LessThanOrEqual(after[limit.used], F(limit.most))
         rows = rows.filter(Q((f"{limit.most}__isnull", True)) | Q(fits))

@@ -38,9 +38,11 @@ def is_open() -> bool:
     return settings.SIGN_UP != "invited"
 
 
-@transaction.atomic
 def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Sender:
-    """Open a business account owned by this person. The zone is refined by the pickup address."""
+    """Open a business account owned by this person, in the transaction that makes the person.
+
+    The zone is refined by the pickup address.
+    """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
         name=name, country=country, zone=places.zone(country, ""), dangerous_goods_acknowledged_at=now,

@@ -89,7 +89,7 @@ class Sender(models.Model):
     unbilled = money(default=Decimal(0))
     minute_began_at = models.DateTimeField(null=True, blank=True)
     quotes_this_minute = models.PositiveIntegerField(default=0)
-    # Since it was opened; these two count until `approved_at`.
+    # Since it was opened: held against the first limit until `approved_at`.
     booked_in_all = models.IntegerField(default=0)
     spent_in_all = money(default=Decimal(0))
     approved_at = models.DateTimeField(null=True, blank=True)
