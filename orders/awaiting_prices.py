@@ -67,7 +67,7 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
     """A no is an answer; the form will say which."""
     sender = wait.draft.sender
     try:
-        booking.refuse_unless_booking_is_on(sender, now)
+        booking.refuse_unless_booking_is_on(sender, now, is_booking=False)
         quoting.ask(sender, form.entry(), by=wait.user, now=now, typed=False)
     except Rejected:
         return True

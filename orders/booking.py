@@ -232,13 +232,18 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
     return offer
 
 
-def refuse_unless_booking_is_on(sender: Sender, now: dt.datetime, price: Decimal | None = None) -> None:
-    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by Order.move_to."""
+def refuse_unless_booking_is_on(
+    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
+) -> None:
+    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by Order.move_to.
+
+    Where prices are only looked at (not `is_booking`), an account need not be approved.
+    """
     if sender.is_suspended:
         raise Suspended(sender.suspension_text)
     if pause := gateway.account().pause_of(BOOKINGS, now):
         raise Paused(pause.text)
-    refuse_unless_room(sender, now, price)
+    refuse_unless_room(sender, now, price, is_booking=is_booking)
 
 
 def pickup_days(

@@ -19,7 +19,7 @@ from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.jobs.chores import chore
 
 logger = logging.getLogger(__name__)
-COUNTERS = ("booked_today", "spent_today", "unbilled")
+COUNTERS = ("booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
 LOOKS_BACK = dt.timedelta(days=7)  # for what all senders together spent in a day
 
 
@@ -41,10 +41,13 @@ def _senders() -> QuerySet[Any]:
     """Senders whose counters are not what their orders say. One statement, so nothing moves while it looks."""
     orders = Order.objects.filter(sender=OuterRef("pk")).order_by().values("sender")
     today = orders.filter(reserved_on=OuterRef("counted_on"))
+    in_all = orders.filter(reserved_on__isnull=False)
     counted = {
-        "counted_booked_today": Coalesce(Subquery(today.annotate(n=Count("pk")).values("n")), 0),
+        "counted_booked_today": _number(today),
         "counted_spent_today": _sum(today, "reserved"),
         "counted_unbilled": _sum(orders, "unbilled"),
+        "counted_booked_in_all": _number(in_all),
+        "counted_spent_in_all": _sum(in_all, "reserved"),
     }
     return _wrong(Sender.objects.annotate(**counted), COUNTERS)
 
@@ -53,6 +56,10 @@ def _days(now: dt.datetime) -> QuerySet[Any]:
     orders = Order.objects.filter(reserved_on=OuterRef("day")).order_by().values("reserved_on")
     lately = DailySpend.objects.filter(day__gte=(now - LOOKS_BACK).date())
     return _wrong(lately.annotate(counted_spent=_sum(orders, "reserved")), ("spent",))
+
+
+def _number(orders: QuerySet[Any, Any]) -> Coalesce:
+    return Coalesce(Subquery(orders.annotate(n=Count("pk")).values("n")), 0)
 
 
 def _sum(orders: QuerySet[Any, Any], field: str) -> Coalesce:

@@ -11,6 +11,7 @@ from shipping_portal.carrier.contract import Contract, ContractError
 from shipping_portal.carrier.hosts import base_origin
 
 SHORTEST_WEBHOOK_SECRET = 32
+SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
 
 
 @register("carrier")
@@ -117,14 +118,24 @@ def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
         )
 
 
+@register(Tags.security)
+def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
+    if settings.SIGN_UP not in SIGN_UP_MODES:
+        yield Error(
+            f"SIGN_UP is {settings.SIGN_UP!r}.",
+            hint=f"Set one of {', '.join(SIGN_UP_MODES)}.",
+            id="portal.E009",
+        )
+
+
 @register(Tags.database)
 def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
-    """The demo's passwords are public, so its people must not exist anywhere else."""
+    """The demo's passwords are public, so nobody may log in with them anywhere else."""
     from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
 
     if options.get("databases") and not settings.DEMO and people_left_behind():
         yield Error(
             "This database holds people of the demo, whose passwords are public.",
-            hint="Delete them in admin, or start with an empty database.",
+            hint="Start with an empty database, or run manage.py changepassword for mia@ and operator@demo.example.",
             id="portal.E008",
         )

@@ -122,6 +122,7 @@ CARRIER_LINK_KEY = env(
 )  # signs Authorised Tracking Page links, where the contract says so
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
+SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")  # open, first_limit, approve or invited
 DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
 
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs alike, for campaigns -----------

@@ -15,6 +15,7 @@ os.environ |= {
     "CARRIER_CONTACT": "ops@portal.example",
     "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
     "WEBHOOK_SECRETS": "carrier:canary-webhook-secret-0123456789abcdef,carrier:older-webhook-secret-0123456789abcdef",
+    "SIGN_UP": "open",
     "PARTNER_EMAIL_DOMAINS": "portal.example",
     "DJANGO_ALLOW_ASYNC_UNSAFE": "1",
 }

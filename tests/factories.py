@@ -73,10 +73,9 @@ def second_factor(person: User) -> str:
 
 def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> Sender:
     zones = {"AU": "Australia/Melbourne", "CA": "America/Toronto", "US": "America/Los_Angeles"}
-    fields.setdefault("zone", zones[country])
-    return Sender.objects.create(
-        name=name, country=country, dangerous_goods_acknowledged_at=timezone.now(), **fields
-    )
+    now = timezone.now()
+    fields = {"zone": zones[country], "approved_at": now} | fields
+    return Sender.objects.create(name=name, country=country, dangerous_goods_acknowledged_at=now, **fields)
 
 
 def member(

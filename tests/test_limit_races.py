@@ -66,6 +66,20 @@ def test_of_fifty_presses_with_room_for_two_exactly_two_book(
     assert Order.objects.filter(status="booking").count() == Order.objects.count() == 2
 
 
+@pytest.mark.parametrize(
+    "before", [{"booked_in_all": 3}, {"spent_in_all": Decimal("75.84")}], ids=["parcels", "money"]
+)
+def test_of_fifty_presses_of_a_new_account_with_room_for_two_exactly_two_book(
+    quill: Sender, alice: User, settings: Any, before: dict[str, Any]
+) -> None:
+    settings.SIGN_UP = "first_limit"
+    Sender.objects.update(approved_at=None, **before)
+    quill.refresh_from_db()
+    found = at_once(*presses(quill, alice, 50))
+    assert Counter(type(one) for one in found) == {Order: 2, LimitReached: 48}, found
+    assert Order.objects.filter(status="booking").count() == Order.objects.count() == 2
+
+
 def test_of_fifty_presses_of_two_senders_with_room_for_two_together_exactly_two_book(
     quill: Sender, alice: User, bob: User, settings: Any
 ) -> None:

@@ -28,7 +28,7 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
 def prices(request: MemberRequest, entry: Entry, *, fresh: bool = False) -> Quote:
     """A quote to book from. One that was booked already would answer with its order, so another is asked for."""
     now = timezone.now()
-    booking.refuse_unless_booking_is_on(request.sender, now)
+    booking.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
     quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=fresh)
     if quote.orders.exists():
         quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=True)

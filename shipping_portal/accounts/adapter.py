@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
-from shipping_portal.accounts import demo, sender_email
+from shipping_portal.accounts import demo, sender_email, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
 
 logger = structlog.get_logger("shipping_portal.accounts")
@@ -45,11 +45,15 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
         return landing_page(request.user)
 
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return signing_up.is_open()
+
     def clean_email(self, email: str) -> str:
         """Refuse addresses that could not even receive our own mail (interface §2.1), or pass for another's."""
         if not email.isascii():  # a Cyrillic domain reads like a Latin one
             plain = "Write the address in plain letters, such as name@example.com."
             raise ValidationError(plain, code="letters")
+        demo.refuse_reserved(email)
         verdict = sender_email.judge(email)
         if verdict.is_unusable:
             raise ValidationError(verdict.sentence, code=verdict.kind)

@@ -1,4 +1,4 @@
-"""Logging in and signing up: allauth's forms in our words, and the business account a sign-up creates."""
+"""Logging in and signing up: allauth's forms in our words."""
 
 from typing import Any
 
@@ -6,14 +6,15 @@ from allauth.account import forms as account_forms
 from allauth.mfa.base import forms as mfa_forms
 from allauth.mfa.totp import forms as totp_forms
 from django import forms
+from django.conf import settings
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from shipping_portal.accounts import places
+from shipping_portal.accounts import signing_up
 from shipping_portal.accounts.addresses import LineField
-from shipping_portal.accounts.models import Audit, Membership, Role, Sender, User
+from shipping_portal.accounts.models import Sender, User
 
 NEEDED = {
     "name": "Enter your name.",
@@ -82,25 +83,20 @@ class SignUpForm(Plain, account_forms.SignupForm):
         self.fields["name"].widget.attrs["autocomplete"] = "name"
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
 
+    @property
+    def is_looked_at(self) -> bool:
+        """Is nothing booked before an operator approves the account?"""
+        return bool(settings.SIGN_UP == "approve")
+
     def save(self, request: HttpRequest) -> User:
         """The person and their account, both or neither."""
         with transaction.atomic():
             user: User = super().save(request)
             user.name = self.cleaned_data["name"]
             user.save(update_fields=["name"])
-            open_account(user, name=self.cleaned_data["business"], country=self.cleaned_data["country"])
+            business, country = self.cleaned_data["business"], self.cleaned_data["country"]
+            signing_up.open_account(user, name=business, country=country, now=timezone.now())
         return user
-
-
-def open_account(user: User, *, name: str, country: str) -> Sender:
-    """A new business account owned by this person. The zone is refined by the pickup address."""
-    now = timezone.now()
-    sender = Sender.objects.create(
-        name=name, country=country, zone=places.zone(country, ""), dangerous_goods_acknowledged_at=now
-    )
-    Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
-    Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
-    return sender
 
 
 class AddEmailForm(Plain, account_forms.AddEmailForm): ...

@@ -39,6 +39,8 @@ class Limit:
 
 AT_MIDNIGHT = "Bookings open again at midnight, on {tomorrow}."
 AS_IT_IS_BILLED = "Room comes back as the carrier's weekly bills are posted, or when a parcel is cancelled."
+ONCE_APPROVED = "We look at every new account, and e-mail you then."
+IF_URGENT = "Contact us and quote {number} if it can't wait."
 ASK_US = "Contact us and quote {number} if you need more."
 ASK_AN_OWNER = "An owner of the account can raise it under Settings."
 LIMITS = (
@@ -53,8 +55,18 @@ LIMITS = (
     Limit("unbilled_limit", "unbilled",
           "This account may have {most} booked that is not billed yet; {used} is{this}.", AS_IT_IS_BILLED, ASK_US),
 )  # fmt: skip
-COUNTERS = ("counted_on", "booked_today", "spent_today", "unbilled")
-COLUMNS = ("zone", *COUNTERS, *(limit.most for limit in LIMITS))
+# Of an account that no operator approved yet. What they allow is SIGN_UP's to say, so it is in no column.
+FIRST_LIMITS = (
+    Limit("first_parcels", "booked_in_all",
+          "Until we have approved this new account it may book {most} parcels in all; it has booked {used}.",
+          ONCE_APPROVED, IF_URGENT),
+    Limit("first_money", "spent_in_all",
+          "Until we have approved this new account it may book for {most} in all; {used} is used{this}.",
+          ONCE_APPROVED, IF_URGENT),
+)  # fmt: skip
+WAITING = "Booking opens once we have approved this new account."
+COUNTERS = ("counted_on", "booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")
+COLUMNS = ("zone", "approved_at", *COUNTERS, *(limit.most for limit in LIMITS))
 
 
 def day_of(sender: Sender, now: dt.datetime) -> dt.date:
@@ -65,21 +77,29 @@ def day_of(sender: Sender, now: dt.datetime) -> dt.date:
 
 def used(sender: Sender, now: dt.datetime) -> dict[str, Any]:
     """What counts at this moment, by the name of the counter."""
-    counters: dict[str, Any] = {"booked_today": 0, "spent_today": Decimal(0), "unbilled": sender.unbilled}
+    counters: dict[str, Any] = {name: getattr(sender, name) for name in COUNTERS}
+    counters |= {"booked_today": 0, "spent_today": Decimal(0)}
     if sender.counted_on == day_of(sender, now):
         counters |= {"booked_today": sender.booked_today, "spent_today": sender.spent_today}
     return counters
 
 
-def refuse_unless_room(sender: Sender, now: dt.datetime, amount: Decimal | None = None) -> None:
+def refuse_unless_room(
+    sender: Sender,
+    now: dt.datetime,
+    amount: Decimal | None = None,
+    *,
+    is_booking: bool = True,
+) -> None:
     """Compare with the counters as they were read, to say so early. None is a price that is not known yet.
 
-    Raises LimitReached. What holds when many press at once is `reserve`.
+    Raises LimitReached. What holds when many press at once is `reserve`. An account that no operator approved yet may
+    still see prices.
     """
     counts = used(sender, now)
-    for limit in LIMITS:
+    for limit in (*FIRST_LIMITS, *LIMITS) if is_booking else LIMITS:
         most, count = getattr(sender, limit.most), counts[limit.used]
-        one_more = 1 if limit.used == "booked_today" else CENT if amount is None else amount
+        one_more = 1 if limit.used.startswith("booked") else CENT if amount is None else amount
         if most is not None and count + one_more > most:
             raise LimitReached(_sentence(limit, sender, count, amount, now))
 
@@ -91,7 +111,7 @@ def reserve(sender: Sender, amount: Decimal, now: dt.datetime, *, is_binding: bo
     """
     for _ in range(10):
         day = day_of(sender, now)
-        if _count(sender.pk, amount, day, is_binding=is_binding):
+        if _count(sender, amount, day, is_binding=is_binding):
             return day
         sender.refresh_from_db(fields=COLUMNS)  # a limit, then; or the next day has begun, or room came back
         if is_binding:
@@ -99,7 +119,7 @@ def reserve(sender: Sender, amount: Decimal, now: dt.datetime, *, is_binding: bo
     raise RuntimeError("the sender's counters say neither yes nor no")
 
 
-def _count(sender_id: int, amount: Decimal, day: dt.date, *, is_binding: bool) -> bool:
+def _count(sender: Sender, amount: Decimal, day: dt.date, *, is_binding: bool) -> bool:
     def of_the_day(counter: str) -> Case:
         return Case(When(counted_on=day, then=F(counter)), default=Value(0), output_field=MONEY)
 
@@ -107,8 +127,14 @@ def _count(sender_id: int, amount: Decimal, day: dt.date, *, is_binding: bool) -
         "booked_today": of_the_day("booked_today") + 1,
         "spent_today": Round(of_the_day("spent_today") + _value(amount), 2),  # SQLite adds as floating point
         "unbilled": Round(F("unbilled") + _value(amount), 2),
+        "booked_in_all": F("booked_in_all") + 1,
+        "spent_in_all": Round(F("spent_in_all") + _value(amount), 2),
     }
-    rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=sender_id)
+    rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=sender.pk)
+    if is_binding and sender.first_parcels is not None:
+        few = LessThanOrEqual(after["booked_in_all"], Value(sender.first_parcels))
+        cheap = LessThanOrEqual(after["spent_in_all"], Value(sender.first_money, output_field=MONEY))
+        rows = rows.filter(Q(few) & Q(cheap))  # approved since it was read: `reserve` looks again
     for limit in LIMITS if is_binding else ():
         fits = LessThanOrEqual(after[limit.used], F(limit.most))
         rows = rows.filter(Q((f"{limit.most}__isnull", True)) | Q(fits))
@@ -123,7 +149,10 @@ def change(
     money: Decimal = Decimal(0),
     unbilled: Decimal = Decimal(0),
 ) -> None:
-    """Add to the counters, or take from them below zero; those of a day only while that day is counted."""
+    """Add to the counters, or take from them below zero; those of a day only while that day is counted.
+
+    `parcels` and `money` change what was booked in all, too.
+    """
     same = Q(counted_on=day)
     Sender.objects.filter(pk=sender_id).update(
         booked_today=Case(When(same, then=F("booked_today") + parcels), default=F("booked_today")),
@@ -131,6 +160,8 @@ def change(
             When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")
         ),
         unbilled=Round(F("unbilled") + _value(unbilled), 2),
+        booked_in_all=F("booked_in_all") + parcels,
+        spent_in_all=Round(F("spent_in_all") + _value(money), 2),
     )
 
 
@@ -163,7 +194,12 @@ def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
             name, _shown(counts[counter], currency) + of, "" if own is None else _shown(own, currency)
         )
 
+    first = [
+        line("Parcels until it is approved", "booked_in_all", sender.first_parcels),
+        line("Money until it is approved", "spent_in_all", sender.first_money),
+    ]
     return [
+        *(first if sender.first_parcels is not None else []),
         line("Parcels today", "booked_today", sender.bookings_a_day, sender.own_bookings_a_day),
         line("Money today", "spent_today", sender.money_a_day, sender.own_money_a_day),
         line("Booked, not billed yet", "unbilled", sender.unbilled_limit),
@@ -178,7 +214,8 @@ def tomorrow(sender: Sender, now: dt.datetime) -> str:
 def _sentence(limit: Limit, sender: Sender, count: Any, amount: Decimal | None, now: dt.datetime) -> str:
     most, count = (_shown(value, sender.currency) for value in (getattr(sender, limit.most), count))
     this = "" if amount is None else f", and this parcel costs {_shown(amount, sender.currency)}"
-    told = limit.words.format(most=most, used=count, this=this)
+    words = WAITING if limit in FIRST_LIMITS and sender.is_waiting else limit.words
+    told = words.format(most=most, used=count, this=this)
     opens = limit.opens.format(tomorrow=tomorrow(sender, now))
     return f"{told} {NOTHING_HAPPENED} {opens} {limit.raised_by.format(number=sender.number)}"
 

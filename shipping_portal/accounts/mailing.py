@@ -41,10 +41,15 @@ def work(first: Notice) -> None:
     except OSError:  # as every SMTP error is
         now = timezone.now()
         for row in rows:
-            row.retry(now + min(dt.timedelta(minutes=2 ** min(row.tries, 10)), LONGEST_WAIT))
+            row.retry(now + wait_after(row.tries))
         return
     mine = Notice.objects.filter(pk__in=[row.pk for row in rows], due_at=first.due_at)
     mine.update(sent_at=timezone.now(), due_at=None, **Notice.AFRESH)
+
+
+def wait_after(tries: int) -> dt.timedelta:
+    """How long the mail server is left alone after so many tries before this one."""
+    return min(dt.timedelta(minutes=2 ** min(tries, 10)), LONGEST_WAIT)
 
 
 @transaction.atomic

@@ -44,6 +44,13 @@ class Kind:
 
 
 KINDS = {
+    "approved": Kind(
+        "Your new account was approved",
+        "Your account is approved",
+        When.NOW,
+        (When.NOW, When.OFF),
+        is_vital=True,
+    ),
     "booking": Kind(
         "A booking failed, cost more than agreed, or is clear after we had to check",
         "News of your bookings",

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from shipping_portal.accounts import team
+from shipping_portal.accounts import demo, team
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 from shipping_portal.accounts.addresses import LineField
@@ -43,6 +43,11 @@ class InviteForm(Plain):
             "invalid_choice": "Choose one of the roles on the list.",
         },
     )
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        demo.refuse_reserved(email)
+        return email
 
 
 class JoinForm(Plain):

@@ -27,7 +27,7 @@ ACTS: dict[str, frozenset[str]] = {
     "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
     "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: paused, resumed, checked again
     "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out
-    "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate
+    "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate; approve and decline a new account
     "limits": frozenset({OPS_LEAD}),  # how much a sender may do
     "restore": frozenset(
         {OPS_LEAD}

@@ -14,6 +14,7 @@ from orders.contract import contract, has_parcel_tools
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
+from shipping_portal.accounts.models import Sender
 from shipping_portal.desk import money
 from shipping_portal.desk.queue import Queue, made
 from shipping_portal.jobs.models import DeadLetter
@@ -141,6 +142,7 @@ def label_missing() -> Q:
     return Q(missing & needed, Q(state=Label.State.FAILED) | has_none)
 
 
+WAITS_FOR_APPROVAL = Q(approved_at=None, suspended_at=None)  # in the words of the index
 WORD_UNDECIDED = Q(progress="", is_known=False)
 # Of each: its title, its rule, and the next step.
 SPENDING_RULES: dict[str, tuple[str, Rule, str]] = {
@@ -234,6 +236,13 @@ def waiting(now: dt.datetime) -> list[Queue]:
             "Read the carrier's words on the account's page; put the settings or the contract file right.",
             "orders_carrieraccount",
             "?held=fault",
+        ),
+        made(
+            "Accounts waiting for approval",
+            Sender.objects.filter(WAITS_FOR_APPROVAL).aggregate(n=Count("pk"), oldest=Min("created_at")),
+            "Look at who it is and what it sends, then press Approve or Decline; its people wait for it.",
+            "accounts_sender",
+            "?bookings=waiting",
         ),
         made(
             "Dead letters",

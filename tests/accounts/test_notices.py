@@ -235,6 +235,7 @@ def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Cli
     page = visit(alice)
     page.post("/settings/notifications/", {"pickup": "daily", "booking": "daily", "delivered": "now"})
     assert notices.choices_of(alice) == {
+        "approved": "now",
         "booking": "now",  # which offers no digest
         "prices": "now",
         "import": "now",

@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.core import mail
 from django.test import Client
 
-from shipping_portal.accounts.models import Audit, Membership, Sender, User
+from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +58,8 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
         ({"email": "noreply@marlow.example"}, "Nobody reads a no-reply address"),
         ({"email": "x1@privaterelay.appleid.com"}, "hides the real one"),
         ({"email": "mia+100234@marlow.example"}, "made for one order"),
+        ({"email": "x@demo.example"}, "kept for the demo"),
+        ({"email": "X@Demo.Example"}, "kept for the demo"),
         ({"country": "NZ"}, "Choose one of the countries on the list"),
         ({"password1": "short"}, "at least 12 characters"),
         ({"password1": "password1234567"}, "common word with digits"),
@@ -206,6 +208,22 @@ def test_people_of_the_demo_cannot_log_in_outside_the_demo(settings: Any) -> Non
     assert log_in(Client(), person)["Location"] == "/accounts/inactive/"
     settings.DEMO = True
     assert log_in(Client(), person)["Location"] == "/help/no-account/"
+
+
+def test_an_address_of_the_demo_cannot_be_added_to_a_log_in_or_invited_outside_the_demo(
+    alice_with_password: User, settings: Any
+) -> None:
+    browser = Client()
+    log_in(browser, alice_with_password)
+    add = {"action_add": "", "email": "x@demo.example"}
+    assert "kept for the demo" in browser.post("/accounts/email/", add).content.decode()
+    invite = {"email": "x@demo.example", "role": "shipper"}
+    answer = browser.post("/settings/team/", invite)
+    assert (answer.status_code, "kept for the demo" in answer.content.decode()) == (422, True)
+    assert not EmailAddress.objects.filter(email="x@demo.example").exists()
+    assert not Invitation.objects.exists()
+    settings.DEMO = True
+    assert browser.post("/settings/team/", invite).status_code == 302
 
 
 @pytest.mark.parametrize(

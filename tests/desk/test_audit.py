@@ -183,6 +183,8 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.user", "log-out"): (person, {}),
     ("accounts.user", "reset-second-factor"): (enrolled, {}),
     ("accounts.user", "groups"): (person, {}),
+    ("accounts.sender", "approve"): (lambda: factories.sender(approved_at=None), {}),
+    ("accounts.sender", "decline"): (lambda: factories.sender(approved_at=None), SUSPENSION),
     ("accounts.sender", "suspend"): (factories.sender, SUSPENSION),
     ("accounts.sender", "reinstate"): (suspended, {}),
     ("accounts.sender", "limits"): (factories.sender, LIMITS),

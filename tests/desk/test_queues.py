@@ -55,6 +55,9 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     Label.objects.create(order=without_label, size="full", state="failed")
     Label.objects.create(order=without_label, size="cropped", state="pending")
     Label.objects.create(order=used, size="full", state="failed")
+    factories.sender(approved_at=None)
+    declined = {"suspended_at": now, "suspension": "terms"}
+    factories.sender(approved_at=None, **declined)
     CarrierAccount.objects.update(stopped_at=now, fault_at=now, fault="metadata.partner_id: can't be blank")
     CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
     DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
@@ -106,7 +109,7 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
-    assert len(counts) == 28
+    assert len(counts) == 29
 
 
 def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
@@ -181,5 +184,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 28
+    assert text.count("Nothing to do.") == 29
     assert "None has come yet" in text

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from orders.models import Draft, Label, Order, PriceWait, Replacement
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import ApprovalRequest, Notice, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import Kind, kind_of
 from tests import factories
@@ -72,6 +72,10 @@ def news(to: User, of: Sender, once: str, *, due_at: dt.datetime) -> int:
     return Notice.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
 
 
+def approval(*, due_at: dt.datetime) -> int:
+    return ApprovalRequest.objects.create(sender=factories.sender(approved_at=None), due_at=due_at).pk
+
+
 def price_wait(of: Sender, by: User, *, due_at: dt.datetime) -> int:
     draft = Draft.objects.create(sender=of, made_by=by, updated_at=due_at)
     return PriceWait.objects.create(draft=draft, user=by, asked_at=due_at, due_at=due_at).pk
@@ -95,6 +99,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     Label.objects.create(order=compared, size="cropped", state="withheld", due_at=later)
     factories.parcel(reference="SLATER0001", due_at=later, poll_due_at=later)
     news(alice, quill, "later", due_at=later)
+    approval(due_at=later)
     for state in ("new", "owed"):
         factories.import_row(quill, alice, state=state, due_at=later)
     paused = factories.import_file(quill, alice, paused_at=then)
@@ -118,6 +123,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "check-row": factories.import_row(quill, alice, state="new", due_at=then).pk,
         "prices": price_wait(quill, alice, due_at=then),
         "mail": news(alice, quill, "due", due_at=then),
+        "approval": approval(due_at=then),
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
         "export": factories.export(quill, alice, finished_at=None, due_at=then).pk,

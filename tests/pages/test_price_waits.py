@@ -152,6 +152,17 @@ def test_a_sender_who_may_book_no_more_today_waits_on(carrier: SandboxCarrier, l
     assert PriceWait.objects.get() == one
 
 
+def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
+    carrier: SandboxCarrier, listed: Client, settings: Any
+) -> None:
+    settings.SIGN_UP = "approve"
+    Sender.objects.update(approved_at=None)
+    assert ask(listed).status_code == 302
+    Quote.objects.all().delete()
+    asked_again(wait(listed))
+    assert len(told()) == 1
+
+
 def test_asking_again_turns_mails_on_that_were_off(
     carrier: SandboxCarrier, listed: Client, alice: User
 ) -> None:

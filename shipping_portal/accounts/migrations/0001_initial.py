@@ -203,6 +203,9 @@ class Migration(migrations.Migration):
                 ('unbilled', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
                 ('minute_began_at', models.DateTimeField(blank=True, null=True)),
                 ('quotes_this_minute', models.PositiveIntegerField(default=0)),
+                ('booked_in_all', models.IntegerField(default=0)),
+                ('spent_in_all', models.DecimalField(decimal_places=2, default=decimal.Decimal('0'), max_digits=16)),
+                ('approved_at', models.DateTimeField(blank=True, null=True)),
                 ('dangerous_goods_acknowledged_at', models.DateTimeField(blank=True, null=True)),
                 ('suspended_at', models.DateTimeField(blank=True, null=True)),
                 ('suspension', models.CharField(blank=True, choices=[('carrier', 'The carrier asked for it'), ('terms', 'Terms'), ('dangerous_goods', 'Dangerous goods'), ('other', 'Other')], max_length=16)),
@@ -212,6 +215,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('suspended_at__isnull', True), ('suspension', '')), models.Q(('suspended_at__isnull', False), models.Q(('suspension', ''), _negated=True)), _connector='OR'), name='sender_suspended_with_a_category')],
+                'indexes': [models.Index(condition=models.Q(('approved_at', None), ('suspended_at', None)), fields=['created_at'], name='senders_waiting')],
             },
         ),
         migrations.CreateModel(
@@ -309,6 +313,21 @@ class Migration(migrations.Migration):
             options={
                 'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='notices_owed')],
                 'constraints': [models.UniqueConstraint(fields=('user', 'once'), name='one_fact_told_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ApprovalRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('due_at', models.DateTimeField(blank=True, null=True)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('failures', models.PositiveSmallIntegerField(default=0)),
+                ('last_error', models.CharField(blank=True, max_length=300)),
+                ('parked_at', models.DateTimeField(blank=True, null=True)),
+                ('sender', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.sender')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='approvals_owed')],
             },
         ),
         migrations.CreateModel(

@@ -5,10 +5,11 @@ from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverK
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.models.senders import Membership, PickupAddress, Role, Sender
 from shipping_portal.accounts.models.sessions import Session
-from shipping_portal.accounts.models.team import Invitation, Notice, NoticeChoice
+from shipping_portal.accounts.models.team import ApprovalRequest, Invitation, Notice, NoticeChoice
 from shipping_portal.accounts.models.users import User
 
 __all__ = [
+    "ApprovalRequest",
     "Audit",
     "Invitation",
     "Locality",

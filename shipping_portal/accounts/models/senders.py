@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.db import models, transaction
 
 from shipping_portal.accounts.models.audit import Audit
@@ -13,6 +14,13 @@ from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
+# By SIGN_UP, what a new account may book in all until an operator approves it: parcels, and money in its currency.
+UNTIL_APPROVED: dict[str, tuple[int | None, Decimal | None]] = {
+    "open": (None, None),
+    "first_limit": (5, Decimal(100)),
+    "approve": (0, Decimal(0)),
+    "invited": (0, Decimal(0)),
+}
 CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
@@ -81,6 +89,10 @@ class Sender(models.Model):
     unbilled = money(default=Decimal(0))
     minute_began_at = models.DateTimeField(null=True, blank=True)
     quotes_this_minute = models.PositiveIntegerField(default=0)
+    # Since it was opened: held against the first limit until `approved_at`.
+    booked_in_all = models.IntegerField(default=0)
+    spent_in_all = money(default=Decimal(0))
+    approved_at = models.DateTimeField(null=True, blank=True)
     dangerous_goods_acknowledged_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
     suspension = models.CharField(max_length=16, choices=Suspension.choices, blank=True)
@@ -94,6 +106,13 @@ class Sender(models.Model):
                 condition=models.Q(suspended_at__isnull=True, suspension="")
                 | models.Q(suspended_at__isnull=False) & ~models.Q(suspension=""),
                 name="sender_suspended_with_a_category",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["created_at"],
+                name="senders_waiting",
+                condition=models.Q(approved_at=None, suspended_at=None),
             )
         ]
 
@@ -119,6 +138,21 @@ class Sender(models.Model):
     def currency(self) -> str:
         """What its limits are in. An order in another currency counts by its number."""
         return CURRENCIES.get(self.country, "")
+
+    @property
+    def first_parcels(self) -> int | None:
+        """How many parcels it may book in all until an operator approves it; None is no such limit."""
+        return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][0]
+
+    @property
+    def first_money(self) -> Decimal | None:
+        """For how much it may book in all until then."""
+        return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][1]
+
+    @property
+    def is_waiting(self) -> bool:
+        """It prepares parcels and sees prices, and books nothing before an operator approves it."""
+        return self.first_parcels == 0
 
     @property
     def is_suspended(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who is asked to join a sender account, and what each member is told by e-mail."""
+"""Who is asked to join a sender account, and what its members and the operators are told by e-mail."""
 
 import datetime as dt
 import uuid
@@ -93,3 +93,15 @@ class Notice(Job):
 
     def __str__(self) -> str:
         return self.line
+
+
+class ApprovalRequest(Job):
+    """The e-mail that asks the operators to look at a new account; see accounts/signing_up.py."""
+
+    sender = models.OneToOneField(Sender, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="approvals_owed", condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return f"approval of {self.sender}"

@@ -14,10 +14,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from orders import gateway
-from shipping_portal.accounts import limits
+from shipping_portal.accounts import limits, signing_up
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
 from shipping_portal.carrier.scrubbing import signed
-from shipping_portal.desk import groups
+from shipping_portal.desk import groups, queues
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 from shipping_portal.desk.admin.crediting import CREDIT
 from shipping_portal.desk.admin.reading import ReadOnlyInline
@@ -76,6 +76,14 @@ class LimitsForm(ReasonForm):
     field_order = [*LIMITS, "reason"]
 
 
+def _waits(sender: Sender) -> bool:
+    return sender.approved_at is None and not sender.is_suspended
+
+
+def _approve(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    signing_up.approve(sender, by=by, note=cleaned["reason"], now=now)
+
+
 def _suspend(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
     sender.suspend(by=by, at=now, **cleaned)
 
@@ -127,17 +135,41 @@ class SuspendedFilter(admin.SimpleListFilter):
     parameter_name = "bookings"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("on", "On"), ("off", "Suspended")]
+        return [("on", "On"), ("waiting", "Waiting for approval"), ("off", "Suspended")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Sender]) -> QuerySet[Sender]:
-        if self.value() in {"on", "off"}:
-            return queryset.filter(suspended_at__isnull=self.value() == "on")
-        return queryset
+        rules = {
+            "on": Q(suspended_at=None, approved_at__isnull=False),
+            "waiting": queues.WAITS_FOR_APPROVAL,
+            "off": Q(suspended_at__isnull=False),
+        }
+        return queryset.filter(rules.get(self.value() or "", Q()))
 
 
 @admin.register(Sender)
 class SenderAdmin(ActsAdmin):
     acts = (
+        Act(
+            "approve",
+            "Approve",
+            "This new account books without its first limit at once, and its people are told by e-mail.",
+            _approve,
+            needs="suspend",
+            applies=_waits,
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "decline",
+            "Decline",
+            "The new account books nothing, as a suspended one. Its people read the text when they log in. "
+            "Reinstate it, and it waits for approval again.",
+            _suspend,
+            needs="suspend",
+            applies=_waits,
+            form=SuspendForm,
+            initial=lambda sender: {"category": Sender.Suspension.TERMS},
+            refusals=(Sender.NotAllowed,),
+        ),
         Act(
             "suspend",
             "Suspend",
@@ -145,7 +177,7 @@ class SenderAdmin(ActsAdmin):
             "tracking, billing and cancelling unsent parcels stay open.",
             _suspend,
             needs="suspend",
-            applies=lambda sender: not sender.is_suspended,
+            applies=lambda sender: not sender.is_suspended and not _waits(sender),
             form=SuspendForm,
             refusals=(Sender.NotAllowed,),
         ),
@@ -170,7 +202,16 @@ class SenderAdmin(ActsAdmin):
         ),
         CREDIT,
     )
-    list_display = ["number", "name", "country", "zone", "suspended_at", "suspension", "created_at"]
+    list_display = [
+        "number",
+        "name",
+        "country",
+        "zone",
+        "approved_at",
+        "suspended_at",
+        "suspension",
+        "created_at",
+    ]
     list_display_links = ["number", "name"]
     list_filter = [SuspendedFilter, "country"]
     search_fields = ["name"]
@@ -182,6 +223,8 @@ class SenderAdmin(ActsAdmin):
         "unbilled",
         "minute_began_at",
         "quotes_this_minute",
+        "booked_in_all",
+        "spent_in_all",
     ]
     readonly_fields = ["used", "charges"]
     inlines = [MembershipInline, PickupAddressInline]
@@ -206,6 +249,7 @@ class SenderAdmin(ActsAdmin):
     @admin.display(description="act")
     def act(self, sender: Sender) -> SafeString:
         name, label = ("reinstate", "Reinstate") if sender.is_suspended else ("suspend", "Suspend")
+        name, label = ("approve", "Approve") if _waits(sender) else (name, label)
         url = reverse("admin:accounts_sender_act", args=[sender.pk, name])
         return format_html('<a href="{}">{}</a>', url, label)
 

@@ -1,0 +1,190 @@
+"""Who may open an account, who is asked to look at it, and the operator's yes or no."""
+
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.mail.backends.locmem import EmailBackend
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal import checks
+from shipping_portal.accounts import mailing, signing_up, team
+from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notice, Role, Sender, User
+from shipping_portal.accounts.models.senders import UNTIL_APPROVED
+from shipping_portal.desk import groups
+from tests import factories
+from tests.accounts.test_signing_up import MIA, sign_up
+from tests.pages.typed import text
+
+pytestmark = pytest.mark.django_db
+
+REASON = "Their shop exists; we called them."
+MODES = ["open", "first_limit", "approve", "invited"]
+
+
+@pytest.fixture
+def approving(settings: Any) -> Any:
+    settings.SIGN_UP = "approve"
+    settings.CONTACT_EMAIL = "desk@portal.example"
+    return settings
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_who_may_sign_up(settings: Any, mode: str) -> None:
+    settings.SIGN_UP = mode
+    page = text(Client().get("/accounts/signup/"))
+    answer = sign_up()
+    if mode == "invited":
+        assert "Accounts are by invitation" in page
+        assert "Write to us" in page
+        assert "Accounts are by invitation" in text(answer)
+        assert not User.objects.exists()
+        assert not Sender.objects.exists()
+    else:
+        assert "Open an account" in page
+        assert ("Before your first booking we look at your account" in page) == (mode == "approve")
+        assert answer["Location"] == "/accounts/confirm-email/"
+        assert (Sender.objects.get().approved_at is not None) == (mode == "open")
+    assert ApprovalRequest.objects.count() == (mode in {"first_limit", "approve"})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_invitation_to_a_team_works_in_every_mode(
+    settings: Any, quill: Sender, alice: User, mode: str
+) -> None:
+    settings.SIGN_UP = mode
+    Sender.objects.update(approved_at=None)
+    team.invite(quill, "nia@new.example", Role.SHIPPER, by=alice, now=timezone.now())
+    path = mail.outbox[-1].body.split(settings.SITE_URL)[1].split()[0]
+    answer = Client().post(path, {"name": "Nia New", "password": MIA["password1"]})
+    assert answer.status_code == 302
+    assert Membership.objects.get(user__email="nia@new.example").sender == quill
+    assert not ApprovalRequest.objects.exists()
+
+
+def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: Any) -> None:
+    sign_up()
+    request, sender = ApprovalRequest.objects.get(), Sender.objects.get()
+    mail.outbox.clear()
+    signing_up.work(request.pk)
+    signing_up.work(request.pk)
+    [sent] = mail.outbox
+    assert sent.to == ["desk@portal.example"]
+    assert sent.subject == "Marlow Candles waits for approval"
+    for told in (
+        sender.number,
+        "Australia",
+        "Mia Marlow, mia@marlow.example",
+        f"/admin/accounts/sender/{sender.pk}/",
+    ):
+        assert told in sent.body
+
+
+def test_an_account_that_could_not_be_opened_owes_no_mail(approving: Any, monkeypatch: Any) -> None:
+    def fails(*given: Any, **more: Any) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(Audit, "write", fails)
+    with pytest.raises(RuntimeError):
+        sign_up()
+    assert not ApprovalRequest.objects.exists()
+    assert not Sender.objects.exists()
+
+
+def test_a_mail_server_that_is_away_is_asked_again(approving: Any, monkeypatch: Any) -> None:
+    sign_up()
+    request = ApprovalRequest.objects.get()
+    mail.outbox.clear()
+    with monkeypatch.context() as away:
+        away.setattr(EmailBackend, "send_messages", lambda *given: (_ for _ in ()).throw(OSError("away")))
+        signing_up.work(request.pk)
+    request.refresh_from_db()
+    assert request.due_at
+    assert request.due_at > timezone.now()
+    ApprovalRequest.objects.update(due_at=timezone.now())
+    signing_up.work(request.pk)
+    assert len(mail.outbox) == 1
+
+
+@pytest.mark.parametrize("why", ["no address", "approved meanwhile"])
+def test_nobody_is_asked_where_there_is_nobody_or_nothing_to_ask(approving: Any, why: str) -> None:
+    sign_up()
+    mail.outbox.clear()
+    if why == "no address":
+        approving.CONTACT_EMAIL = ""
+    else:
+        Sender.objects.update(approved_at=timezone.now())
+    signing_up.work(ApprovalRequest.objects.get().pk)
+    assert mail.outbox == []
+    assert ApprovalRequest.objects.get().due_at is None
+
+
+def act(sender: Sender, name: str) -> str:
+    return reverse("admin:accounts_sender_act", args=[sender.pk, name])
+
+
+def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
+    approving: Any, quill: Sender, alice: User, sam: User, visit: Any
+) -> None:
+    Sender.objects.update(approved_at=None)
+    desk = visit(sam)
+    assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 302
+    quill.refresh_from_db()
+    assert quill.approved_at
+    noted = Audit.objects.get()
+    assert (noted.action, noted.actor, noted.sender, noted.reason) == ("account approved", sam, quill, REASON)
+    notice = Notice.objects.get()
+    assert (notice.user, notice.line) == (alice, "We approved your account: you can book now.")
+    Notice.objects.update(due_at=timezone.now())
+    mailing.work(notice.pk)
+    assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([alice.email], "Your account is approved")
+    assert REASON not in mail.outbox[-1].body
+    assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
+    assert Notice.objects.count() == 1
+
+
+def test_two_operators_who_approve_at_once_approve_once(quill: Sender, alice: User, sam: User) -> None:
+    Sender.objects.update(approved_at=None)
+    signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+    with pytest.raises(Sender.NotAllowed):
+        signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+    assert Audit.objects.count() == 1
+
+
+def test_a_declined_account_waits_no_more_until_it_is_reinstated(
+    approving: Any, quill: Sender, alice: User, sam: User, visit: Any
+) -> None:
+    Sender.objects.update(approved_at=None)
+    desk = visit(sam)
+    assert 'value="terms" selected' in desk.get(act(quill, "decline")).content.decode()
+    told = {"category": "terms", "text": "We serve businesses in Australia only.", "note": ""}
+    assert desk.post(act(quill, "decline"), told).status_code == 302
+    assert "Booking is off for this account" in text(visit(alice).get("/today/"))
+    assert desk.get("/admin/accounts/sender/?bookings=waiting").context["cl"].result_count == 0
+    assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
+    quill.refresh_from_db()
+    with pytest.raises(Sender.NotAllowed):
+        signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+    quill.reinstate(by=sam, reason=REASON, at=timezone.now())
+    assert quill.approved_at is None
+
+
+@pytest.mark.parametrize("name", ["approve", "decline"])
+def test_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any, name: str) -> None:
+    Sender.objects.update(approved_at=None)
+    groups.settle()
+    person = factories.user("rita@portal.example", is_staff=True)
+    person.groups.set(groups.Group.objects.filter(name=groups.READ_ONLY))
+    factories.second_factor(person)
+    assert visit(person).post(act(quill, name), {"reason": REASON}).status_code == 403
+    person.groups.set(groups.Group.objects.filter(name=groups.SUPPORT))
+    assert visit(person).get(act(quill, name)).status_code == 200
+
+
+def test_a_mode_that_does_not_exist_is_named(settings: Any) -> None:
+    assert set(checks.SIGN_UP_MODES) == set(UNTIL_APPROVED)
+    assert list(checks.check_sign_up()) == []
+    settings.SIGN_UP = "maybe"
+    assert [message.id for message in checks.check_sign_up()] == ["portal.E009"]
