@@ -13,15 +13,14 @@ grid.addEventListener("focusout", (event) => {
   const form = event.target.closest("form.fix");
   if (form && !form.contains(event.relatedTarget)) recheck(form);
 });
-// The listed rows with the service that was chosen; without this script there are links to that above them.
+// The listed rows with the service that was chosen.
 async function reprice(rule) {
   if (!grid.querySelector("td.money")) return;
   const url = new URL(window.location.href);
   url.searchParams.set("rule", rule);
   const reply = await fetch(url).catch(() => null);
-  const page = reply?.ok && new DOMParser().parseFromString(await reply.text(), "text/html");
-  const chosen = document.querySelector("#book input[name=rule]:checked")?.value;
-  if (!page || chosen !== rule) return;
+  const page = reply?.ok && await read(reply);
+  if (!page || chosenRule() !== rule) return;
   window.history.replaceState(null, "", url);
   grid.replaceChildren(...page.getElementById("grid").childNodes);
 }
@@ -37,13 +36,13 @@ grid.addEventListener("keydown", (event) => {
   below.select();
 });
 
-// The page's own answer is read, and what is new put in place; without an answer the Save button is still there.
+// What is new in the page's answer is put in place; without one the Save button is still there.
 async function recheck(form) {
   if (!form.hasAttribute("data-changed")) return;
   form.removeAttribute("data-changed");
   const reply = await fetch(form.action, { method: "POST", body: new FormData(form) }).catch(() => null);
   if (!reply?.ok) return form.setAttribute("data-changed", "");
-  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  const page = await read(reply);
   if (!page.getElementById("grid")) return window.location.assign(reply.url);
   const now = page.getElementById(form.id);
   if (now) form.replaceWith(now);
@@ -51,6 +50,9 @@ async function recheck(form) {
   put(page, "progress");
   renew(page);
 }
+
+const read = async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html");
+const chosenRule = () => document.querySelector("#book input[name=rule]:checked")?.value;
 
 function put(page, id) {
   const [old, now] = [document.getElementById(id), page.getElementById(id)];
@@ -61,7 +63,7 @@ function put(page, id) {
 
 // The sum to book, with the service that was chosen; rows of the grid that are new, below those somebody works on.
 function renew(page) {
-  const chosen = document.querySelector("#book input[name=rule]:checked")?.value;
+  const chosen = chosenRule();
   const day = document.getElementById("pickup_date")?.value;
   put(page, "book");
   const radio = [...document.querySelectorAll("#book input[name=rule]")].find((one) => one.value === chosen);
@@ -80,5 +82,5 @@ document.addEventListener("htmx:afterSwap", async () => {
   if (!document.querySelector("#progress[data-done]")) return;
   if (!grid.contains(document.activeElement) && !grid.querySelector("[data-changed]")) return window.location.reload();
   const reply = await fetch(window.location.href).catch(() => null);
-  if (reply?.ok) renew(new DOMParser().parseFromString(await reply.text(), "text/html"));
+  if (reply?.ok) renew(await read(reply));
 });

@@ -62,12 +62,11 @@ if (address) {
   countAddressLines(address);
 }
 
-// Its fields bear a prefix where the form has those of two people.
 function addressField(form, part) {
   return form.elements[`${form.dataset.address}${part}`];
 }
 
-// Places from the carrier's list while a suburb or postcode is typed; choosing one fills all three fields.
+// Places from the carrier's list while a suburb or postcode is typed.
 function suggestPlaces(form) {
   const [suburb, state, postcode] = ["suburb", "state", "postcode"].map((part) => addressField(form, part));
   const list = document.createElement("datalist");

@@ -76,7 +76,7 @@ def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 def _lock(order: Order) -> None:
     """The order, then its labels: whoever is just being given one is done before, or finds it gone."""
-    now = Order.objects.select_for_update().get(pk=order.pk)
+    now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):
         raise CannotUndo(

@@ -243,8 +243,10 @@ def imports(of: Sender, by: User) -> dict[str, str]:
     factories.import_row(of, by, file=fixing, state="folded", folded_into=odd, problems={})
     told = {"shop_status": ["Already shipped in your shop."]}
     factories.import_row(of, by, file=fixing, state="skipped", problems=told)
+    heads = [*factories.IMPORT_HEADER, "Length (mm)"]
+    columns = {name: place for place, name in enumerate(factories.IMPORT_COLUMNS)}
     huge = factories.import_file(
-        of, by, file_name="millimetres.csv", header=["Length (mm)", "Width", "Height"]
+        of, by, file_name="millimetres.csv", header=heads, columns=columns | {"length": len(heads) - 1}
     )
     sides = Measures(Decimal("0.35"), "kg", Decimal(300), Decimal(200), Decimal(150), "cm")
     for _ in range(7):

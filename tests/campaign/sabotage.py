@@ -146,8 +146,8 @@ SABOTAGES = (
         (
             (
                 "orders/billing/posting.py",
-                "report.lines.filter(is_repeat=False).update(posted_at=now)",
-                "report.lines.filter(is_repeat=False, amount__gt=0).update(posted_at=now)",
+                "lines = report.lines.filter(is_repeat=False, line__gte=first",
+                "lines = report.lines.filter(is_repeat=False, amount__gt=0, line__gte=first",
             ),
         ),
     ),

@@ -194,7 +194,7 @@ def costing(amount, currency="AUD"):
         (costing("1,012.08"), "price '1,012.08'"),
         (costing({"value": 5}), "price {'value': 5}"),
         (costing(5, "dollars"), "currency 'dollars'"),
-        (costing(5, "aud"), "currency 'aud'"),
+        (costing(5, "A$"), "currency 'A$'"),
         (costing(5, ["AUD"]), "currency ['AUD']"),
         (costing(5, None), "currency missing"),
         (costing(5, "\u202ex" * 100), "currency '" + "\\u202ex" * 5 + "\\u20"),
@@ -221,7 +221,7 @@ def test_a_row_that_cannot_be_booked_is_left_out_and_says_why(client, far_side, 
 
 
 def test_the_log_counts_the_rows_that_were_left_out(client, far_side, calls):
-    quoted(client, far_side, None, product(), costing(5, "aud"))
+    quoted(client, far_side, None, product(), costing(5, "A$"))
     quoted(client, far_side, product())
     assert [(call.outcome, call.unreadable) for call in calls] == [("ok", 2), ("ok", 0)]
 

@@ -249,6 +249,10 @@ def test_the_carriers_word_about_a_place_stands_at_both_fields(
     listener.refuses = Rejected(422, messages={"receiver_suburb": [word]})
     form = {**AT_HOME, "receiver_state": "VIC"}
     answer = alices.send(NEW, form)
-    assert messages_at(answer, "receiver_suburb") == messages_at(answer, "receiver_postcode") == [word]
+    assert (
+        messages_at(answer, "receiver_suburb")
+        == messages_at(answer, "receiver_postcode")
+        == [f"Suburb: {word}."]
+    )
     assert lost(answer, form) == {}
     assert not Quote.objects.exists()
