@@ -1,4 +1,4 @@
-// Import's check: sum and prices follow the chosen service; a row is checked again as soon as it is left.
+// Import's check: sums follow the chosen service; a row is checked again when it is left.
 "use strict";
 
 const grid = document.getElementById("grid");
@@ -61,7 +61,7 @@ function put(page, id) {
   window.htmx?.process(now);
 }
 
-// The sum to book, with the service that was chosen; rows of the grid that are new, below those somebody works on.
+// The sum to book, with the service that was chosen; new rows of the grid.
 function renew(page) {
   const chosen = chosenRule();
   const day = document.getElementById("pickup_date")?.value;

@@ -66,7 +66,7 @@ function addressField(form, part) {
   return form.elements[`${form.dataset.address}${part}`];
 }
 
-// Places from the carrier's list while a suburb or postcode is typed.
+// Places from the carrier's list.
 function suggestPlaces(form) {
   const [suburb, state, postcode] = ["suburb", "state", "postcode"].map((part) => addressField(form, part));
   const list = document.createElement("datalist");
