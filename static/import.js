@@ -25,7 +25,7 @@ async function reprice(rule) {
   grid.replaceChildren(...page.getElementById("grid").childNodes);
 }
 
-// Enter leads to the same cell of the next row that has it; from the last one it saves.
+// Enter goes to the same cell of the next row; from the last one it saves.
 grid.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
   const all = [...grid.querySelectorAll(`input[name="${event.target.name}"]`)];
@@ -77,7 +77,7 @@ function renew(page) {
   grid.replaceChildren(...page.getElementById("grid").childNodes);
 }
 
-// When the last row is checked the sums are old. What somebody types in the grid meanwhile stays.
+// When the last row is checked the sums are old; what is typed meanwhile stays.
 document.addEventListener("htmx:afterSwap", async () => {
   if (!document.querySelector("#progress[data-done]")) return;
   if (!grid.contains(document.activeElement) && !grid.querySelector("[data-changed]")) return window.location.reload();

@@ -107,7 +107,7 @@ function suggestPlaces(form) {
   }
 }
 
-// From 30 characters on, how many of the 40 advised for a label are used.
+// From 30 characters on: how many of the 40 advised are used.
 function countAddressLines(form) {
   for (const field of [addressField(form, "line1"), addressField(form, "line2")]) {
     const counter = document.createElement("span");
