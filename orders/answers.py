@@ -13,7 +13,7 @@ from orders.models import CarrierAccount
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
 
-OURS = "The carrier refused how we asked, not your parcel. We're putting that right."
+OURS = "The carrier refused how we asked. We're putting that right."
 OURS_TOO = "It also refused how we asked; we're putting that right."
 OURS_CANCEL = "The carrier refused how we asked. We're putting that right. If the pickup is near, contact us."
 NO_REASON = "The carrier gave no reason."

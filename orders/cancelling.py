@@ -162,7 +162,10 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")
         for scan in tracked.scans
     ]
-    return _forbidden(fold(steps, now=now).progress)
+    words = _forbidden(fold(steps, now=now).progress)
+    if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
+        words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
+    return words
 
 
 def _forbidden(progress: str) -> str:

@@ -7,6 +7,7 @@ from django.db.models import Max, Min
 from orders import gateway
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
+from orders.restoring.fencing import OLDER
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.values import fold
 
@@ -20,9 +21,9 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
     Without an attempt that reached it, the moment the order was made. What a restored backup owed may have been sent at
     any time up to the restore, by attempts that it knows nothing of.
     """
-    if order.problem.get("kind") == "restored":
-        fenced = order.changes.filter(new=Status.UNCONFIRMED).aggregate(at=Max("at"))["at"]
-        return order.created_at, fenced or order.created_at
+    fenced = order.changes.filter(new=Status.UNCONFIRMED, reason=OLDER).aggregate(at=Max("at"))["at"]
+    if fenced:
+        return order.created_at, fenced
     arrived = order.attempts.exclude(state__in=NEVER_ARRIVED)
     sent = arrived.aggregate(first=Min("sent_at"), last=Max("sent_at"))
     return sent["first"] or order.created_at, sent["last"] or order.created_at

@@ -103,6 +103,15 @@ def billed(order: "Order", total: Decimal) -> None:
         type(order)._default_manager.filter(pk=order.pk).update(reserved=total)
 
 
+def unbilled_again(order: "Order") -> None:
+    """Its bills were another order's: it counts at its own price again, and as not billed. Its sender is locked."""
+    if counts := _locked_counts(order):
+        day, reserved, unbilled = counts
+        limits.change(order.sender_id, day, money=order.price - reserved, unbilled=order.price - unbilled)
+        _spend(day, order.price - reserved)
+        type(order)._default_manager.filter(pk=order.pk).update(reserved=order.price, unbilled=order.price)
+
+
 def _locked_counts(order: "Order") -> tuple[dt.date, Decimal, Decimal] | None:
     """What it counts for; None when it was given back since it was read, so that this move comes too late."""
     Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)

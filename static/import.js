@@ -1,4 +1,4 @@
-// Import's check: sums follow the chosen service; a row is checked again when it is left.
+// Import's check: sums follow the service; a row is checked when it is left.
 "use strict";
 
 const grid = document.getElementById("grid");
@@ -13,7 +13,7 @@ grid.addEventListener("focusout", (event) => {
   const form = event.target.closest("form.fix");
   if (form && !form.contains(event.relatedTarget)) recheck(form);
 });
-// The listed rows with the service that was chosen.
+// The rows with the service chosen.
 async function reprice(rule) {
   if (!grid.querySelector("td.money")) return;
   const url = new URL(window.location.href);
@@ -36,7 +36,7 @@ grid.addEventListener("keydown", (event) => {
   below.select();
 });
 
-// What is new in the page's answer is put in place; without one the Save button is still there.
+// What is new in the answer is put in place; without one there is the Save button.
 async function recheck(form) {
   if (!form.hasAttribute("data-changed")) return;
   form.removeAttribute("data-changed");
@@ -61,7 +61,7 @@ function put(page, id) {
   window.htmx?.process(now);
 }
 
-// The sum to book, with the service that was chosen; new rows of the grid.
+// The sum to book, and new rows of the grid.
 function renew(page) {
   const chosen = chosenRule();
   const day = document.getElementById("pickup_date")?.value;

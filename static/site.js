@@ -63,7 +63,7 @@ if (address) {
 }
 
 function addressField(form, part) {
-  return form.elements[`${form.dataset.address}${part}`];
+  return form.elements[(form.dataset.address ?? "receiver_") + part];
 }
 
 // Places from the carrier's list.

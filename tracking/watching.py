@@ -29,11 +29,15 @@ def reference_in(text: str) -> str:
     The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
     """
     text, contract = text.strip(), gateway.contract()
-    found = (contract.reference_typed(part) for part in (text, *_parts_of_address(text)))
-    reference = next(filter(None, found), "")
-    if not reference:
+    if reference := contract.reference_typed(text):
+        return reference
+    found = list(dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text)))))
+    found = [
+        part for part in found if any(map(str.isdigit, part))
+    ] or found  # before words: /shipments/, ?utm_source=
+    if len(found) != 1:
         raise NotAReference(text[:40])
-    return reference
+    return found[0]
 
 
 def _parts_of_address(text: str) -> list[str]:

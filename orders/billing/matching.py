@@ -6,6 +6,7 @@ from collections.abc import Collection
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
+from orders import limits
 from orders.billing import exposing, kinds, notifications, reconciling
 from orders.models import Charge, Kind, Order, OrderChange
 from orders.models.billing import REFUNDS
@@ -69,6 +70,8 @@ def release(order: Order) -> None:
     for charge in lines:
         notifications.taken_back(charge)
     lines.update(order=None, sender=None, is_unexpected=False)
+    if not order.charges.posted().filter(kind__in=exposing.BILLS).exists():
+        limits.unbilled_again(order)
 
 
 def _by_reference(order: Order) -> QuerySet[Charge]:

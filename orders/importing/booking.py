@@ -21,7 +21,7 @@ from shipping_portal.jobs.registry import job
 State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
     booking.Suspended: "Booking is off for this account.",
-    booking.PickupDayPassed: "The pickup day passed before this row's turn came.",
+    booking.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
     booking.Gone: "No service is offered for this parcel any more.",
 }
 

@@ -68,14 +68,19 @@ def _joining(file: Import) -> Iterator[ImportRow]:
 def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | None:
     where = _where(row, file)
     if not any(where):
-        return heads[-1] if heads else None
+        return heads[-1] if heads and _fits(row, heads[-1], file) else None
     return next((head for head in heads if _where(head, file) == where and _may_join(row, head, file)), None)
 
 
 def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
     """Whether it may be in the other's box: no other size, and more than the same row once more."""
+    return row.cells != head.cells and _fits(row, head, file)
+
+
+def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
+    """Whether it says no other size than the other."""
     sizes = [{_said(one, file, side) for one in (row, head)} - {""} for side in SIZE]
-    return row.cells != head.cells and all(len(said) < 2 for said in sizes)
+    return all(len(said) < 2 for said in sizes)
 
 
 def _where(row: ImportRow, file: Import) -> list[str]:

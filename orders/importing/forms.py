@@ -206,6 +206,8 @@ class BookAllForm(forms.Form):
     )
     pickup_date = DayField(required=False)
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
-    newest = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # priced up to this quote
+    newest = forms.IntegerField(
+        min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput
+    )  # priced up to this quote
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”
     confirmed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.Stop

@@ -74,7 +74,9 @@ def read(data: bytes) -> Sheet:
         raise Unreadable("This file is empty.")
     delimiter, body = _delimiter(text)
     lines = _lines(body, delimiter)
-    _, names = next(lines)
+    _, names = next(lines, (0, []))
+    if not names:
+        raise Unreadable("This file is empty.")
     if len(names) > MOST_COLUMNS:
         raise Unreadable(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
     header = [name.strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
@@ -110,7 +112,7 @@ def _delimiter(text: str) -> tuple[str, str]:
     if named:
         return named[1], text[named.end() :]
     bare = re.sub(r'"(?:[^"]|"")*"', "x", text[:LONGEST_HEADER])
-    first = next(line for line in bare.splitlines() if line.strip())
+    first = next((line for line in bare.splitlines() if line.strip()), "")
     seen = Counter(first)
     return max(DELIMITERS, key=lambda sign: seen[sign]), text
 

@@ -16,22 +16,39 @@ _SENT = dict.fromkeys(
     ("fulfilled", "shipped", "dispatched", "posted", "completed", "complete", "delivered"), SHIPPED
 ) | dict.fromkeys(("partial", "partially fulfilled", "partially shipped"), PARTLY)
 _ENDED = {"refunded": REFUNDED} | dict.fromkeys(
-    ("cancelled", "canceled", "voided", "declined", "expired", "restocked", "failed"), CANCELLED
+    (
+        "cancelled",
+        "canceled",
+        "voided",
+        "declined",
+        "expired",
+        "restocked",
+        "failed",
+        "closed",
+        "chargeback",
+        "trash",
+        "fraud",
+        "suspected fraud",
+    ),
+    CANCELLED,
 )
 _OPEN = dict.fromkeys(
     ("pending", "pending payment", "payment pending", "awaiting payment", "authorized", "partially paid", "unpaid",
-     "on hold", "incomplete"),
+     "on hold", "holded", "incomplete", "not paid", "payment review", "pending review", "draft", "checkout draft"),
     UNPAID,
 )  # fmt: skip
 # What the values of a column mean, by its folded name. Pending is unpaid, but of a shipment it is still to be made.
 WORDS = (
     dict.fromkeys(("order status", "status", "order state"), _SENT | _ENDED | _OPEN)
     | dict.fromkeys(("financial status", "payment status"), _ENDED | _OPEN)
-    | dict.fromkeys(("fulfillment status", "fulfilment status", "shipping status"), _SENT | _ENDED)
+    | dict.fromkeys(
+        ("fulfillment status", "fulfilment status", "shipping status", "shipment status", "delivery status"),
+        _SENT | _ENDED,
+    )
     | {"quantity to ship": {"0": SHIPPED}}
 )
-DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED} | dict.fromkeys(
-    ("date shipped", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
+DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED, "refunded at": REFUNDED} | dict.fromkeys(
+    ("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
 )
 NO_DAY = {"paid on date": UNPAID}
 TOLD = frozenset((*WORDS, *DAYS, *NO_DAY))

@@ -35,6 +35,7 @@ CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
 LONGEST = 12
+UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
 
 
 def stated(text: str, table: Mapping[str, Decimal]) -> str:
@@ -93,10 +94,14 @@ def of_account(country: str) -> dict[str, str]:
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
     """The unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
     kind = MEASURES[name]
-    place, in_row = file.columns.get(name), file.columns.get(kind, len(row.cells))
+    place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
     by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
-    said = row.cells[in_row].strip() if in_row < len(row.cells) else ""
-    return by_name or stated(said, TABLES[kind]) or said or _chosen(kind, file)
+    said = row.cells[beside].strip() if beside < len(row.cells) else ""
+    in_row = stated(said, TABLES[kind]) or said
+    contradicts = by_name and in_row and in_row != by_name
+    if contradicts or (kind in file.columns and not (by_name or in_row)):
+        return UNSAID  # two units, or none where the other rows have one: nothing is guessed
+    return by_name or in_row or _chosen(kind, file)
 
 
 def in_the_forms(

@@ -10,10 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from orders import booking
+from orders import booking, quoting
 from orders.importing import checking, choosing, fixing, listing, overview, owing, standing, taking
 from orders.importing.forms import BookAllForm
 from orders.models import Import, ImportRow
+from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 TABS = {
@@ -63,6 +64,8 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     """What the Book form says: the rows that are ready, what they cost by each rule, and the days for a pickup."""
     ready, last = owing.ready(file), choosing.last_product(request.sender)
     address = request.sender.pickup_address()
+    firsts = [quoting.first_pickup(offer) for row in ready for offer in bookable(row.products)]
+    first = max(filter(None, firsts), default=None)  # a day before it isn't on offer for every row
     totals = choosing.totals([row.products for row in ready], last) if ready else []
     offered = [total.rule for total in totals]
     wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule, *offered]
@@ -74,7 +77,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "totals": totals,
         "rule": next((rule for rule in wanted if rule in offered), ""),
         "has_pickup": any(total.has_pickup for total in totals),
-        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now())
+        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now(), first=first)
         if address
         else [],
     }

@@ -179,6 +179,11 @@ class Tracked:
     outcome: str = "ok"
     is_cancellable: bool | None = None
 
+    @property
+    def leaves_out(self) -> bool:
+        """Are there more scans than were read, however often the carrier is asked?"""
+        return any(isinstance(raw, dict) and "left_out" in raw for raw, _ in self.unreadable)
+
 
 @dataclass(frozen=True)
 class Cancelled:

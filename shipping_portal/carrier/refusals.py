@@ -25,7 +25,14 @@ OURS = (
 )
 IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in QUERIED), *MEASURES)
 ITEM = ("description", "value", "quantity", "origin", "hs_code")
-GENERAL = {"", "base", "detail", "error", "errors", "general", "message", "messages", "order"}
+GENERAL = {
+    *("", "address", "base", "description", "detail", "error", "errors", "general", "message", "messages"),
+    *("non_field_errors", "order", "order_id", "reason", "status", "title"),
+}
+ABOUT, WORDS = (
+    ("field", "path", "param"),
+    ("message", "detail", "msg"),
+)  # of a message that is an object of its own
 Where = tuple[str, ...]
 
 
@@ -84,7 +91,9 @@ def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
 
 
 def _flat(said: Any, where: Where) -> Iterator[tuple[Where, str]]:
-    if isinstance(said, dict):
+    if isinstance(said, dict) and (told := _told(said)):
+        yield told
+    elif isinstance(said, dict):
         for key, member in said.items():
             yield from _flat(member, (*where, text(key, 60)))
     elif isinstance(said, list):
@@ -93,6 +102,13 @@ def _flat(said: Any, where: Where) -> Iterator[tuple[Where, str]]:
             yield from _flat(member, (*where, str(number)) if rows else where)
     elif isinstance(said, str) and _words(said):
         yield where, _words(said)
+
+
+def _told(said: dict[str, Any]) -> tuple[Where, str] | None:
+    """A message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
+    about = next((said[key] for key in ABOUT if isinstance(said.get(key), str)), "")
+    words = next((said[key] for key in WORDS if isinstance(said.get(key), str)), "")
+    return ((text(about, 60),), _words(words)) if about and _words(words) else None
 
 
 def _fields(contract: Contract) -> dict[str, list[str]]:

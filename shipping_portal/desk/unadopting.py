@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Min
 
 from orders import notifications
 from orders.billing import matching
-from orders.models import BookingAttempt, Label, Order, OrderChange
+from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, Restore
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Audit
 from tracking import polling
@@ -25,6 +26,9 @@ NOTHING_BOOKED: dict[str, Any] = {
     "carrier_order_id": "",
     "carrier_pickup_date": None,
     "booked_at": None,
+    "cancel_refused_at": None,
+    "is_cancellable": None,
+    "problem": {},
     "printed_at": None,
     "printed_by": None,
     "progress": Progress.NONE,
@@ -51,6 +55,9 @@ def obstacle(order: Order) -> str:
     first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
     if first and first.served_at:
         return f"A label of it was given out at {_moment(first.served_at)}."
+    stored = order.labels.aggregate(at=Min("stored_at"))["at"]
+    if stored and Restore.objects.filter(restored_at__gte=stored).exists():
+        return "Its label may have been given out after the backup that was restored."
     if order.printed_at:
         return f"Its label was marked as printed at {_moment(order.printed_at)}."
     if matching.acted_on(order):
@@ -76,6 +83,9 @@ def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 def _lock(order: Order) -> None:
     """The order, then its labels: whoever is just being given one is done before, or finds it gone."""
+    CarrierAccount.objects.select_for_update(no_key=True).get(
+        pk=order.account_id
+    )  # as posting.post: it has the lines
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):

@@ -150,3 +150,24 @@ def test_the_general_words_stand_in_for_a_missing_sentence():
 @pytest.mark.parametrize("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
 def test_what_says_nothing_is_no_message(said):
     assert messages(said) == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"non_field_errors": ["Too heavy for this route"]}, {"": ["Too heavy for this route"]}),
+        ({"reason": "Parcel too heavy"}, {"": ["Parcel too heavy"]}),
+        ({"messages": {"order_id": ["has already been collected"]}}, {"": ["has already been collected"]}),
+        (
+            {
+                "errors": [
+                    {"field": "weight", "message": "too heavy"},
+                    {"path": "receiver.postcode", "detail": "no"},
+                ]
+            },
+            {"weight": ["too heavy"], "receiver_postcode": ["no"]},
+        ),
+    ],
+)
+def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
+    assert read_refusal(body, Contract()).messages == said

@@ -10,12 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders import booking, labels, resolving
-from orders.billing import matching
+from orders.billing import matching, posting
 from orders.models import Charge, Dispute, LabelBytes, Order
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.desk import unadopting
 from tests import factories
+from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
 from tests.desk.conftest import REASON
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, scans
@@ -286,3 +287,50 @@ def test_charges_that_a_person_has_acted_on_stay_and_make_it_a_conflict(
     press(desk, order, "Contest the adoption")
     line.refresh_from_db()
     assert line.order == order
+
+
+def test_undone_it_counts_at_its_own_price_and_as_not_billed(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], sam: User,
+    quill: Sender, take: Callable[..., Any],  # noqa: F811  (the fixture)
+) -> None:  # fmt: skip
+    """The bill of the reference it was given is another parcel's."""
+    contract('view = ""')
+    carrier.trouble("book", "commit-close")
+    order = submitted()
+    booking.work(order.pk)
+    quill.refresh_from_db()
+    before = (quill.spent_today, quill.unbilled)
+    carrier.foreign("SWRONG0001")
+    posting.post(take(summed(line("SWRONG0001", "99.00"))), by=None, now=timezone.now())
+    order.refresh_from_db()
+    resolving.adopt(order, "SWRONG0001", by=sam, reason=REASON, now=timezone.now())
+    assert matching.match_late() in {0, 1}
+    unadopting.undo(Order.objects.get(pk=order.pk), by=sam, reason=REASON, now=timezone.now())
+    quill.refresh_from_db()
+    order.refresh_from_db()
+    assert (quill.spent_today, quill.unbilled) == before
+    assert (order.reserved, order.unbilled) == (order.price, order.price)
+
+
+def test_undone_it_forgets_what_the_carrier_said_of_the_other_parcel(
+    adopted: Callable[..., Order], sam: User, alice: User, visit: Callable[[User], Client]
+) -> None:
+    order = adopted()
+    said = {"kind": "cancel_refused", "text": "It can't."}
+    Order.objects.filter(pk=order.pk).update(
+        cancel_refused_at=timezone.now(), is_cancellable=False, problem=said
+    )
+    order.refresh_from_db()
+    unadopting.undo(order, by=sam, reason=REASON, now=timezone.now())
+    assert "its label is good" not in visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
+    order.refresh_from_db()
+    assert (order.is_cancellable, order.problem) == (None, {})
+
+
+def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: Callable[..., Order]) -> None:
+    order = adopted()
+    order.labels.all().delete()
+    factories.stored_label(order)
+    assert unadopting.obstacle(order) == ""
+    factories.restore(restored_at=timezone.now())
+    assert "given out after the backup" in unadopting.obstacle(order)

@@ -31,3 +31,9 @@ def test_an_order_that_only_mentions_records_stays() -> None:
     row = ROW | {"Item title": "Vinyl record(s) downloaded cover"}
     sheet = reading.read(export(EBAY_AU, row))
     assert (len(sheet.rows), sheet.dropped) == (1, ())
+
+
+@pytest.mark.parametrize("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
+def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
+    with pytest.raises(reading.Unreadable, match="empty"):
+        reading.read(data)

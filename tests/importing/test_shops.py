@@ -61,6 +61,14 @@ CASES: list[tuple[str, Row, str]] = [
     (shop_files.BIGCOMMERCE, {"Order Status": "Incomplete"}, UNPAID),
     (shop_files.BIGCOMMERCE, {"Order Status": "Declined"}, CANCELLED),
     (shop_files.STARSHIPIT, {"Name": "Priya Nair"}, ""),
+    *(("Status", {"Status": word}, CANCELLED) for word in ("Closed", "Trash", "Suspected Fraud")),
+    *(
+        ("Status", {"Status": word}, UNPAID)
+        for word in ("Not paid", "Payment review", "holded", "checkout-draft")
+    ),
+    *(("Shipment Status", {"Shipment Status": word}, SHIPPED) for word in ("Shipped", "Delivered")),
+    ("Shipped At", {"Shipped At": "2026-11-01"}, SHIPPED),
+    ("Refunded at", {"Refunded at": "2026-11-01"}, REFUNDED),
 ]
 
 

@@ -298,3 +298,18 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     cancelling.work(other.pk)
     other.refresh_from_db()
     assert other.status == "cancelled"
+
+
+def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(
+    told: Told, quill: Sender, alice: User
+) -> None:
+    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 2')
+    carrier.settings(scans_a_page=1)
+    order = book(quill, alice, "STANDARD-PICKUP")
+    for word in ("Info", "Info", "Pickup"):
+        carrier.scan(str(order.carrier_reference), word, push=False)
+    cancelling.ask(order, by=alice, why="not_sending", now=timezone.now())
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booked"
+    assert "Not all of its scans can be read" in order.changes.last().reason

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from orders.forms import UNITS
-from orders.importing import checking, columns, reading, standing, taking
+from orders.importing import checking, columns, reading, standing, taking, units
 from orders.importing.forms import MatchForm, guesses
 from orders.importing.units import (
     LENGTHS,
@@ -18,7 +18,7 @@ from orders.importing.units import (
     convert,
     stated,
 )
-from orders.models import Import
+from orders.models import Import, ImportRow
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.orders.test_importing import book, work_off
@@ -264,3 +264,20 @@ def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
     assert {name: matched.get(name) for name in MEASURES} == {name: names.index(name) for name in MEASURES}
     units = [stated(head, TABLES[MEASURES[names[place]]]) for head, place in heads.items()]
     assert units == [*UNITS[country], *[UNITS[country][1]] * 2]
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "unit"),
+    [
+        ("Weight (lb)", ["5", "lb"], "lb"),
+        ("Weight (lb)", ["5", ""], "lb"),
+        ("Weight", ["5", "oz"], "oz"),
+        ("Weight (lb)", ["5", "kg"], units.UNSAID),
+        ("Weight", ["12", ""], units.UNSAID),
+    ],
+)
+def test_a_unit_that_is_contradicted_or_missing_in_a_row_is_not_guessed(
+    header: str, cells: list[str], unit: str
+) -> None:
+    file = Import(header=[header, "Weight unit"], columns={WEIGHT: 0, units.WEIGHT_UNIT: 1}, constants={})
+    assert units.of_cell(WEIGHT, ImportRow(cells=cells), file) == unit

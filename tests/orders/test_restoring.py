@@ -79,7 +79,7 @@ def test_neither_age_nor_pickup_day_refuses_a_booking_of_the_backup(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
-    Order.objects.update(created_at=timezone.now() - 48 * HOUR, pickup_date=dt.date(2026, 1, 5))
+    Order.objects.update(submitted_at=timezone.now() - 48 * HOUR, pickup_date=dt.date(2026, 1, 5))
     after_restore()
     work_on_everything()
     assert again(order).status == "unconfirmed"
@@ -89,7 +89,7 @@ def test_while_bookings_are_paused_no_booking_is_refused_for_its_age(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
-    Order.objects.update(created_at=timezone.now() - 48 * HOUR)
+    Order.objects.update(submitted_at=timezone.now() - 48 * HOUR)
     CarrierAccount.objects.update(paused_at=timezone.now())
     booking.work(order.pk)
     assert again(order).status == "booking"

@@ -23,7 +23,7 @@ from tests.pages.typed import ABROAD, AT_HOME, messages_at, text
 pytestmark = pytest.mark.django_db
 
 WRAPPER = "Some of the supplied data is invalid; see messages."
-OURS = "The carrier refused how we asked, not your parcel. We're putting that right."
+OURS = "The carrier refused how we asked. We're putting that right."
 OURS_CANCEL = "The carrier refused how we asked. We're putting that right."
 PARTNER = {"metadata": [{"partner_id": ["can't be blank"]}]}
 NAME = {"receiver_name": ["must be written in Latin letters"]}

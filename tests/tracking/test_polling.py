@@ -308,3 +308,20 @@ def test_a_carrier_that_is_slow_to_refuse_a_subscription_costs_the_poll_no_lease
 
         monkeypatch.setattr(gateway, "carrier", lambda order: Slow())
         assert poll(parcel).poll.failures == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://carrier.example/track/S7K2QX?utm_source=shopify",
+        "https://carrier.example/track/S7K2QX/status?utm_campaign=shipped",
+        "https://carrier.example/shipments?service=standard&ref=S7K2QX",
+    ],
+)
+def test_a_word_in_an_address_is_no_reference_beside_one_with_a_digit(db: None, text: str) -> None:
+    assert watching.reference_in(text) == "S7K2QX"
+
+
+def test_an_address_with_two_references_is_not_guessed_at(db: None) -> None:
+    with pytest.raises(watching.NotAReference):
+        watching.reference_in("https://carrier.example/track/S7K2QX9/SB4N8X1")

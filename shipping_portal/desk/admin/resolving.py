@@ -14,6 +14,7 @@ from django.utils import timezone
 from orders import confirming, gateway, resolving
 from orders.identifying import known_order_id
 from orders.models import Order
+from shipping_portal.carrier import shapes
 from shipping_portal.desk import reconcile, stray_scans
 from shipping_portal.desk.admin.acts import Act, ReasonForm
 
@@ -29,7 +30,7 @@ COMPARED = "The carrier's order with this id must tell our order key or this ord
 class AdoptForm(ReasonForm):
     """A reference, and the order id by which the carrier tells whose it is and its label is fetched."""
 
-    reference = forms.CharField(label="Carrier's reference", max_length=40)
+    reference = forms.CharField(label="Carrier's reference", max_length=shapes.LONGEST)
     carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80, required=False)
     field_order = ["reference", "carrier_order_id", "reason"]
 
