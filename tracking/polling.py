@@ -53,7 +53,7 @@ def close_parcel(order: Order) -> None:
 
     Its scans stay, for whichever order has the reference next. Called inside the transaction that takes the reference.
     """
-    parcel = Parcel.objects.select_for_update().filter(order=order).first()
+    parcel = Parcel.objects.select_for_update(no_key=True).filter(order=order).first()
     if parcel is None:
         return
     parcel.events.filter(set_aside=scans.LONG_BEFORE).update(set_aside="")  # before that order's booking

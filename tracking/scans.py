@@ -33,7 +33,8 @@ def locked(parcel_id: int) -> Parcel:
     """The parcel, ours until the transaction ends. Its scans may be written only after that: an insert shares a
     lock on the parcel, and two who share it and then want more lock each other out.
     """
-    return Parcel.objects.select_for_update().get(pk=parcel_id)
+    # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
+    return Parcel.objects.select_for_update(no_key=True).get(pk=parcel_id)
 
 
 def fingerprint(reference: str, scan: Scan) -> str:
