@@ -97,7 +97,8 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
 
 def _reading(order: Order, now: dt.datetime) -> Reading:
     context = {"order": order, "sender": order.sender, "progress": "", "sees_contact": True}
-    return Reading(standing(order, now)[1], render_to_string("orders/_meaning.html", context).strip())
+    sentence = " ".join(render_to_string("orders/_meaning.html", context).split())
+    return Reading(standing(order, now)[1], sentence)
 
 
 def _as_if(order: Order, status: str) -> Order:
