@@ -129,7 +129,7 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
         text = "The log-in of the person who booked this was turned off before it was sent."
         settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
         return False
-    if not gateway.is_ours(order):
+    if order.account_id != gateway.account().pk:
         text = "Bookings go to another carrier account now, so the price has to be looked at again."
         settling.back_to_draft(order, {"kind": "carrier_changed", "text": text}, at=now)
         return False
@@ -187,7 +187,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
     shipment = order.entry().shipment(
         product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
     )
-    body = gateway.carrier().booking_body(shipment)
+    body = gateway.carrier_of(order).booking_body(shipment)
     until = now + lease()
     try:
         with transaction.atomic(durable=True):
@@ -209,7 +209,7 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
 def _send(attempt: BookingAttempt) -> None:
     order = attempt.order
     try:
-        booked = gateway.carrier(order).book(
+        booked = gateway.carrier_of(order).book(
             bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt.lease_until)
         )
     except CarrierError as error:

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import answers, gateway, settling
-from orders.contract import another_day
+from orders.contract import another_day, contract_of
 from orders.models import CancelAttempt, Order, Replacement
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
@@ -91,9 +91,9 @@ def work(order: Order) -> None:
 def _try(order: Order, attempt: CancelAttempt) -> None:
     if attempt.state == State.IN_FLIGHT:
         _unclear(order, attempt, "the worker stopped before the carrier's answer")
-    elif not gateway.is_ours(order):  # its id may be somebody else's parcel there
+    elif not gateway.is_reachable(order.account):
         _elsewhere(order, attempt)
-    elif order.status == Status.CANCEL_UNCONFIRMED and not gateway.contract().cancel_repeatable:
+    elif order.status == Status.CANCEL_UNCONFIRMED and not contract_of(order.account).cancel_repeatable:
         _look(order, attempt)
     else:
         _cancel(order, attempt)
@@ -101,7 +101,7 @@ def _try(order: Order, attempt: CancelAttempt) -> None:
 
 def _cancel(order: Order, attempt: CancelAttempt) -> None:
     """Look at the newest scans, then ask once. A refusal after an unclear try says nothing: the order is looked at."""
-    client = gateway.carrier(order)
+    client = gateway.carrier_of(order)
     asked_before = attempt.state == State.UNKNOWN
     refused = _look if asked_before else _back_to_booked
     try:
@@ -157,7 +157,7 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         raise NotSent(str(error)) from error
     if not tracked.is_whole:
         raise NotSent("not all scans could be read")
-    contract, now = gateway.contract(), timezone.now()
+    contract, now = client.contract, timezone.now()
     steps = [
         Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")
         for scan in tracked.scans
@@ -273,10 +273,10 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
     if not order.renew():
         return
     try:
-        viewed = gateway.carrier(order).view(order.carrier_order_id)
+        viewed = gateway.carrier_of(order).view(order.carrier_order_id)
     except CarrierError:
         return _still_unclear(order, attempt)
-    if viewed.state.casefold() == gateway.contract().cancelled_word.casefold():
+    if viewed.state.casefold() == contract_of(order.account).cancelled_word.casefold():
         _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
     elif refusal:
         _back_to_booked(order, attempt, refusal)

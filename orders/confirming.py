@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Min
 
 from orders import gateway
+from orders.contract import contract_of
 from orders.identifying import CLOCKS, is_its_name, known_order_id, sent_between
 from orders.models import Charge, Label, Order
 from shipping_portal.accounts.models import Audit
@@ -54,13 +55,13 @@ def confirm(
     """
     reference = _as_told(order, typed.strip())
     if not reference:
-        example = gateway.contract().reference_example
+        example = contract_of(order.account).reference_example
         raise NotConfirmed(f"This is no reference of the carrier's. One looks like {example}.")
     _refuse_another_orders(order, reference)
     _refuse_heard_before(order, reference, heard_at)
     is_named, doubt = _track(order, reference)
     order_id = order_id or known_order_id(order, reference)
-    if not can_view():
+    if not can_view(order):
         return Confirmed(reference, order_id, doubt or UNCOMPARED)
     if order_id:
         return _viewed(order, reference, order_id)
@@ -69,9 +70,9 @@ def confirm(
     raise NotConfirmed(NEEDS_ID)
 
 
-def can_view() -> bool:
+def can_view(order: Order) -> bool:
     """Does the carrier show its orders, so that whose a reference is can be compared?"""
-    return gateway.contract().operation("view") is not None
+    return contract_of(order.account).operation("view") is not None
 
 
 def _as_told(order: Order, typed: str) -> str:
@@ -79,7 +80,7 @@ def _as_told(order: Order, typed: str) -> str:
     told = (
         order.attempts.filter(seen_reference__iexact=typed).values_list("seen_reference", flat=True).first()
     )
-    return told or gateway.contract().reference_typed(typed)
+    return told or contract_of(order.account).reference_typed(typed)
 
 
 def _refuse_another_orders(order: Order, reference: str) -> None:
@@ -115,7 +116,7 @@ def _told(error: CarrierError) -> str:
 def _track(order: Order, reference: str) -> tuple[bool, str]:
     """Whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
     try:
-        tracked = gateway.carrier(order).track(reference)
+        tracked = gateway.carrier_of(order).track(reference)
     except OperationOff:
         return False, UNCHECKED
     except CarrierError as error:
@@ -123,7 +124,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
             f"The carrier does not confirm this reference: {_told(error)}. Check how it is spelled, or try again in "
             "a minute."
         ) from error
-    said = names_in(tracked.body, gateway.contract())
+    said = names_in(tracked.body, contract_of(order.account))
     _refuse_another_name(order, said)
     return is_its_name(order, said) is True, ""
 
@@ -131,7 +132,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
 def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
     """The carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
     try:
-        viewed = gateway.carrier(order).view(order_id)
+        viewed = gateway.carrier_of(order).view(order_id)
     except CarrierError as error:
         raise NotConfirmed(
             f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."
@@ -140,10 +141,10 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
         raise NotConfirmed(
             f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
         )
-    said = names_in(viewed.body, gateway.contract())
+    said = names_in(viewed.body, contract_of(order.account))
     said = Names(order_key=viewed.order_key or said.order_key, customer_reference=said.customer_reference)
     _refuse_another_name(order, said)
-    if fold(viewed.state) == fold(gateway.contract().cancelled_word) and not order.is_held:
+    if fold(viewed.state) == fold(contract_of(order.account).cancelled_word) and not order.is_held:
         raise NotConfirmed(
             "The carrier says it is cancelled; adopting it would call it booked. If the carrier has no other order "
             "of this parcel, settle it as not booked."
@@ -173,7 +174,7 @@ def lacks_order_id(order: Order) -> bool:
 def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Give an adopted order the carrier's id for it, and owe its labels anew. Raises NotConfirmed."""
     order_id, doubt = carrier_order_id.strip(), UNCOMPARED
-    if can_view():
+    if can_view(order):
         doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):

@@ -1,29 +1,34 @@
-"""The contract in force: what this carrier is assumed or known to do."""
+"""The contracts in force: what each account's carrier is assumed or known to do."""
 
-from functools import lru_cache
+from __future__ import annotations
 
-from django.conf import settings
+from typing import TYPE_CHECKING
 
+from orders import carrier_settings
 from shipping_portal.carrier.contract import Contract
+
+if TYPE_CHECKING:
+    from orders.models.account import CarrierAccount
 
 
 def contract() -> Contract:
-    """Read once per file; the file is named by the settings."""
-    return _load(settings.CARRIER_CONTRACT)
+    """The contract of the account that takes new orders."""
+    return carrier_settings.current().contract
 
 
-def has_parcel_tools() -> bool:
+def contract_of(account: CarrierAccount) -> Contract:
+    """The account's own contract; today's, once the environment doesn't name the account any more."""
+    told = carrier_settings.settings_of(account)
+    return told.contract if told else contract()
+
+
+def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
     """Does the carrier give us links to its Authorised Tracking Page, where a sender moves a pickup (interface §5)?"""
-    return contract().link != "none"
+    return (contract_of(account) if account else contract()).link != "none"
 
 
-def another_day(quote: str = "its reference") -> str:
+def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:
     """How a sender gets another pickup day, as a clause; never by cancelling (interface §3 rules 3, 4)."""
-    if has_parcel_tools():
+    if has_parcel_tools(account):
         return "choose a new day in parcel tools"
     return f"contact us and quote {quote}; we'll move the day with the carrier"
-
-
-@lru_cache(maxsize=8)
-def _load(path: str) -> Contract:
-    return Contract.load(path or None)

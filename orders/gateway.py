@@ -1,44 +1,66 @@
-"""The one place that builds the carrier's client from the settings, and keeps its account, rate and call log."""
+"""The one place that builds the carrier's client, for the account of an order, and keeps its rate and call log."""
 
 import datetime as dt
-import hashlib
 import random
 import time
+from collections.abc import Callable
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from orders import carrier_settings
 from orders.billing.fields import profile_of
-from orders.contract import contract
+from orders.carrier_settings import CarrierSettings
+from orders.contract import contract as contract
+from orders.contract import contract_of
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
 from shipping_portal.carrier.client import Call, Carrier
+from shipping_portal.carrier.errors import NotSent
 
 VERSION = "0.1"
 
 
 def account() -> CarrierAccount:
-    """The partner's account at the configured address; another address or account id is another row."""
-    name = f"{settings.CARRIER_ACCOUNT} at {settings.CARRIER_BASE_URL.rstrip('/')}"
-    fingerprint = hashlib.sha256(name.encode()).hexdigest()
-    row, is_new = CarrierAccount.objects.get_or_create(fingerprint=fingerprint, defaults={"name": name[:120]})
+    """The one account that takes new orders."""
+    return account_of(carrier_settings.current())
+
+
+def accounts() -> list[CarrierAccount]:
+    """All accounts the environment names, the one that takes new orders first."""
+    return [account_of(told) for told in carrier_settings.every()]
+
+
+def account_of(told: CarrierSettings) -> CarrierAccount:
+    """The row of these settings; another address or account id is another row."""
+    row, is_new = CarrierAccount.objects.get_or_create(
+        fingerprint=told.fingerprint, defaults={"name": told.name[:120]}
+    )
     if is_new:
-        profile_of(
-            row
-        )  # how its weekly report is written, for an operator to look through before the first comes
+        # How its weekly report is written, for an operator to look through before the first comes.
+        profile_of(row)
     return row
 
 
-def carrier(order: Order | None = None, *, is_logged: bool = True) -> Carrier:
-    """A client for one call or a few; every call it makes is logged without body, query or secret.
+def carrier_of(order: Order) -> Carrier:
+    """A client of the account the order was made for, whichever takes new orders now. Raises NotSent as `carrier`."""
+    return carrier(order.account, order)
 
-    Not logged are calls made before there is a database to log them in.
+
+def carrier(row: CarrierAccount, order: Order | None = None) -> Carrier:
+    """A client of one account, for one call or a few; each is logged without body, query or secret.
+
+    Raises NotSent for an account that the environment doesn't name any more.
     """
+    told = carrier_settings.settings_of(row)
+    if told is None:
+        raise NotSent("no settings name this carrier account any more")
 
     def log(call: Call) -> None:
         CarrierCall.objects.create(
             at=timezone.now(),
+            account=row,
             operation=call.operation[:20],
             method=call.method[:8],
             path=call.path[:200],
@@ -49,32 +71,39 @@ def carrier(order: Order | None = None, *, is_logged: bool = True) -> Carrier:
             order=order,
         )
 
-    return import_string(settings.CARRIER_CLIENT)(
-        base_url=settings.CARRIER_BASE_URL,
-        account=settings.CARRIER_ACCOUNT,
-        key=settings.CARRIER_KEY,
-        partner_id=settings.CARRIER_PARTNER_ID,
+    return client_of(told, on_call=log)
+
+
+def client_of(told: CarrierSettings, *, on_call: Callable[[Call], None] | None = None) -> Carrier:
+    """A client as these settings say. Without `on_call` nothing is logged: before there is a database to log in."""
+    made: Carrier = import_string(settings.CARRIER_CLIENT)(
+        base_url=told.base_url,
+        account=told.account,
+        key=told.key,
+        partner_id=told.partner_id,
         user_agent=f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})",
-        contract=contract(),
-        on_call=log if is_logged else None,
-        link_key=settings.CARRIER_LINK_KEY,
+        contract=told.contract,
+        on_call=on_call,
+        link_key=told.link_key,
         deadline=settings.CARRIER_DEADLINE,
     )
+    return made
 
 
-def is_ours(order: Order) -> bool:
-    """Does this order belong to the account we talk to now? At another carrier its key and its id mean nothing."""
-    return order.account_id == account().pk
+def is_reachable(row: CarrierAccount) -> bool:
+    """Can its carrier still be asked? Any other would take its references and order ids for its own."""
+    return carrier_settings.settings_of(row) is not None
 
 
 def replays_allowed(row: CarrierAccount) -> bool:
     """Only a contract that says the carrier keeps keys allows resending, until one replay proves it wrong."""
-    return contract().replays and row.replays_off_at is None
+    return contract_of(row).replays and row.replays_off_at is None
 
 
 def wait_for_turn(row: CarrierAccount, lane: str) -> None:
     """Sleep until this lane (`call` or `poll`) may go; bounded, so that a worker never sleeps past its lease."""
-    rate = contract().tracking_per_second if lane == "poll" else contract().requests_per_second
+    contract = contract_of(row)
+    rate = contract.tracking_per_second if lane == "poll" else contract.requests_per_second
     delay = row.take_turn(lane, now=timezone.now(), per_second=rate)
     time.sleep(min(max(delay, 0.0), 5.0))
 

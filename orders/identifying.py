@@ -4,7 +4,7 @@ import datetime as dt
 
 from django.db.models import Max, Min
 
-from orders import gateway
+from orders.contract import contract_of
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from orders.restoring.fencing import OLDER
@@ -37,7 +37,7 @@ def known_order_id(order: Order, reference: str) -> str:
         .order_by("pk")
         .last()
     )
-    return names_in(bytes(told.response), gateway.contract()).order_id if told else ""
+    return names_in(bytes(told.response), contract_of(order.account)).order_id if told else ""
 
 
 def is_its_name(order: Order, said: Names) -> bool | None:

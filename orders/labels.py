@@ -10,6 +10,7 @@ from orders import gateway
 from orders.models import Label, LabelBytes
 from orders.models.statuses import Status
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import fold
@@ -34,17 +35,17 @@ def work(label: Label) -> None:
         label.finish(address="")
     elif not label.order.carrier_order_id:
         label.finish(state=Label.State.FAILED, problem="The carrier's order id is not known.")
-    elif not gateway.is_ours(label.order):  # its id may be somebody else's parcel there
+    elif not gateway.is_reachable(label.order.account):
         label.finish(state=Label.State.FAILED, problem="It was booked on another carrier account.")
     else:
         _fetch(label)
 
 
 def _fetch(label: Label) -> None:
-    client = gateway.carrier(label.order)
+    client = gateway.carrier_of(label.order)
     try:
         links = _links(label, client)
-        link = wanted(label.size, links)
+        link = wanted(label.size, links, client.contract)
         if link and not label.renew():  # the look may have taken most of the lease
             return
         if link:
@@ -66,26 +67,27 @@ def _fetch(label: Label) -> None:
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
     """As the order itself tells them now, or did in the reply to the booking. Raises OperationOff for neither."""
     if label.address and not client.contract.view:
-        return (LabelLink("pdf", _sizes(label.size)[0], label.address),)
+        return (LabelLink("pdf", _sizes(label.size, client.contract)[0], label.address),)
     viewed = client.view(label.order.carrier_order_id)
     label.order.note_cancellable(viewed.is_cancellable)
     return viewed.labels
 
 
-def wanted(size: str, links: tuple[LabelLink, ...]) -> LabelLink | None:
+def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> LabelLink | None:
     """The carrier's PDF of our size, if it is among these."""
-    return next((link for link in links if link.format == "pdf" and link.size in _sizes(size)), None)
+    sizes = _sizes(size, contract)
+    return next((link for link in links if link.format == "pdf" and link.size in sizes), None)
 
 
-def _sizes(size: str) -> list[str]:
+def _sizes(size: str, contract: Contract) -> list[str]:
     """What the carrier calls one of our sizes."""
-    told = gateway.contract().full_page_sizes if size == "full" else gateway.contract().cropped_sizes
+    told = contract.full_page_sizes if size == "full" else contract.cropped_sizes
     return [fold(word) for word in told]
 
 
-def address_to_keep(size: str, links: tuple[LabelLink, ...]) -> str:
+def address_to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
     """The address of a label that the carrier will not name again; "" where the order can be looked at later."""
-    link = None if gateway.contract().view else wanted(size, links)
+    link = None if contract.view else wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
 

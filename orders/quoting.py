@@ -50,7 +50,7 @@ def ask(
     if typed and not limits.take_quote(sender, now):
         raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
     try:
-        quoted = gateway.carrier().quote(entry.shipment())
+        quoted = gateway.carrier(gateway.account()).quote(entry.shipment())
     except (Rejected, AccountStopped) as error:
         answers.report(error, gateway.account(), now, asked="quote")
         raise

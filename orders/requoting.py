@@ -25,7 +25,7 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
         order.postpone(pause.look_again_at(now))
         return False
     try:
-        quoted = gateway.carrier(order).quote(order.entry().shipment())
+        quoted = gateway.carrier_of(order).quote(order.entry().shipment())
     except AccountStopped as error:
         order.account.stop(error.reason, now)
         order.postpone(now + dt.timedelta(seconds=60))

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from orders import confirming, gateway, second_orders, settling
 from orders.billing import matching
+from orders.contract import contract_of
 from orders.models import BookingAttempt, Label, Order, Restore
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -45,8 +46,8 @@ def work(order: Order) -> None:
 
 
 def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool:
-    window = dt.timedelta(hours=gateway.contract().replay_hours)
-    is_safe = gateway.replays_allowed(order.account) and gateway.is_ours(order)
+    window = dt.timedelta(hours=contract_of(order.account).replay_hours)
+    is_safe = gateway.replays_allowed(order.account) and gateway.is_reachable(order.account)
     return is_safe and now - attempt.sent_at < window and not _is_of_a_backup(attempt)
 
 
@@ -57,7 +58,7 @@ def _is_of_a_backup(attempt: BookingAttempt) -> bool:
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:
     """Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
-    client, lease = gateway.carrier(order), order.due_at or timezone.now()
+    client, lease = gateway.carrier_of(order), order.due_at or timezone.now()
     mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
     if not mine.update(replays=min(attempt.replays + 1, 30_000)):
         return

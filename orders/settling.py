@@ -18,6 +18,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, close_ol
 from django.utils import timezone
 
 from orders import answers, gateway, labels, notifications, second_orders
+from orders.contract import contract_of
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
@@ -84,7 +85,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             notifications.booked(order, at)
             second_orders.note(order, at=at)
             for size in OWED_LABELS:
-                address = labels.address_to_keep(size, booked.labels)
+                address = labels.address_to_keep(size, booked.labels, contract_of(order.account))
                 Label.objects.create(order=order, size=size, due_at=at, address=address)
     except IntegrityError:
         if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():

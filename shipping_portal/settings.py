@@ -122,6 +122,14 @@ CARRIER_LINK_KEY = env(
 )  # signs Authorised Tracking Page links, where the contract says so
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
+# What each account has of its own. Those above are the account that takes new orders; OLDER_CARRIERS=OLD,EU names the
+# accounts whose orders are followed to their end, by CARRIER_OLD_BASE_URL, … and CARRIER_OLD_WEBHOOK_SECRETS.
+OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KEY")
+OLDER_CARRIERS = {
+    name: {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
+    | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
+    for name in env.list("OLDER_CARRIERS", default=[])
+}
 SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")  # open, first_limit, approve or invited
 DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
 

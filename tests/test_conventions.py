@@ -74,7 +74,9 @@ def test_every_point_of_the_contract_is_read_somewhere() -> None:
         "receiver_",
     )  # read by the names of a party's parts and of a query's values
     ours = {point.name for point in dataclasses.fields(Fields) if not point.name.startswith(by_side)}
-    read = set(re.findall(r"contract(?:\(\))?\.(\w+)", code)) | set(re.findall(r'"(\w+)"', code))
+    read = set(re.findall(r"contract(?:\(\)|_of\([\w.]+\))?\.(\w+)", code)) | set(
+        re.findall(r'"(\w+)"', code)
+    )
     methods = code.partition("class Contract(Fields):")[2].partition("\ndef ")[0]
     read |= set(re.findall(r"self\.(\w+)", methods.partition("def operation")[2]))  # not by its checks alone
     assert ours - read == set()

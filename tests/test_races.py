@@ -147,7 +147,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
         order = submitted(quill, alice)
         attempt = booking._write_down(order, timezone.now())
         assert attempt
-        answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+        answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
         at_once(
             lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
             lambda attempt=attempt: settling.unknown(attempt, "lease expired", at=timezone.now()),
@@ -185,7 +185,7 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
         order = submitted(quill, alice)
         attempt = booking._write_down(order, timezone.now())
         assert attempt
-        answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+        answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
         settling.unknown(attempt, "lease expired", at=timezone.now())
         unclear = Order.objects.get(pk=order.pk)
         found = at_once(

@@ -17,12 +17,12 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """A fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
     if order.status != Status.BOOKED:
         raise NoLink("Parcel tools are open only while the parcel is booked.")
-    if not gateway.is_ours(order):  # its id may be somebody else's parcel there
+    if not gateway.is_reachable(order.account):
         raise NoLink(
             "It was booked on another carrier account, so its page can't be opened from here. Contact us."
         )
     try:
-        link = gateway.carrier(order).tracking_page_link(
+        link = gateway.carrier_of(order).tracking_page_link(
             order.carrier_order_id, order.carrier_reference or "", now=now
         )
     except LinkOff as error:

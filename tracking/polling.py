@@ -77,7 +77,7 @@ def work(poll: Poll) -> None:
         return
     gateway.wait_for_turn(account, "poll")
     try:
-        tracked = _ask(poll, gateway.carrier(parcel.order))
+        tracked = _ask(poll, gateway.carrier(account, parcel.order))
     except CarrierError:
         return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())

@@ -408,6 +408,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(db_index=True)),
+                ('account', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='orders.carrieraccount')),
                 ('operation', models.CharField(max_length=20)),
                 ('method', models.CharField(max_length=8)),
                 ('path', models.CharField(max_length=200)),

@@ -12,7 +12,7 @@ from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce
 
 from orders import limits, notifications, pickups
-from orders.contract import contract
+from orders.contract import contract_of
 from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
 from orders.models.quotes import Quote
@@ -324,7 +324,7 @@ class Order(Job):
         """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
         if self.status != Status.BOOKED:
             raise self.WrongStatus(f"{self} is {self.get_status_display().lower()}")
-        if contract().operation("cancel") is None:
+        if contract_of(self.account).operation("cancel") is None:
             raise self.WrongStatus("The carrier takes no cancellations from here.")
         if not self.carrier_order_id:
             raise self.WrongStatus(

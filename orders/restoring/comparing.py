@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from orders import cancelling, gateway
+from orders.contract import contract_of
 from orders.models import Label
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
@@ -29,11 +30,11 @@ def work(label: Label) -> None:
     gateway.wait_for_turn(order.account, "call")
     if order.status == Status.BOOKED:
         try:
-            viewed = gateway.carrier(order).view(order.carrier_order_id)
+            viewed = gateway.carrier_of(order).view(order.carrier_order_id)
         except CarrierError as error:
             label.retry(timezone.now() + gateway.backoff(label.tries, first=2), problem=str(error)[:300])
             return
-        if fold(viewed.state) == fold(gateway.contract().cancelled_word):
+        if fold(viewed.state) == fold(contract_of(order.account).cancelled_word):
             cancelling.found_cancelled(order, viewed, why=WHY)
     show(Label.objects.filter(order=order), now=timezone.now())
 

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from orders import gateway
-from orders.contract import contract
+from orders.contract import contract_of
 from orders.models import CancelAttempt, CarrierAccount, Import, ImportRow, Label, Order, Replacement, Restore
 from orders.models.attempts import BookingAttempt
 from orders.models.statuses import STILL_AT_SENDER, Status
@@ -128,9 +128,8 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
 def _labels(now: dt.datetime) -> list[Fenced]:
     """Of parcels still with their senders, which may have been cancelled since; see orders/restoring/comparing.py."""
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
-    asked = Order.objects.none()
-    if contract().operation("view"):
-        asked = waiting.filter(account=gateway.account()).exclude(carrier_order_id="")
+    shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
+    asked = waiting.filter(account__in=shown).exclude(carrier_order_id="")
     withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=asked, purged_at=None)
     count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
     others = waiting.exclude(pk__in=asked.values("pk"))

@@ -100,7 +100,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 def _heard(order: Order) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
-    (start, end), is_ours = stray_scans.postcodes_of(order), gateway.is_ours(order)
+    (start, end), is_ours = stray_scans.postcodes_of(order), order.account_id == gateway.account().pk
     first, last = sent_between(order)
     found = stray_scans.nobodys(first - CLOCKS, first - EARLIER, last + LATER, start | end)
     return [_heard_of(seen, start, end, is_ours=is_ours) for seen in found]

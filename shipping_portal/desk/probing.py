@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils.module_loading import import_string
 
-from orders import gateway
+from orders import carrier_settings, gateway
 from shipping_portal.accounts.models import LocalityList
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
@@ -35,7 +35,9 @@ class Finding:
 
 def probe() -> Iterator[Finding]:
     """Every question in turn, each with at most one request of its own."""
-    client = gateway.carrier(is_logged=has_tables())
+    client = (
+        gateway.carrier(gateway.account()) if has_tables() else gateway.client_of(carrier_settings.current())
+    )
     offered: list[Product] = []
     yield _asked("Our account is accepted", lambda: _ping(client))
     yield _asked("Another key is refused", _refused_to_strangers)

@@ -82,7 +82,7 @@ def test_what_is_logged_of_a_real_booking_holds_no_query_name_or_secret(
     booked: Callable[..., Order],
 ) -> None:
     order = booked()
-    gateway.carrier(order).track(order.carrier_reference or "")
+    gateway.carrier_of(order).track(order.carrier_reference or "")
     logged = [str(row) for row in CarrierCall.objects.values()]
     assert {row.operation for row in CarrierCall.objects.all()} == {"quote", "book", "track"}
     private = [order.receiver_name, order.receiver_email, order.receiver_line1, order.receiver_postcode, "?"]

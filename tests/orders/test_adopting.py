@@ -41,7 +41,7 @@ class TerseCarrier:
 @pytest.fixture
 def terse(monkeypatch: pytest.MonkeyPatch) -> TerseCarrier:
     made = TerseCarrier()
-    monkeypatch.setattr(gateway, "carrier", lambda order=None: made)
+    monkeypatch.setattr(gateway, "carrier", lambda *of: made)
     return made
 
 

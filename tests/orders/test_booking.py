@@ -13,7 +13,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders import booking, gateway, labels, requoting, resolving, settling
+from orders import booking, carrier_settings, gateway, labels, requoting, resolving, settling
 from orders.entry import Entry
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
@@ -166,17 +166,18 @@ def test_a_refused_account_stops_all_bookings_and_loses_no_order(
 
 
 def test_a_carrier_that_is_not_there_is_tried_again_later(
-    submitted: Submit, carrier: SandboxCarrier, settings: Any, monkeypatch: pytest.MonkeyPatch
+    submitted: Submit, carrier: SandboxCarrier, settings: Any
 ) -> None:
     order = submitted()
-    account = gateway.account()
+    accounts = CarrierAccount.objects.filter(pk=order.account_id)
     settings.CARRIER_BASE_URL = "http://127.0.0.1:9"
-    monkeypatch.setattr(gateway, "account", lambda: account)  # the same carrier, away
+    accounts.update(fingerprint=carrier_settings.current().fingerprint)  # the same carrier, away
     work(order)
     assert order.status == "booking"
     assert order.due_at > timezone.now()
     assert order.attempts.get().state == "not_sent"
     settings.CARRIER_BASE_URL = carrier.url
+    accounts.update(fingerprint=carrier_settings.current().fingerprint)
     assert work(order).status == "booked"
 
 
@@ -385,7 +386,7 @@ def test_a_reply_with_another_orders_reference_is_a_conflict(
 def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     attempt = booking._write_down(order, timezone.now())
-    answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     settling.settle(attempt, answer)
     order.refresh_from_db()
@@ -399,7 +400,7 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
 ) -> None:
     order = submitted()
     attempt = booking._write_down(order, timezone.now())
-    answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     order.refresh_from_db()
     resolving.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
@@ -415,7 +416,7 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     contract("replays = true")
     order = work(submitted())
     attempt = order.attempts.get()
-    other = gateway.carrier().book(bytes(attempt.body), key=str(uuid.uuid4()))
+    other = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
     settling.settle(attempt, other)
     order.refresh_from_db()
     assert order.status == "booked"
@@ -450,7 +451,7 @@ def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carr
     order = submitted()
     attempt = booking._write_down(order, timezone.now())
     assert attempt
-    answer = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     wordy = dataclasses.replace(
         answer,
         order_id="i" * 100,

@@ -129,14 +129,14 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
     let_lease_end(order)
     connect = gateway.carrier
 
-    def stalled(of: Order | None = None) -> Any:
+    def stalled(*of: Any) -> Any:
         monkeypatch.setattr(gateway, "carrier", connect)
         let_lease_end(order)
         case, now = Order.objects.get(pk=order.pk), timezone.now()
         resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
         booking.confirm(case, by=alice, now=now)
         booking.work(order.pk)
-        return connect(of)
+        return connect(*of)
 
     monkeypatch.setattr(gateway, "carrier", stalled)
     resolving.work(order.pk)
@@ -165,7 +165,7 @@ def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     order = submitted()
     attempt = booking._write_down(order, timezone.now())
     assert attempt
-    late = gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    late = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "no reply in time", at=timezone.now())
     case = Order.objects.get(pk=order.pk)
     resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())

@@ -125,7 +125,7 @@ def test_references_of_any_shape_work_by_the_file_alone(
 
     polling.open_parcel(order.pk)
     carrier.scan(reference, "Pickup", push=False)
-    polling.take(order.parcel, gateway.carrier().track(reference), now=timezone.now())
+    polling.take(order.parcel, gateway.carrier(gateway.account()).track(reference), now=timezone.now())
     number = int(reference) if as_numbers and reference.isdigit() else reference
     event = {"carrier_reference": number, "event_id": str(uuid.uuid4()), "event_type": "Delivered"}
     assert pushed({**event, "scan_time": "2026-11-18T21:21:05Z", "description": "At the door"}) == 200

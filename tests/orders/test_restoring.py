@@ -144,7 +144,7 @@ def test_an_owed_cancellation_is_asked_about_not_made_again(
 ) -> None:
     order = booked()
     cancelling.ask(order, by=alice, why="-", now=timezone.now())
-    gateway.carrier().cancel(order.carrier_order_id)  # after the backup
+    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)  # after the backup
     after_restore()
     assert again(order).status == "cancel_unconfirmed"
     cancelling.work(order.pk)
@@ -158,7 +158,7 @@ def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
     order = booked()
     cancelling.ask(order, by=alice, why="-", now=timezone.now())
     held = replaced(order, due_at=timezone.now())
-    gateway.carrier().cancel(order.carrier_order_id)
+    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)
     after_restore()
     CarrierAccount.objects.update(paused_at=None)
     work_on_everything()
@@ -245,7 +245,7 @@ def test_a_parcel_cancelled_after_the_backup_is_found_and_its_label_is_not_shown
     labelled: Callable[[], Order], alice: User, visit: Any
 ) -> None:
     order = labelled()
-    gateway.carrier().cancel(order.carrier_order_id)
+    gateway.carrier(gateway.account()).cancel(order.carrier_order_id)
     after_restore()
     work_on_everything()
     assert again(order).status == "cancelled"

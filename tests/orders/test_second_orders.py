@@ -43,7 +43,7 @@ def test_a_booking_with_one_answer_has_none(booked: Submit) -> None:
 def test_one_key_with_two_references_has_one(submitted: Submit, booked: Submit) -> None:
     order = booked()
     first = order.attempts.get()
-    other = gateway.carrier().book(bytes(first.body), key=str(uuid.uuid4()))
+    other = gateway.carrier(gateway.account()).book(bytes(first.body), key=str(uuid.uuid4()))
     settling.settle(first, other)
     settling.settle(first, other)  # told twice
     assert waiting(order) == [other.reference]
@@ -54,7 +54,7 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
 ) -> None:
     order = submitted()
     first = booking._write_down(order, timezone.now())
-    answer = gateway.carrier().book(bytes(first.body), key=str(first.key))
+    answer = gateway.carrier(gateway.account()).book(bytes(first.body), key=str(first.key))
     settling.unknown(first, "the lease ran out", at=timezone.now())
     order.refresh_from_db()
     resolving.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())

@@ -36,7 +36,7 @@ class AdoptForm(ReasonForm):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        if confirming.can_view():
+        if gateway.contract().operation("view") is not None:
             self.fields["carrier_order_id"].help_text = f"{COMPARED} {confirming.WHERE_THE_ID_IS}"
             return
         self.fields["carrier_order_id"].help_text = "Without it the order can't be cancelled here."

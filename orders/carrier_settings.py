@@ -1,0 +1,83 @@
+"""Carrier accounts as the environment describes them: where each is, its credentials, contract and webhook secrets.
+
+Exactly one takes new orders: the one of CARRIER_…. Those named in OLDER_CARRIERS are followed to their orders' end.
+Nothing of this is stored; a CarrierAccount row finds its own by fingerprint (docs/decisions/0016).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from shipping_portal.carrier.contract import Contract
+
+if TYPE_CHECKING:
+    from orders.models.account import CarrierAccount
+
+
+@dataclass(frozen=True)
+class CarrierSettings:
+    """One account. `prefix` is what its settings' names begin with, such as CARRIER or CARRIER_OLD."""
+
+    prefix: str
+    base_url: str
+    account: str
+    key: str = field(repr=False)
+    partner_id: str
+    contract_file: str
+    link_key: str = field(repr=False)
+    webhook_secrets: tuple[str, ...] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.account} at {self.base_url.rstrip('/')}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Another address or account id is another account: at it our keys and order ids mean nothing."""
+        return hashlib.sha256(self.name.encode()).hexdigest()
+
+    @property
+    def contract(self) -> Contract:
+        """Read once per file. Raises ContractError."""
+        return _load(self.contract_file)
+
+
+def current() -> CarrierSettings:
+    """The account that takes new orders."""
+    named = {name: getattr(settings, f"CARRIER_{name}") for name in settings.OF_A_CARRIER}
+    return _described("CARRIER", named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
+
+
+def every() -> list[CarrierSettings]:
+    """All accounts, the one that takes new orders first."""
+    older = settings.OLDER_CARRIERS.items()
+    return [current(), *(_described(f"CARRIER_{name}", named) for name, named in older)]
+
+
+def settings_of(account: CarrierAccount) -> CarrierSettings | None:
+    """None once the environment doesn't name the account any more: nobody can be asked then."""
+    return next((told for told in every() if told.fingerprint == account.fingerprint), None)
+
+
+def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
+    return CarrierSettings(
+        prefix=prefix,
+        base_url=named["BASE_URL"],
+        account=named["ACCOUNT"],
+        key=named["KEY"],
+        partner_id=named["PARTNER_ID"],
+        contract_file=named["CONTRACT"],
+        link_key=named["LINK_KEY"],
+        webhook_secrets=tuple(named["WEBHOOK_SECRETS"]),
+    )
+
+
+@lru_cache(maxsize=8)
+def _load(path: str) -> Contract:
+    return Contract.load(path or None)
