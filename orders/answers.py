@@ -11,7 +11,7 @@ from orders import refused_fields
 from orders.forms import ParcelForm
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import AccountStopped, Crowded, NotSent, OutcomeUnknown, Rejected
 
 OURS = "The carrier refused how we asked. We're putting that right."
 OURS_TOO = "It also refused how we asked; we're putting that right."
@@ -81,7 +81,9 @@ def why_not_cancelled(error: Rejected) -> str:
 
 def why_silent(error: Exception) -> str:
     """Why there is nothing to show, where asking again is safe."""
-    if isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY:
+    if isinstance(error, Crowded) or (
+        isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY
+    ):
         return SLOW_DOWN
     if isinstance(error, NotSent):
         return AWAY

@@ -23,6 +23,7 @@ from orders.models.statuses import Status
 from shipping_portal.accounts import places, receivers
 from shipping_portal.accounts.limits import refuse_unless_room
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.messages import Party
 from shipping_portal.jobs.models import lease
@@ -114,14 +115,16 @@ def work(order: Order) -> None:
     if in_flight:  # its worker is gone: sent or not, we do not know, so it is never sent again
         settling.unknown(in_flight, "the worker stopped before the carrier's answer", at=timezone.now())
         return
-    gateway.wait_for_turn(order.account, "call")
-    if _may_go(order, timezone.now()):
+    if not _is_ready(order, timezone.now()):
+        return
+    client = gateway.carrier_of(order, first="book")
+    if _may_go(order, client, timezone.now()):
         attempt = _write_down(order, timezone.now())
         if attempt:
-            _send(attempt)
+            _send(attempt, client)
 
 
-def _may_go(order: Order, now: dt.datetime) -> bool:
+def _is_ready(order: Order, now: dt.datetime) -> bool:
     """Nothing was sent yet: suspended, stale, hopeless or held orders step aside here."""
     if _is_stopped(order):
         return False
@@ -139,11 +142,17 @@ def _may_go(order: Order, now: dt.datetime) -> bool:
     if why:
         settling.step_aside(order, Status.REJECTED, why, {"text": why}, at=now)
         return False
-    held = order.account.holds_until(now)
-    if held or not order.account.take_probe(now):
-        order.postpone(held or now + dt.timedelta(seconds=60))
+    if held := order.account.holds_until(now):
+        order.postpone(held)
+    return held is None
+
+
+def _may_go(order: Order, client: Carrier, now: dt.datetime) -> bool:
+    """The last look, once it is its turn: at the price, and at what may have changed while it waited."""
+    if not order.account.take_probe(now):
+        order.postpone(now + dt.timedelta(seconds=60))
         return False
-    return requoting.still_agreed(order, now) and not _is_stopped(order) and not _is_paused(order)
+    return requoting.still_agreed(order, client, now) and not _is_stopped(order) and not _is_paused(order)
 
 
 def _is_stopped(order: Order) -> bool:
@@ -206,10 +215,9 @@ def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
         return None
 
 
-def _send(attempt: BookingAttempt) -> None:
-    order = attempt.order
+def _send(attempt: BookingAttempt, client: Carrier) -> None:
     try:
-        booked = gateway.carrier_of(order).book(
+        booked = client.book(
             bytes(attempt.body), key=str(attempt.key), not_after=settling.send_until(attempt.lease_until)
         )
     except CarrierError as error:

@@ -101,7 +101,8 @@ def _try(order: Order, attempt: CancelAttempt) -> None:
 
 def _cancel(order: Order, attempt: CancelAttempt) -> None:
     """Look at the newest scans, then ask once. A refusal after an unclear try says nothing: the order is looked at."""
-    client = gateway.carrier_of(order)
+    is_tracked = contract_of(order.account).operation("track") is not None
+    client = gateway.carrier_of(order, first="track" if is_tracked else "cancel")
     asked_before = attempt.state == State.UNKNOWN
     refused = _look if asked_before else _back_to_booked
     try:

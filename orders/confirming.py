@@ -116,7 +116,7 @@ def _told(error: CarrierError) -> str:
 def _track(order: Order, reference: str) -> tuple[bool, str]:
     """Whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
     try:
-        tracked = gateway.carrier_of(order).track(reference)
+        tracked = gateway.carrier_of(order, is_person=True).track(reference)
     except OperationOff:
         return False, UNCHECKED
     except CarrierError as error:
@@ -132,7 +132,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
 def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
     """The carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
     try:
-        viewed = gateway.carrier_of(order).view(order_id)
+        viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
         raise NotConfirmed(
             f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."

@@ -1,8 +1,7 @@
-"""The one place that builds the carrier's client, for the account of an order, and keeps its rate and call log."""
+"""The one place that builds the carrier's client, for the account of an order, and keeps its call log."""
 
 import datetime as dt
 import random
-import time
 from collections.abc import Callable
 
 from django.conf import settings
@@ -16,6 +15,7 @@ from orders.contract import contract as contract
 from orders.contract import contract_of
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
+from orders.turns import Turns
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 
@@ -43,15 +43,20 @@ def account_of(told: CarrierSettings) -> CarrierAccount:
     return row
 
 
-def carrier_of(order: Order) -> Carrier:
-    """A client of the account the order was made for, whichever takes new orders now. Raises NotSent as `carrier`."""
-    return carrier(order.account, order)
+def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:
+    """A client of the account the order was made for, whichever takes new orders now. See `carrier`."""
+    return carrier(order.account, order, first=first, is_person=is_person)
 
 
-def carrier(row: CarrierAccount, order: Order | None = None) -> Carrier:
+def carrier(
+    row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False
+) -> Carrier:
     """A client of one account, for one call or a few; each is logged without body, query or secret.
 
-    Raises NotSent for an account that the environment doesn't name any more.
+    Every call waits for its turn. A job names its `first` call, and begins only if the turn of that is near; where
+    somebody waits at a page (`is_person`), the lane of people is used.
+
+    Raises NotSent for an account that the environment doesn't name any more, and NotYet for a `first` turn far off.
     """
     told = carrier_settings.settings_of(row)
     if told is None:
@@ -71,11 +76,16 @@ def carrier(row: CarrierAccount, order: Order | None = None) -> Carrier:
             order=order,
         )
 
-    return client_of(told, on_call=log)
+    turns = Turns(row, is_person)
+    if first:
+        turns.ahead(first)
+    return client_of(told, on_call=log, turn=turns)
 
 
-def client_of(told: CarrierSettings, *, on_call: Callable[[Call], None] | None = None) -> Carrier:
-    """A client as these settings say. Without `on_call` nothing is logged: before there is a database to log in."""
+def client_of(
+    told: CarrierSettings, *, on_call: Callable[[Call], None] | None = None, turn: Turns | None = None
+) -> Carrier:
+    """A client as these settings say. As it is, nothing is logged and no rate kept: there may be no database yet."""
     made: Carrier = import_string(settings.CARRIER_CLIENT)(
         base_url=told.base_url,
         account=told.account,
@@ -84,6 +94,7 @@ def client_of(told: CarrierSettings, *, on_call: Callable[[Call], None] | None =
         user_agent=f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})",
         contract=told.contract,
         on_call=on_call,
+        turn=turn,
         link_key=told.link_key,
         deadline=settings.CARRIER_DEADLINE,
     )
@@ -98,14 +109,6 @@ def is_reachable(row: CarrierAccount) -> bool:
 def replays_allowed(row: CarrierAccount) -> bool:
     """Only a contract that says the carrier keeps keys allows resending, until one replay proves it wrong."""
     return contract_of(row).replays and row.replays_off_at is None
-
-
-def wait_for_turn(row: CarrierAccount, lane: str) -> None:
-    """Sleep until this lane (`call` or `poll`) may go; bounded, so that a worker never sleeps past its lease."""
-    contract = contract_of(row)
-    rate = contract.tracking_per_second if lane == "poll" else contract.requests_per_second
-    delay = row.take_turn(lane, now=timezone.now(), per_second=rate)
-    time.sleep(min(max(delay, 0.0), 5.0))
 
 
 def backoff(tries: int, *, first: float = 1.0, cap: float = 300.0) -> dt.timedelta:

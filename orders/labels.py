@@ -7,13 +7,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders import gateway
-from orders.models import Label, LabelBytes
+from orders.contract import contract_of
+from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import fold
+from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease
 from shipping_portal.jobs.registry import job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
@@ -21,56 +23,90 @@ LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
 LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT  # after three days only an operator asks again
 LONGEST_ADDRESS = 2048
+SIZES = ("full", "cropped")
+SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 
 
 @job(
     "label",
-    queue=Label.objects.exclude(state__in=(Label.State.STORED, Label.State.WITHHELD)).select_related("order"),
+    queue=Label.objects.exclude(state__in=SETTLED).select_related("order__account"),
     lane="order__sender",
     order=60,
 )
 def work(label: Label) -> None:
-    """Fetch one owed label file. A label that is not ready is waited for, never a reason to cancel."""
-    if label.order.status == Status.CANCELLED:
-        label.finish(address="")
-    elif not label.order.carrier_order_id:
-        label.finish(state=Label.State.FAILED, problem="The carrier's order id is not known.")
-    elif not gateway.is_reachable(label.order.account):
-        label.finish(state=Label.State.FAILED, problem="It was booked on another carrier account.")
-    else:
-        _fetch(label)
+    """Fetch what is owed of an order's labels. One that is not ready is waited for, never a reason to cancel."""
+    end = _of_no_use(label.order)
+    if end is None:
+        return _fetch(label)
+    for one in (label, *_taken_along(label)):
+        one.finish(**end)
+
+
+def _of_no_use(order: Order) -> dict[str, str] | None:
+    """What to write at labels that are not asked for any more; None where they are."""
+    if order.status == Status.CANCELLED:
+        return {"address": ""}
+    if not order.carrier_order_id:
+        return {"state": Label.State.FAILED, "problem": "The carrier's order id is not known."}
+    if not gateway.is_reachable(order.account):
+        return {"state": Label.State.FAILED, "problem": "It was booked on another carrier account."}
+    return None
 
 
 def _fetch(label: Label) -> None:
-    client = gateway.carrier_of(label.order)
+    has_address = bool(label.address) and not contract_of(label.order.account).view
+    client = gateway.carrier_of(label.order, first="label" if has_address else "view")
+    if has_address:
+        size = _sizes(label.size, client.contract)[0]
+        return _store(label, (LabelLink("pdf", size, label.address),), client)
+    taken = [label, *_taken_along(label)]
     try:
         links = _links(label, client)
-        link = wanted(label.size, links, client.contract)
-        if link and not label.renew():  # the look may have taken most of the lease
-            return
-        if link:
-            return store(label, client.label(link), at=timezone.now())
-    except OperationOff:
-        problem = "The reply to the booking named no such label, and the contract has no view to ask again."
-        label.finish(state=Label.State.FAILED, problem=problem)
-        return
-    except Rejected as error:  # an address that is not the carrier's is no matter of waiting
-        return _wait(label, str(error.text or error), alarm=error.code == "unsafe_link")
     except CarrierError as error:
-        return _wait(label, str(error))
-    if links and label.tries >= len(FIRST_WAITS):
-        label.finish(state=Label.State.ABSENT, problem="The carrier has no label of this size.")
-    else:  # one size may be listed seconds before the other
-        _wait(label, "The carrier is still making the label.")
+        for place, one in enumerate(taken):
+            _failed(one, error, place)
+        return
+    for place, one in enumerate(taken):
+        _store(one, links, client, place)
+
+
+def _taken_along(label: Label) -> list[Label]:
+    """The order's other sizes, claimed: one look at the order tells of all of them."""
+    owed = Label.objects.filter(order=label.order, due_at__isnull=False, failures__lt=PARK_AFTER).exclude(
+        pk=label.pk
+    )
+    ours = owed.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now())  # those are another worker's
+    return [other for other in ours.exclude(state__in=SETTLED) if other.claim()]
 
 
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
-    """As the order itself tells them now, or did in the reply to the booking. Raises OperationOff for neither."""
-    if label.address and not client.contract.view:
-        return (LabelLink("pdf", _sizes(label.size, client.contract)[0], label.address),)
+    """As the order itself tells them now. Raises OperationOff where it can't be looked at."""
     viewed = client.view(label.order.carrier_order_id)
     label.order.note_cancellable(viewed.is_cancellable)
     return viewed.labels
+
+
+def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: int = 0) -> None:
+    link = wanted(label.size, links, client.contract)
+    if link is None and links and label.tries >= len(FIRST_WAITS):
+        label.finish(state=Label.State.ABSENT, problem="The carrier has no label of this size.")
+    elif link is None:  # one size may be listed seconds before the other
+        _wait(label, "The carrier is still making the label.", place=place)
+    elif label.renew():  # the look may have taken most of the lease
+        try:
+            store(label, client.label(link), at=timezone.now())
+        except CarrierError as error:
+            _failed(label, error, place)
+
+
+def _failed(label: Label, error: CarrierError, place: int) -> None:
+    if isinstance(error, OperationOff):
+        problem = "The reply to the booking named no such label, and the contract has no view to ask again."
+        label.finish(state=Label.State.FAILED, problem=problem)
+    elif isinstance(error, Rejected):  # an address that is not the carrier's is no matter of waiting
+        _wait(label, str(error.text or error), place=place, alarm=error.code == "unsafe_link")
+    else:
+        _wait(label, str(error), place=place)
 
 
 def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> LabelLink | None:
@@ -85,7 +121,15 @@ def _sizes(size: str, contract: Contract) -> list[str]:
     return [fold(word) for word in told]
 
 
-def address_to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
+def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
+    """Owe both sizes of a booked order; the second is due by itself only where the first doesn't take it along."""
+    for place, size in enumerate(SIZES):
+        address = _to_keep(size, links, contract_of(order.account))
+        due_at = at if address else at + place * lease()
+        Label.objects.get_or_create(order=order, size=size, defaults={"due_at": due_at, "address": address})
+
+
+def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
     """The address of a label that the carrier will not name again; "" where the order can be looked at later."""
     link = None if contract.view else wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
@@ -113,12 +157,15 @@ def wait_after(tries: int) -> int:
     return FIRST_WAITS[tries] if tries < len(FIRST_WAITS) else LATER_WAIT
 
 
-def _wait(label: Label, why: str, *, alarm: bool = False) -> None:
-    """Try again later; after many tries, or at once with `alarm`, the operator is told, and in the end acts alone."""
+def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
+    """Try again later; after many tries, or at once with `alarm`, the operator is told, and in the end acts alone.
+
+    A size that was taken along is due by itself only where the first one doesn't take it along again.
+    """
     is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
     state = Label.State.FAILED if is_a_case else Label.State.PENDING
     if label.tries < LAST_TRY:
         wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
-        label.retry(timezone.now() + wait, state=state, problem=why[:300])
+        label.retry(timezone.now() + wait + place * lease(), state=state, problem=why[:300])
     else:
         label.finish(state=state, problem=why[:300])

@@ -10,6 +10,7 @@ from orders.models import Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
 
@@ -37,7 +38,7 @@ def ask(
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
     A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
-    count for nobody.
+    count for nobody, and raise NotYet when that is used up.
 
     Raises Paused, TooMany, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of
     them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
@@ -50,7 +51,7 @@ def ask(
     if typed and not limits.take_quote(sender, now):
         raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
     try:
-        quoted = gateway.carrier(gateway.account()).quote(entry.shipment())
+        quoted = _client(typed).quote(entry.shipment())
     except (Rejected, AccountStopped) as error:
         answers.report(error, gateway.account(), now, asked="quote")
         raise
@@ -64,6 +65,10 @@ def ask(
         made_at=now,
     )
     return _readable(made)
+
+
+def _client(typed: bool) -> Carrier:
+    return gateway.carrier(gateway.account(), first="" if typed else "quote", is_person=typed)
 
 
 def _readable(quote: Quote) -> Quote:

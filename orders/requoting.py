@@ -6,14 +6,15 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import answers, gateway, quoting, settling
+from orders import answers, quoting, settling
 from orders.models import Order
 from orders.models.pauses import QUOTES
 from orders.models.quotes import bookable
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 
 
-def still_agreed(order: Order, now: dt.datetime) -> bool:
+def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
     """True when the booking may go at the accepted price or less.
 
     A quote older than its life is asked for again: equal or lower goes on, higher or gone goes back to the sender,
@@ -25,7 +26,7 @@ def still_agreed(order: Order, now: dt.datetime) -> bool:
         order.postpone(pause.look_again_at(now))
         return False
     try:
-        quoted = gateway.carrier_of(order).quote(order.entry().shipment())
+        quoted = client.quote(order.entry().shipment())
     except AccountStopped as error:
         order.account.stop(error.reason, now)
         order.postpone(now + dt.timedelta(seconds=60))

@@ -7,10 +7,10 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import confirming, gateway, second_orders, settling
+from orders import confirming, gateway, labels, second_orders, settling
 from orders.billing import matching
 from orders.contract import contract_of
-from orders.models import BookingAttempt, Label, Order, Restore
+from orders.models import BookingAttempt, Order, Restore
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, Rejected
@@ -58,7 +58,7 @@ def _is_of_a_backup(attempt: BookingAttempt) -> bool:
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:
     """Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
-    client, lease = gateway.carrier_of(order), order.due_at or timezone.now()
+    client, lease = gateway.carrier_of(order, first="book"), order.due_at or timezone.now()
     mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
     if not mine.update(replays=min(attempt.replays + 1, 30_000)):
         return
@@ -111,8 +111,7 @@ def adopt(
             order.move_to(Status.BOOKED, by=by, reason=f"adopted {told}", at=now, **fields)
             _accept_attempt(order, reference, now)
             second_orders.note(order, at=now)
-            for size in settling.OWED_LABELS:
-                Label.objects.get_or_create(order=order, size=size, defaults={"due_at": now})
+            labels.owe(order, (), at=now)
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=told, at=now)
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error

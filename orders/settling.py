@@ -18,18 +18,23 @@ from django.db import IntegrityError, InterfaceError, OperationalError, close_ol
 from django.utils import timezone
 
 from orders import answers, gateway, labels, notifications, second_orders
-from orders.contract import contract_of
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    Crowded,
+    NotSent,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
 FIRST_REPLAY_SECONDS = 5
 PERSIST_SECONDS = 60.0
-OWED_LABELS = ("full", "cropped")
 # An order that was told to be not booked, and where its sender may have taken it since.
 SETTLED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
 LONGEST_URL = 300
@@ -84,9 +89,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
             notifications.booked(order, at)
             second_orders.note(order, at=at)
-            for size in OWED_LABELS:
-                address = labels.address_to_keep(size, booked.labels, contract_of(order.account))
-                Label.objects.create(order=order, size=size, due_at=at, address=address)
+            labels.owe(order, booked.labels, at=at)
     except IntegrityError:
         if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
             raise  # it broke another rule than that of one order per reference
@@ -176,7 +179,8 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
             attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at
         ):
             try_later(order, at, retry_after=error.retry_after)
-    order.account.note_failure(at)
+    if not isinstance(error, Crowded):  # the carrier was not even asked
+        order.account.note_failure(at)
 
 
 def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
@@ -263,7 +267,10 @@ def send_until(lease: dt.datetime) -> float:
 
 def enqueue_after_booking(order_id: int) -> None:
     enqueue("open", order_id)
-    enqueue("label", *Label.objects.filter(order_id=order_id).values_list("pk", flat=True))
+    enqueue(
+        "label",
+        *Label.objects.filter(order_id=order_id, due_at__lte=timezone.now()).values_list("pk", flat=True),
+    )
 
 
 def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.test import Client
 
+from orders import turns
 from shipping_portal.accounts.models import Role, Sender, User
 from tests import factories
 from tests.catalogue.meddling import Meddler
@@ -54,6 +55,12 @@ def django_db_modify_db_settings(
 ) -> None:
     if template():
         begin_as_a_copy(settings.DATABASES["default"], tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nobody_sleeps_for_a_turn() -> None:
+    """Calls take their turns all the same. See `at_its_rate` in tests/orders/test_turns.py."""
+    turns.APART = 0.0
 
 
 @pytest.fixture(autouse=True, scope="session")

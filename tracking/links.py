@@ -22,7 +22,7 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
             "It was booked on another carrier account, so its page can't be opened from here. Contact us."
         )
     try:
-        link = gateway.carrier_of(order).tracking_page_link(
+        link = gateway.carrier_of(order, is_person=True).tracking_page_link(
             order.carrier_order_id, order.carrier_reference or "", now=now
         )
     except LinkOff as error:

@@ -21,7 +21,6 @@ from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)
-LONGEST_QUEUE = dt.timedelta(seconds=4)  # gateway.wait_for_turn sleeps for five at most and then goes
 TRACKED = (Status.BOOKED, Status.CANCELLED)  # being cancelled, the order's `due_at` belongs to that
 # How often, in multiples of POLL_SECONDS (one hour by default).
 BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
@@ -70,14 +69,9 @@ def _is_polled(parcel: Parcel) -> bool:
 @job("poll", queue=Poll.objects.select_related("parcel__order"), lane="parcel__order__sender", order=140)
 def work(poll: Poll) -> None:
     """Poll (or subscribe to) one parcel."""
-    now, parcel, account = timezone.now(), poll.parcel, gateway.account()
-    turn = account.next_poll_at or now
-    if turn > now + LONGEST_QUEUE:
-        poll.postpone(turn)
-        return
-    gateway.wait_for_turn(account, "poll")
+    parcel, account = poll.parcel, gateway.account()
     try:
-        tracked = _ask(poll, gateway.carrier(account, parcel.order))
+        tracked = _ask(poll, gateway.carrier(account, parcel.order, first="track"))
     except CarrierError:
         return _again(poll, is_answered=False)
     take(parcel, tracked, now=timezone.now())

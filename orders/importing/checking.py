@@ -139,7 +139,6 @@ def _twin(row: ImportRow, typed: str) -> str:
 
 def _price(row: ImportRow, form: ParcelForm) -> None:
     entry = form.entry()
-    gateway.wait_for_turn(gateway.account(), "call")
     try:
         quote = quoting.ask(row.file.sender, entry, by=row.file.made_by, now=timezone.now(), typed=False)
     except Rejected as error:

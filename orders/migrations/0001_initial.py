@@ -83,8 +83,6 @@ class Migration(migrations.Migration):
                 ('quotes_pause_text', models.CharField(blank=True, max_length=300, verbose_name='text shown to senders')),
                 ('quotes_pause_ends_at', models.DateTimeField(blank=True, null=True)),
                 ('replays_off_at', models.DateTimeField(blank=True, null=True)),
-                ('next_call_at', models.DateTimeField(blank=True, null=True)),
-                ('next_poll_at', models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
@@ -401,6 +399,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['sender', '-updated_at'], name='drafts_newest_first')],
+            },
+        ),
+        migrations.CreateModel(
+            name='CarrierLine',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=10)),
+                ('free_at', models.FloatField(default=0.0)),
+                ('had', models.JSONField(default=dict)),
+                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lines', to='orders.carrieraccount')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('account', 'name'), name='one_line_of_a_name')],
             },
         ),
         migrations.CreateModel(

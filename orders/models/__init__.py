@@ -1,6 +1,6 @@
 """Quotes, orders and everything owed to the carrier about them."""
 
-from orders.models.account import CarrierAccount, CarrierCall
+from orders.models.account import CarrierAccount, CarrierCall, CarrierLine
 from orders.models.attempts import BookingAttempt, CancelAttempt
 from orders.models.billing import (
     BillingProfile,
@@ -29,6 +29,7 @@ __all__ = [
     "CancelAttempt",
     "CarrierAccount",
     "CarrierCall",
+    "CarrierLine",
     "Charge",
     "ChargeWord",
     "ColumnMapping",

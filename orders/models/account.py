@@ -1,4 +1,4 @@
-"""The partner's account with the carrier: what stops every booking at once, and how fast we may ask."""
+"""The partner's account with the carrier: what stops every booking at once, and where calls stand in line."""
 
 import datetime as dt
 
@@ -19,7 +19,7 @@ PAUSE_FIELDS = {
 
 
 class CarrierAccount(models.Model):
-    """One row per account and base address. Holds the breaker, the operator's pauses and the rate.
+    """One row per account and base address. Holds the breaker and the operator's pauses.
 
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
     `fault_at`: the carrier refused how we asked, which is the operator's to mend; `fault` is in its own words.
@@ -42,8 +42,6 @@ class CarrierAccount(models.Model):
     quotes_pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
     quotes_pause_ends_at = models.DateTimeField(null=True, blank=True)
     replays_off_at = models.DateTimeField(null=True, blank=True)
-    next_call_at = models.DateTimeField(null=True, blank=True)
-    next_poll_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.name
@@ -101,16 +99,23 @@ class CarrierAccount(models.Model):
             failures=0, resting_until=at + dt.timedelta(seconds=BREAK_SECONDS)
         )
 
-    def take_turn(self, lane: str, *, now: dt.datetime, per_second: float) -> float:
-        """Seconds to wait before the next call in this lane (`call` or `poll`); one compare-and-swap per turn."""
-        field = f"next_{lane}_at"
-        gap = dt.timedelta(seconds=1 / per_second)
-        for _ in range(20):
-            seen = CarrierAccount.objects.values_list(field, flat=True).get(pk=self.pk)
-            turn = max(now, seen) if seen else now
-            if CarrierAccount.objects.filter(pk=self.pk, **{field: seen}).update(**{field: turn + gap}):
-                return (turn - now).total_seconds()
-        return gap.total_seconds()
+
+class CarrierLine(models.Model):
+    """Where calls to one account stand in line (see orders/turns.py). Times are seconds since 1970.
+
+    Rows of their own, as the account's is locked for long while a report is posted.
+    """
+
+    account = models.ForeignKey(CarrierAccount, on_delete=models.CASCADE, related_name="lines")
+    name = models.CharField(max_length=10)
+    free_at = models.FloatField(default=0.0)
+    had = models.JSONField(default=dict)  # by lane: until when it has had its share
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "name"], name="one_line_of_a_name")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of account {self.account_id}"
 
 
 class CarrierCall(models.Model):

@@ -27,10 +27,9 @@ State = Label.State
 def work(label: Label) -> None:
     """Ask the carrier for one withheld label's order, once for all of its labels."""
     order = label.order
-    gateway.wait_for_turn(order.account, "call")
     if order.status == Status.BOOKED:
         try:
-            viewed = gateway.carrier_of(order).view(order.carrier_order_id)
+            viewed = gateway.carrier_of(order, first="view").view(order.carrier_order_id)
         except CarrierError as error:
             label.retry(timezone.now() + gateway.backoff(label.tries, first=2), problem=str(error)[:300])
             return

@@ -43,7 +43,11 @@ log = logging.getLogger(__name__)
 
 
 class Carrier:
-    """One carrier account. Seconds throughout. Raises ValueError when made with settings that cannot work."""
+    """One carrier account. Seconds throughout. Raises ValueError when made with settings that cannot work.
+
+    `turn` is called before each request, with its operation and the time past which it must not go; it returns once
+    the request may start, or raises NotSent.
+    """
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class Carrier:
         user_agent: str,
         contract: Contract,
         on_call: Callable[[Call], None] | None = None,
+        turn: Callable[[str, float | None], None] | None = None,
         link_key: str = "",
         connect_timeout: float = 3.0,
         deadline: float = 20.0,
@@ -67,6 +72,7 @@ class Carrier:
         self._headers = identity(user_agent)
         self._credentials = credentials(contract, account, key)
         self._on_call = on_call
+        self._turn = turn
         self._link_key = link_key
         self._connect_timeout = connect_timeout
         self._deadline = deadline
@@ -138,6 +144,7 @@ class Carrier:
         return paging.joined(pages, is_whole=True)
 
     def _page(self, method: str, url: str, read: Reader[Tracked], ends_at: float) -> Tracked:
+        self._wait("track", ends_at)
         request = Request(method, url, self._api_headers(None, ""))
         return self._logged("track", self._path(url), request, self._limits(ends_at, LISTS), read)
 
@@ -201,8 +208,9 @@ class Carrier:
         cap: int = Limits.cap,
     ) -> T:
         method, url = self._address(name, order_id=order_id, reference=reference, query=query)
-        ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
         request = Request(method, url, self._api_headers(body, key), body)
+        self._wait(name, not_after)
+        ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
         return self._logged(name, self._path(url), request, self._limits(ends_at, cap, not_after), read)
 
     def _address(
@@ -237,9 +245,14 @@ class Carrier:
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials
+        self._wait("label", ends_at)
         return self._logged(
             "label", LABEL_PATH, Request(method, url, headers), self._limits(ends_at, labels.LARGEST), read
         )
+
+    def _wait(self, name: str, not_after: float | None) -> None:
+        if self._turn is not None:
+            self._turn(name, not_after)
 
     def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:
         return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle)

@@ -3,6 +3,7 @@
     CarrierError
     ├── Rejected         a reply said no: show its words, do not send the same thing again
     ├── NotSent          nothing left this machine, or the carrier says it did nothing: safe to send again
+    │   ├── Crowded      others use up what the carrier allows in a second
     │   └── OperationOff the contract names no such operation; nothing was tried
     │       └── LinkOff  the contract has no Authorised Tracking Page links
     ├── AccountStopped   401, 402, 403, 412: our account is at fault; stop all bookings, tell an operator
@@ -96,6 +97,13 @@ class OutcomeUnknown(CarrierError):
         self.body = body
         self.reference = reference
         self.conflict = conflict
+
+
+class Crowded(NotSent):
+    """Our own limiter let nothing leave: others use up what the carrier allows in a second."""
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__("as much is asked of the carrier as it allows", retry_after)
 
 
 class OperationOff(NotSent):

@@ -24,6 +24,16 @@ from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 from shipping_portal.outage import database_answers
 
 logger = logging.getLogger(__name__)
+
+
+class NotYet(Exception):
+    """Raised by the work of a row that has not begun: it is due again `at` that time, and this was no try."""
+
+    def __init__(self, at: dt.datetime) -> None:
+        super().__init__(f"not before {at}")
+        self.at = at
+
+
 _KINDS: dict[str, "Kind"] = {}
 
 
@@ -61,6 +71,8 @@ class Kind:
         elif row.claim():
             try:
                 self.work(row)
+            except NotYet as later:
+                row.postpone(later.at)
             except Exception as error:
                 if database_answers():
                     row.fail(error)

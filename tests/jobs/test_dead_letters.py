@@ -214,7 +214,7 @@ def test_a_booking_whose_worker_died_with_its_call_in_the_air_is_unclear_and_no_
     order = submitted()
     order.change(failures=PARK_AFTER - 1)
     with monkeypatch.context() as patched:
-        patched.setattr(booking, "_send", lambda attempt: sys.exit())
+        patched.setattr(booking, "_send", lambda attempt, client: sys.exit())
         with pytest.raises(SystemExit):
             BOOK(order.pk)
     make_due(order)

@@ -41,7 +41,7 @@ class TerseCarrier:
 @pytest.fixture
 def terse(monkeypatch: pytest.MonkeyPatch) -> TerseCarrier:
     made = TerseCarrier()
-    monkeypatch.setattr(gateway, "carrier", lambda *of: made)
+    monkeypatch.setattr(gateway, "carrier", lambda *of, **how: made)
     return made
 
 

@@ -518,10 +518,10 @@ def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
 
 
 def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
-    submitted: Submit, carrier: SandboxCarrier
+    submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
-    Label.objects.create(order=order, size="full")
+    monkeypatch.setattr(labels, "owe", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1))
     with pytest.raises(IntegrityError):
         work(order)
     order.refresh_from_db()

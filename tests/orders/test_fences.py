@@ -129,14 +129,14 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
     let_lease_end(order)
     connect = gateway.carrier
 
-    def stalled(*of: Any) -> Any:
+    def stalled(*of: Any, **how: Any) -> Any:
         monkeypatch.setattr(gateway, "carrier", connect)
         let_lease_end(order)
         case, now = Order.objects.get(pk=order.pk), timezone.now()
         resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
         booking.confirm(case, by=alice, now=now)
         booking.work(order.pk)
-        return connect(*of)
+        return connect(*of, **how)
 
     monkeypatch.setattr(gateway, "carrier", stalled)
     resolving.work(order.pk)

@@ -306,7 +306,7 @@ def test_a_carrier_that_is_slow_to_refuse_a_subscription_costs_the_poll_no_lease
                 )  # another worker has it
                 raise OutcomeUnknown("no answer in time")
 
-        monkeypatch.setattr(gateway, "carrier", lambda *of: Slow())
+        monkeypatch.setattr(gateway, "carrier", lambda *of, **how: Slow())
         assert poll(parcel).poll.failures == 0
 
 

@@ -1,0 +1,104 @@
+"""The carrier's rate: every call of every process takes a dated turn, and starts at it (contract 2.8).
+
+Tracking calls stand in one line, all others in another, as the contract gives each its rate. A line is the time at
+which its next call may start. Who finds it too long takes no turn: a job is due again then, a person is told. Lanes
+share a line: one that had less than its share lately may join a long line, any other a short one only. So two thousand
+rows of an import hold up neither a label nor somebody who looks at prices.
+"""
+
+import datetime as dt
+import time
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.utils import timezone
+
+from orders.contract import contract_of
+from orders.models.account import CarrierAccount, CarrierLine
+from shipping_portal.carrier.errors import Crowded
+from shipping_portal.jobs.registry import NotYet
+
+TRACKING = {"track": 0.8, "subscribe": 0.2}
+PERSON = "person"  # the lane of whoever waits at a page, whatever is asked
+CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "cancel": 0.1}
+# Seconds of line: what a lane within its share may join, what any other may, and what is left to who has begun.
+OWED, SPARE, BEGUN = 4.0, 1.0, 6.0
+SHARE_IS_OVER = 2.0  # seconds after which nobody minds what a lane had
+LATE = 0.075  # seconds after its turn in which a call may still start
+# So much further apart than the rate says are turns, that calls which start a little late crowd no second.
+APART = 1.15
+MOST_MISSED = 3
+
+
+@dataclass
+class Turns:
+    """The turns of one client: calling it sleeps until the next call may start."""
+
+    account: CarrierAccount
+    is_person: bool = False
+    _ahead: dict[str, float] = field(default_factory=dict)  # turns taken ahead, by line
+
+    def ahead(self, operation: str) -> None:
+        """Wait for the turn of a job's first call, before anything is written down. Raises NotYet."""
+        turn = take(self.account, operation, shares=True, patience=OWED)
+        time.sleep(max(turn - _now(), 0.0))
+        self._ahead[_line(operation)] = turn
+
+    def __call__(self, operation: str, not_after: float | None = None) -> None:
+        """Sleep until the call may start. Raises Crowded when that is not soon, or past `not_after` (monotonic)."""
+        latest = time.monotonic() + BEGUN
+        latest = latest if not_after is None else min(latest, not_after)
+        turn = self._ahead.pop(_line(operation), None)
+        for _ in range(MOST_MISSED):
+            if turn is None:
+                turn = self._take(operation, latest - time.monotonic())
+            time.sleep(max(turn - _now(), 0.0))
+            if _now() <= turn + LATE:
+                return
+            turn = None  # missed: the line has gone on, and the call would crowd another's second
+
+    def _take(self, operation: str, patience: float) -> float:
+        try:
+            return take(
+                self.account, operation, person=self.is_person, shares=self.is_person, patience=patience
+            )
+        except NotYet as error:
+            raise Crowded(retry_after=max((error.at - timezone.now()).total_seconds(), 1.0)) from error
+
+
+def take(
+    account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False
+) -> float:
+    """Take the next turn of the operation's line: seconds since 1970. Raises NotYet for a line that is too long.
+
+    Too long is longer than `patience` seconds; with `shares`, than SPARE for a lane that had more than its share.
+    """
+    lane = PERSON if person else operation
+    with transaction.atomic(durable=True):  # its own, so that nobody holds the line while a call is under way
+        line, _ = CarrierLine.objects.select_for_update().get_or_create(
+            account=account, name=_line(operation)
+        )
+        now, gap = _now(), APART / _rate(account, operation)
+        turn = (
+            max(now, line.free_at) if line.free_at < now + BEGUN + 2 * gap else now
+        )  # else a clock was set back
+        had = line.had.get(lane, 0.0)
+        if turn - now > (SPARE if shares and had > now else patience):
+            raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))
+        line.free_at = turn + gap
+        line.had[lane] = min(max(had, now) + gap / (TRACKING | CALLS).get(lane, 1.0), now + SHARE_IS_OVER)
+        line.save(update_fields=["free_at", "had"])
+    return turn
+
+
+def _line(operation: str) -> str:
+    return "tracking" if operation in TRACKING else "calls"
+
+
+def _rate(account: CarrierAccount, operation: str) -> float:
+    contract = contract_of(account)
+    return contract.tracking_per_second if operation in TRACKING else contract.requests_per_second
+
+
+def _now() -> float:
+    return timezone.now().timestamp()
