@@ -10,6 +10,7 @@ import datetime as dt
 import time
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -22,7 +23,7 @@ TRACKING = {"track": 0.8, "subscribe": 0.2}
 PERSON = "person"  # the lane of whoever waits at a page, whatever is asked
 CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "cancel": 0.1}
 # Seconds of line: what a lane within its share may join, what any other may, and what is left to who has begun.
-OWED, SPARE, BEGUN = 4.0, 1.0, 6.0
+OWED, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 1.0, 6.0))
 SHARE_IS_OVER = 2.0  # seconds after which nobody minds what a lane had
 LATE = 0.075  # seconds after its turn in which a call may still start
 # So much further apart than the rate says are turns, that calls which start a little late crowd no second.

@@ -66,6 +66,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("stack")
     web, carrier_port = dev.free_port(), dev.free_port()
     contract = f'replays = true\nlink = "signed"\nlink_page = "http://127.0.0.1:{carrier_port}/t/"\n'
+    contract += "requests_per_second = 50.0\ntracking_per_second = 50.0\n"
     choices: dict[str, Any] = {
         "port": carrier_port,
         "key": "canary-carrier-key",

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import gateway
+from orders import turns
+from orders.carrier_settings import CarrierSettings
 from shipping_portal import celery
 from shipping_portal.accounts.models import Sender, User
 from tests import stories
@@ -27,8 +28,8 @@ def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pyte
         celery, "_broken_until", float("inf")
     )  # messages are lost; the story does the work by itself
     monkeypatch.setattr(timezone, "now", lambda: LedgerCarrier.ledger.clock.now())
-    monkeypatch.setattr(gateway, "contract", lambda: LedgerCarrier.ledger.contract)
-    monkeypatch.setattr(gateway, "wait_for_turn", lambda account, lane: LedgerCarrier.ledger.wait())
+    monkeypatch.setattr(CarrierSettings, "contract", property(lambda told: LedgerCarrier.ledger.contract))
+    monkeypatch.setattr(turns.Turns, "ahead", lambda self, operation: LedgerCarrier.ledger.wait())
     Journeys.cast = Cast(quill, alice, sam)
     return partial(stories.tell, Journeys)
 

@@ -353,7 +353,7 @@ def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_befor
 ) -> None:
     order = submitted()
 
-    def meanwhile(order: Order, now: dt.datetime) -> bool:
+    def meanwhile(order: Order, client: Any, now: dt.datetime) -> bool:
         Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=now)
         return True
 
@@ -521,7 +521,9 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
     submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
-    monkeypatch.setattr(labels, "owe", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1))
+    monkeypatch.setattr(
+        labels, "owe", lambda order, links, at: Label.objects.create(order=order, size="full", length=-1)
+    )
     with pytest.raises(IntegrityError):
         work(order)
     order.refresh_from_db()

@@ -25,7 +25,7 @@ from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
 from orders.importing import checking, columns, owing, reading, standing, taking  # noqa: E402
-from orders.models import Export, Import, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
+from orders.models import CarrierCall, Export, Import, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
 from shipping_portal.desk import queues, restoring  # noqa: E402
@@ -195,6 +195,16 @@ def unknown_references() -> list[str]:
     return list(found.values_list("reference", flat=True))
 
 
+def labels_stored() -> int:
+    return Label.objects.filter(state=Label.State.STORED).count()
+
+
+def call_starts() -> list[float]:
+    """When each call to the carrier began, as far as the log of calls tells."""
+    calls = CarrierCall.objects.values_list("at", "milliseconds")
+    return sorted(at.timestamp() - milliseconds / 1000 for at, milliseconds in calls)
+
+
 COMMANDS: dict[str, Any] = {
     "skip waits": skip_waits,
     "submit": submit,
@@ -208,6 +218,8 @@ COMMANDS: dict[str, Any] = {
     "import failed again": import_failed_again,
     "ask export": ask_export,
     "export state": export_state,
+    "labels stored": labels_stored,
+    "call starts": call_starts,
     "lift the gap": lift_the_gap,
     "unknown references": unknown_references,
 }

@@ -59,19 +59,14 @@ class Portal:
 
     def start_workers(self) -> None:
         """The worker, and the sweeper that does the work where there is no broker."""
-        command = [
-            "-m",
-            "celery",
-            "-A",
-            "shipping_portal.celery",
-            "worker",
-            "--pool",
-            "threads",
-            "--concurrency",
-            "4",
-        ]
-        self.start("worker", *command, "--without-gossip", "--without-mingle", "-l", "warning")
+        self.start_worker("worker")
         self.start("sweep", "manage.py", "sweep")
+
+    def start_worker(self, name: str) -> None:
+        words = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads"]
+        self.start(
+            name, *words, "--concurrency", "4", "--without-gossip", "--without-mingle", "-l", "warning"
+        )
 
     def start_web(self, port: int, *choices: str) -> None:
         words = ["gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--worker-class=gthread"]
@@ -170,6 +165,14 @@ class Portal:
     def export_state(self, export: str) -> dict[str, Any]:
         found: dict[str, Any] = self._act("export state", export)
         return found
+
+    def labels_stored(self) -> int:
+        return int(self._act("labels stored"))
+
+    def call_starts(self) -> list[float]:
+        """When each call to the carrier began, in order."""
+        starts: list[float] = self._act("call starts")
+        return starts
 
     def lift_the_gap(self) -> None:
         """An operator lets bookings go out again after a restore, and nothing that is held."""

@@ -8,13 +8,14 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from orders import gateway
+from orders import gateway, turns
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.carrier.scans import read_scan
 from tests import factories
+from tests.orders.test_turns import fill
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling, scans, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
@@ -162,30 +163,14 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(
     assert WebhookDelivery.objects.get().state == "quarantined"
 
 
-def test_calls_take_turns_at_the_carriers_rate(db: None) -> None:
-    account = gateway.account()
-    now = timezone.now()
-    waits = [account.take_turn("poll", now=now, per_second=5) for _ in range(4)]
-    assert [round(wait, 1) for wait in waits] == [0.0, 0.2, 0.4, 0.6]
-    assert account.take_turn("call", now=now, per_second=5) == 0
-
-
-def test_a_poll_does_not_hold_up_the_bookings(parcel: Parcel, carrier: SandboxCarrier) -> None:
-    poll(parcel)
-    account = gateway.account()
-    assert account.next_poll_at is not None
-    assert account.next_call_at is None
-
-
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
-    parcel: Parcel, carrier: SandboxCarrier
+    parcel: Parcel, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account, now = gateway.account(), timezone.now()
-    for _ in range(50):  # fifty others stand in line
-        account.take_turn("poll", now=now, per_second=5)
+    monkeypatch.setattr(turns, "APART", 1.15)
+    full = fill(gateway.account(), "track")
     poll(parcel)
     assert not [request for request in carrier.requests() if request["operation"] == "track"]
-    assert now + dt.timedelta(seconds=9) < parcel.poll.due_at < now + dt.timedelta(seconds=11)
+    assert full <= parcel.poll.due_at < full + dt.timedelta(seconds=2)
     assert parcel.poll.tries == 0
 
 

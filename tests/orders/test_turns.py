@@ -1,0 +1,209 @@
+"""The carrier's rate: no second holds more calls than the contract allows, and nobody waits long for nothing."""
+
+import datetime as dt
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from orders import booking, gateway, labels, turns
+from orders.models import CarrierAccount, CarrierLine, Order
+from shipping_portal.carrier.errors import Crowded
+from shipping_portal.jobs.registry import NotYet
+from tests.sandbox_carrier import SandboxCarrier
+
+
+class Clock:
+    """Time that only passes while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = self.begun = timezone.now().timestamp()
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(db: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The true distance of turns, and time that passes at once."""
+    made = Clock()
+    monkeypatch.setattr(turns, "APART", 1.15)
+    monkeypatch.setattr(turns, "_now", lambda: made.now)
+    monkeypatch.setattr(turns.time, "sleep", made.sleep)
+    monkeypatch.setattr(turns.time, "monotonic", lambda: made.now)
+    return made
+
+
+def fill(account: CarrierAccount, operation: str) -> dt.datetime:
+    """Take turns until no more is given; when the next would be."""
+    try:
+        while True:
+            turns.take(account, operation, shares=True, patience=turns.OWED)
+    except NotYet as later:
+        return later.at
+
+
+def most_in_a_second(starts: list[float]) -> int:
+    return max(sum(at <= other < at + 1.0 for other in starts) for at in starts)
+
+
+def test_no_second_holds_more_calls_than_the_rate_whatever_they_are(clock: Clock) -> None:
+    turn, starts = turns.Turns(gateway.account()), []
+    for number in range(200):
+        turn(("book", "view", "label", "quote", "cancel")[number % 5])
+        starts.append(clock.now)
+    assert most_in_a_second(starts) <= 5
+    assert clock.now - clock.begun < 200 / 5 * 1.2
+
+
+def test_tracking_stands_in_a_line_of_its_own(clock: Clock) -> None:
+    turn = turns.Turns(gateway.account())
+    for _ in range(20):
+        turn("track")
+    before = clock.now
+    turn("book")
+    assert clock.now == before
+
+
+def test_two_accounts_have_two_lines(clock: Clock, settings: Any) -> None:
+    turns.Turns(gateway.account())("book")
+    other = CarrierAccount.objects.create(fingerprint="other", name="other")
+    before = clock.now
+    turns.Turns(other)("book")
+    assert clock.now == before
+
+
+def test_c7_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_long(
+    clock: Clock, contract: Callable[[str], None]
+) -> None:
+    """Each worker comes back when it was told to. A line that let go after five seconds started 46 in these 30."""
+    contract("requests_per_second = 1.0")
+    account, starts = gateway.account(), []
+    workers = [(clock.now, number) for number in range(8)]
+    while workers[0][0] < clock.begun + 60:
+        wakes_at, number = heapq.heappop(workers)
+        clock.now = max(clock.now, wakes_at)
+        try:
+            turn = turns.take(account, "book", shares=True, patience=turns.OWED)
+        except NotYet as later:
+            heapq.heappush(workers, (later.at.timestamp(), number))
+        else:
+            starts.append(turn)
+            heapq.heappush(workers, (turn + 0.1, number))
+    late = [at - clock.begun for at in starts if 30 <= at - clock.begun < 60]
+    assert 24 <= len(late) <= 31
+
+
+def test_a_call_that_missed_its_turn_takes_another(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = turns.Turns(gateway.account())
+    turn.ahead("book")
+    clock.now += turns.LATE + 0.01
+    free_at = CarrierLine.objects.get().free_at
+    turn("book")
+    assert clock.now >= free_at
+
+
+def test_a_machine_that_is_always_late_calls_all_the_same(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns.time, "sleep", lambda seconds: clock.sleep(seconds + 1))
+    turns.Turns(gateway.account())("book")
+
+
+def test_a_clock_that_was_set_back_holds_nobody_up(clock: Clock) -> None:
+    turn = turns.Turns(gateway.account())
+    turn("book")
+    clock.now -= 3600
+    before = clock.now
+    turn("book")
+    assert clock.now == before
+
+
+@pytest.mark.parametrize(("lane", "is_let_in"), [("quote", False), ("label", True), ("book", True)])
+def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: str, is_let_in: bool) -> None:
+    """An import's prices leave room for labels and bookings, however many there are."""
+    account = gateway.account()
+    fill(account, "quote")
+    if is_let_in:
+        assert turns.take(account, lane, shares=True, patience=turns.OWED) - clock.now < 2
+    else:
+        with pytest.raises(NotYet):
+            turns.take(account, lane, shares=True, patience=turns.OWED)
+
+
+def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> None:
+    account = gateway.account()
+    fill(account, "quote")
+    before = clock.now
+    turns.Turns(account, is_person=True)("quote")
+    assert clock.now - before < 2
+
+
+def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contract: Any) -> None:
+    contract("requests_per_second = 0.1")
+    turns.take(gateway.account(), "book", shares=False, patience=60)
+    with pytest.raises(Crowded) as refused:
+        turns.Turns(gateway.account(), is_person=True)("quote")
+    assert refused.value.retry_after == pytest.approx(11.5, abs=0.1)
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> dt.datetime:
+    """Every line is as long as can be, until then."""
+    then = timezone.now() + dt.timedelta(seconds=60)
+
+    def refuse(*named: Any, **more: Any) -> float:
+        raise NotYet(then)
+
+    monkeypatch.setattr(turns, "take", refuse)
+    return then
+
+
+def test_a_booking_whose_turn_is_far_off_is_due_then_and_was_no_try(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
+) -> None:
+    order, before = submitted(), len(carrier.requests())
+    full = request.getfixturevalue("full")
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.due_at, order.tries, order.failures) == ("booking", full, 0, 0)
+    assert not order.attempts.exists()
+    assert len(carrier.requests()) == before
+
+
+def test_a_label_whose_turn_is_far_off_is_due_then(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
+) -> None:
+    order = submitted()
+    booking.work(order.pk)
+    then = request.getfixturevalue("full")
+    label = order.labels.earliest("pk")
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.due_at, label.tries, label.failures) == (then, 0, 0)
+
+
+def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_once(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A booking whose price aged: prices, book, one look, and twice HEAD and GET."""
+    taken: list[str] = []
+    take = turns.take
+    order = submitted()
+
+    def count(account: CarrierAccount, operation: str, **how: Any) -> float:
+        taken.append(operation)
+        return take(account, operation, **how)
+
+    monkeypatch.setattr(turns, "take", count)
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
+    before = len(carrier.requests())
+    booking.work(order.pk)
+    for label in order.labels.order_by("pk"):
+        labels.work(label.pk)
+    assert set(order.labels.values_list("state", flat=True)) == {"stored"}
+    asked = [request["operation"] for request in carrier.requests()[before:]]
+    assert asked == ["quote", "book", "view", "label", "file", "label", "file"]
+    assert len(asked) <= len(taken) == 7
