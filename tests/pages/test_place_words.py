@@ -168,19 +168,30 @@ REFUSED = {"receiver_postcode": ["is unknown"], "receiver_state": ["is none"], "
 SAID = ["Postal code: is unknown.", "Province: is none.", "Pickup address, Postcode: is old."]
 
 
-def test_a_refused_booking_names_each_end_in_the_words_of_its_own_country(
-    line: Meddler, listed: Client, quill: Sender, alice: User
+@pytest.mark.parametrize("refuses", ["book", "quote"])
+def test_a_refusal_names_each_end_in_the_words_of_its_own_country(
+    line: Meddler, quill: Sender, alice: User, refuses: str
 ) -> None:
     order = booking.submit(
         quote=factories.quote(quill, alice, parcel=to_ottawa(quill)), code="STANDARD-PICKUP", by=alice,
         form_token=uuid.uuid4(), pickup_date=None, now=timezone.now(),
     )  # fmt: skip
-    line.says("book", no(REFUSED))
+    if refuses == "quote":
+        order.change(quoted_at=timezone.now() - dt.timedelta(days=2))
+    line.says(refuses, no(REFUSED))
     booking.work(order.pk)
     order.refresh_from_db()
     assert order.problem["said"] == SAID
+
+
+def test_a_refusal_stands_at_the_field_in_the_words_of_its_label(
+    listed: Client, quill: Sender, alice: User
+) -> None:
+    problem = {"text": SAID[0], "said": SAID, "fields": REFUSED}
+    order = factories.order(quill, alice, status="rejected", problem=problem, **OTTAWA)
     form = listed.get(f"/parcels/new/?again={order.uuid}")
     assert SAID[0] in messages_at(form, "receiver_postcode")
+    assert messages_at(form, "receiver_state") == [SAID[1]]
     assert SAID[2] in text(form)
 
 
