@@ -55,14 +55,20 @@ def report(
         account.note_fault("; ".join(faults), now)
 
 
-def problem(error: Rejected, sender: Sender, country: str, *, asked: str = "book") -> dict[str, Any]:
-    """Build the `problem` of an order that the carrier refused; `country` is where its pickup is.
+def problem(
+    error: Rejected, sender: Sender, country: str, *, to: str = "", asked: str = "book"
+) -> dict[str, Any]:
+    """Build the `problem` of an order that the carrier refused; `country` is where its pickup is, `to` its receiver.
 
     `text` fits one line, `said` is every sentence, `fields` are the messages for the form. Kind "ours" is a refusal
     that the sender can't mend alone.
     """
     refusal = sort_out(error, asked=asked)
-    form = ParcelForm(sender=sender, address=PickupAddress(sender=sender, country=country))
+    form = ParcelForm(
+        initial={"receiver_country": to},
+        sender=sender,
+        address=PickupAddress(sender=sender, country=country),
+    )
     said = refused_fields.sentences(refusal.fields, form)
     if not refusal.faults:
         return {"text": shortened(said), "said": said, "fields": refusal.fields}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.forms import Form
 
 from orders.contract import contract
+from orders.receiver_form import ReceiverForm
 from shipping_portal.accounts.models import Locality
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.places import active, fold, postal_code, spellings
@@ -53,10 +53,10 @@ class Pasted:
         return {f"receiver_{name}": value for name, value in self.parts.items()}
 
 
-def fill_in(form: Form, text: str, home: str) -> dict[str, Any]:
+def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
     """Put a pasted text's parts into the form's first values; what its page shows of that."""
     pasted = read(text, home)
-    form.initial.update(pasted.as_typed())
+    form.fill_in(pasted.as_typed())
     return {"left": pasted.left, "from_paste": list(pasted.as_typed())}
 
 

@@ -1,5 +1,6 @@
 """Who the parcel goes to, by the rules of interface §2.1, each with its message at the control."""
 
+import json
 from typing import Any, cast
 
 from django import forms
@@ -11,13 +12,9 @@ from shipping_portal.accounts import addresses, countries, places
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.states import STATES, state_code
+from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
 from shipping_portal.carrier.messages import Party
 
-WORDS = {
-    "AU": {"suburb": "Suburb", "postcode": "Postcode", "state": "State"},
-    "CA": {"suburb": "City", "postcode": "Postal code", "state": "Province"},
-    "US": {"suburb": "City", "postcode": "ZIP code", "state": "State"},
-}
 RECEIVER_PARTS = (
     "name",
     "company",
@@ -54,6 +51,17 @@ def line(
     )
 
 
+def labels(country: str) -> dict[str, str]:
+    """What that country calls the parts of an address, by their controls."""
+    return {f"receiver_{part}": say(part.capitalize(), country) for part in PLACE}
+
+
+def hint(country: str) -> str:
+    """What the first line of an address there has room for."""
+    apart = f"{say('suburb', country)} and {say('postcode', country)}"
+    return f"{addresses.LINE_ADVISED} characters or fewer fit on the label. Leave out the {apart}."
+
+
 def shorten(field: forms.Field, longest: int) -> None:
     """Take at most so many characters, fewer than the column holds."""
     text = cast(addresses.LineField, field)
@@ -68,10 +76,9 @@ class ReceiverForm(addresses.OnceOnly):
     receiver_line1 = line(
         "Address line 1",
         needed="Enter the street and number, or the PO box.",
-        help_text="40 characters or fewer fit on the label. Leave out the suburb and postcode.",
     )
     receiver_line2 = line("Unit, floor or building", help_text="40 characters or fewer fit on the label.")
-    receiver_suburb = line("Suburb", longest=80, needed="Enter the suburb or city.")
+    receiver_suburb = line("Suburb", longest=80, needed="Enter the suburb.")
     receiver_state = line("State", longest=40)
     receiver_postcode = line("Postcode", longest=12, needed="Enter the postcode.")
     receiver_email = forms.EmailField(
@@ -91,27 +98,35 @@ class ReceiverForm(addresses.OnceOnly):
         self.sender, self.address = sender, address
         self.near: tuple[Locality, ...] = ()
         super().__init__(*args, **options)
-        self._speak_for(sender.country)
+        self._speak()
         for name in ("receiver_name", "receiver_company"):
             shorten(self.fields[name], contract().longest_name)
-        self._offer_countries()
-        self._offer_instructions()
-
-    def _speak_for(self, country: str) -> None:
-        for name, word in WORDS[country].items():
-            field = self.fields[f"receiver_{name}"]
-            field.label = word
-            if field.required:
-                field.error_messages["required"] = (
-                    f"Enter the {word if word.startswith('ZIP') else word.lower()}."
-                )
         for name, purpose in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = f"section-to shipping {purpose}"
         self.fields["receiver_phone"].widget.input_type = "tel"
-        words = " or ".join(WORDS[country][name].lower() for name in ("suburb", "postcode"))
-        self.fields[
-            "receiver_line1"
-        ].help_text = f"40 characters or fewer fit on the label. Leave out the {words.replace('zip', 'ZIP')}."
+        self._offer_countries()
+        self._offer_instructions()
+
+    def _speak(self) -> None:
+        """Name the parts of the address, and ask for them, as the country it goes to does."""
+        country = self._country
+        for part in PLACE:
+            field = self.fields[f"receiver_{part}"]
+            field.label = say(part.capitalize(), country)
+            field.error_messages["required"] = f"Enter the {say(part, country)}."
+        self.fields["receiver_line1"].help_text = hint(country)
+        self.fields["receiver_postcode"].required = country not in countries.WITHOUT_POSTCODES
+
+    def fill_in(self, values: dict[str, str]) -> None:
+        """Show these values of a form not sent yet, before any of its controls is looked at."""
+        self.initial.update(values)
+        self._speak()
+
+    @property
+    def words(self) -> str:
+        """What each country calls the parts of an address, as JSON for the page's script."""
+        known = sorted({country for part in PLACE for country in WORDS[part]})
+        return json.dumps({country: labels(country) | {"hint": hint(country)} for country in known})
 
     def _offer_countries(self) -> None:
         """Home first, then where the carrier's service is; whether it goes to any other, its prices tell."""
@@ -128,7 +143,6 @@ class ReceiverForm(addresses.OnceOnly):
         }
         if len(reach) == 1:
             field.help_text = only
-        self.fields["receiver_postcode"].required = self._country not in countries.WITHOUT_POSTCODES
 
     def _offer_instructions(self) -> None:
         """Australian senders speak the carrier's industry terms (interface §2.1)."""
@@ -202,7 +216,7 @@ class ReceiverForm(addresses.OnceOnly):
         for name in ("receiver_line1", "receiver_line2"):
             repeated = addresses.repeats_place(cleaned.get(name, ""), *place)
             if repeated:
-                word = WORDS[self.sender.country]["suburb"].lower()
+                word = say("suburb", self._country)
                 text = f"Leave out “{repeated}” here. It's printed from the {word} field."
                 self.add_error(name, ValidationError(text, code="repeats"))
 
@@ -229,7 +243,7 @@ class ReceiverForm(addresses.OnceOnly):
         cleaned["receiver_postcode"] = places.postal_code(country, cleaned["receiver_postcode"])
         cleaned["receiver_state"] = state_code(country, cleaned.get("receiver_state", ""))
         if not cleaned["receiver_state"]:
-            self.add_error("receiver_state", f"Enter the {WORDS[self.sender.country]['state'].lower()}.")
+            self.add_error("receiver_state", f"Enter the {say('state', country)}.")
 
     def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
         self.near = near

@@ -7,6 +7,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from orders.contents_form import PARTS as ITEM_PARTS
 from orders.contents_form import ROWS
 from orders.forms import SIZES, ParcelForm
+from shipping_portal.accounts.templatetags.words import PLACE, say
 from shipping_portal.carrier.contract import PARTS
 
 LABELS = {
@@ -66,7 +67,9 @@ def _label(name: str, form: ParcelForm) -> str:
     if name in LABELS or not name:
         return LABELS.get(name, "")
     if name.startswith("sender_"):
-        return f"Pickup address, {form.fields[name.replace('sender_', 'receiver_')].label}"
+        part = name.removeprefix("sender_")
+        home = say(part.capitalize(), form.address.country) if part in PLACE else ""
+        return f"Pickup address, {home or form.fields[f'receiver_{part}'].label}"
     if item := ITEM.fullmatch(name):
         row, part = item.groups()
         field = form.fields.get(f"item_1_{part}")

@@ -31,7 +31,9 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
         order.account.stop(error.reason, now)
         order.postpone(now + dt.timedelta(seconds=60))
     except Rejected as error:
-        problem = answers.problem(error, order.sender, order.pickup["country"], asked="quote")
+        problem = answers.problem(
+            error, order.sender, order.pickup["country"], to=order.receiver_country, asked="quote"
+        )
         settling.back_to_draft(order, {"kind": "gone", **problem}, at=now)
         answers.report(error, order.account, now, asked="quote")
     except NotSent as error:

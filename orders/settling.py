@@ -164,7 +164,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
             "done_at": at,
         }
         if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
-            problem = answers.problem(error, order.sender, order.pickup["country"])
+            problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
             order.move_to(
                 Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem
             )

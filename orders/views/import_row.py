@@ -30,9 +30,8 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         return _joined(request, found)
     form = fixing.form_of(found, found.file, address, checking.chosen_size(found.file))
     if request.method == "GET":
-        return render(
-            request, "orders/import_row.html", {"row": found, "file": found.file, **_parts(found, form)}
-        )
+        context = {"row": found, "file": found.file, "form": form, **_parts(found, form)}
+        return render(request, "orders/import_row.html", context)
     if "leave_out" in request.POST:
         is_done = found.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:

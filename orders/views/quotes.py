@@ -38,7 +38,7 @@ def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
             entry = size_guard.heeded(request.sender, entry)
         asked = prices(request, entry, fresh=True)
     except NO_PRICES as error:
-        messages.error(request, sentence(error, request.sender))
+        messages.error(request, sentence(error, request.sender, to=entry.receiver.country))
     return redirect(address_of(asked, draft_named(request), kept=kept_in(request)))
 
 

@@ -22,7 +22,7 @@ from orders.views.asking import NO_PRICES, take_prices
 from orders.views.parcel import orders_of
 from orders.views.replies import sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.accounts.templatetags.words import PLACE, local_date, say
 from shipping_portal.carrier.messages import Party
 
 NAMES = {
@@ -98,11 +98,11 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
 
 def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm) -> HttpResponse:
     """Nothing is cancelled before its sender has seen what the new parcel costs now."""
+    entry = Entry.from_json(old.entry)
     try:
-        entry = Entry.from_json(old.entry)
         quote = quoting.ask(request.sender, entry, by=request.user, now=timezone.now(), fresh=True)
     except NO_PRICES as error:
-        form.add_error(None, sentence(error, request.sender))
+        form.add_error(None, sentence(error, request.sender, to=entry.receiver.country))
         return _prices_page(request, order, old, form)
     messages.warning(
         request, "That price was too old, so nothing was cancelled or booked. This is the new one."
@@ -135,7 +135,7 @@ def changed(before: Entry, after: Entry) -> Iterator[tuple[str, str, str]]:
     for part, words in NAMES.items():
         was, now = getattr(before.receiver, part), getattr(after.receiver, part)
         if was != now:
-            yield words, was, now
+            yield say(words, after.receiver.country) if part in PLACE else words, was, now
     pairs = [
         ("Inside", before.description, after.description),
         ("Weight", _weight(before), _weight(after)),

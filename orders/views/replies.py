@@ -21,8 +21,11 @@ def suspended(request: HttpRequest, *, status: int) -> HttpResponse:
     return render(request, "orders/suspended.html", status=status)
 
 
-def sentence(error: Exception, sender: Sender) -> str:
-    """Why there are no prices or no booking, and what to do about it. Nothing was booked in any of these."""
+def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
+    """Why there are no prices or no booking, and what to do about it. Nothing was booked in any of these.
+
+    A refusal names its fields as `to` does, the receiver's country.
+    """
     match error:
         case quoting.TooMany():
             return (
@@ -48,9 +51,8 @@ def sentence(error: Exception, sender: Sender) -> str:
                 "Nothing was booked. We've told the operator."
             )
         case Rejected():  # of a parcel priced before
-            return (
-                f"{answers.problem(error, sender, sender.country, asked='quote')['text']} Nothing was booked."
-            )
+            said = answers.problem(error, sender, sender.country, to=to, asked="quote")
+            return f"{said['text']} Nothing was booked."
         case _:
             why = f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked."
             return f"{why} Try again{_when(error)}."

@@ -34,6 +34,8 @@ def render(template: str, **context: Any) -> str:
         ("AU", "suburb Postcode state parcel"),
         ("US", "city ZIP code state package"),
         ("CA", "city Postal code province parcel"),
+        ("GB", "town or city Postcode county parcel"),
+        ("FR", "city Postcode state or province parcel"),
     ],
 )
 def test_words_follow_the_country(country: str, said: str) -> None:

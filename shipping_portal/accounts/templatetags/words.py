@@ -1,4 +1,4 @@
-"""Words, units, money and dates as the sender's country says them. Loaded in every template."""
+"""Words, units, money and dates as a country says them, mostly the sender's. Loaded in every template."""
 
 import datetime as dt
 from decimal import Decimal
@@ -11,17 +11,19 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
+ELSEWHERE = ""  # any country without a word of its own
 WORDS = {
-    "suburb": {"AU": "suburb", "CA": "city", "US": "city"},
-    "postcode": {"AU": "postcode", "CA": "postal code", "US": "ZIP code"},
-    "state": {"AU": "state", "CA": "province", "US": "state"},
-    "parcel": {"AU": "parcel", "CA": "parcel", "US": "package"},
-    "parcels": {"AU": "parcels", "CA": "parcels", "US": "packages"},
-    "mass": {"AU": "kg", "CA": "kg", "US": "lb"},
-    "length": {"AU": "cm", "CA": "cm", "US": "in"},
-    "paper": {"AU": "A4", "CA": "Letter", "US": "Letter"},
-    "suburbs": {"AU": "suburbs", "CA": "cities", "US": "cities"},
+    "suburb": {"AU": "suburb", "GB": "town or city", ELSEWHERE: "city"},
+    "state": {"AU": "state", "CA": "province", "GB": "county", "US": "state", ELSEWHERE: "state or province"},
+    "postcode": {"CA": "postal code", "US": "ZIP code", ELSEWHERE: "postcode"},
+    "parcel": {"US": "package", ELSEWHERE: "parcel"},
+    "parcels": {"US": "packages", ELSEWHERE: "parcels"},
+    "mass": {"US": "lb", ELSEWHERE: "kg"},
+    "length": {"US": "in", ELSEWHERE: "cm"},
+    "paper": {"CA": "Letter", "US": "Letter", ELSEWHERE: "A4"},
+    "suburbs": {"AU": "suburbs", ELSEWHERE: "cities"},
 }
+PLACE = ("suburb", "state", "postcode")
 DEFAULT_COUNTRY = "AU"
 DOLLARS = {"AUD", "CAD", "USD", ""}
 # Tone and sign of a chip: colour is never the only difference, and the words always stand beside the sign.
@@ -57,7 +59,7 @@ CHIPS = {
 
 def say(word: str, country: str) -> str:
     """A word as that country says it: `say("postcode", "US")` is `ZIP code`. A capital is kept."""
-    said = WORDS[word.lower()].get(country) or WORDS[word.lower()][DEFAULT_COUNTRY]
+    said = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
     return said[0].upper() + said[1:] if word[0].isupper() else said
 
 

@@ -1,0 +1,56 @@
+"""The labels of a receiver's address follow the country that is chosen, at once and for a screen reader too."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Stack
+from tests.browser.test_new_parcel import paste
+from tests.pages.test_place_words import ASKED, LABELS, PLACE
+
+ROW = """
+from tests import factories
+from shipping_portal.accounts.models import User
+by = User.objects.get(email={email!r})
+row = factories.import_row(by.membership.sender, by)
+print(f"/imports/{{row.file.uuid}}/rows/{{row.pk}}/")
+"""
+TO_CHOOSE = [country for country in LABELS if country != "ZZ"]
+
+
+def names(page: Page) -> tuple[str, ...]:
+    """What a screen reader calls the parts of the address; all but the country's words is left out."""
+    read = "control => control.labels[0].textContent"
+    said = (str(page.locator(f"[name={name}]").evaluate(read)) for name in PLACE)
+    return tuple(re.sub(r"\(optional\)|From paste", "", text).strip() for text in said)
+
+
+@pytest.mark.parametrize("where", ["/parcels/new/", "/addresses/new/", "row"])
+def test_labels_and_hint_follow_the_country_chosen_by_hand(stack: Stack, log_in: Open, where: str) -> None:
+    page = log_in("sender")
+    has_hint = where != "row"
+    if not has_hint:
+        code = ROW.format(email=stack.people["sender"]["email"])
+        where = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
+    page.goto(where)
+    page.locator("main details").evaluate_all("all => all.forEach(it => { it.open = true; })")
+    assert names(page) == LABELS["AU"]
+    for country in [*TO_CHOOSE[1:], "AU"]:
+        page.locator("[name=receiver_country]").select_option(country)
+        assert names(page) == LABELS[country]
+        for name, label in zip(PLACE, LABELS[country], strict=True):
+            expect(page.locator(f"[name={name}]")).to_have_accessible_name(
+                re.compile(rf"^{label}( \(optional\))?$")
+            )
+        if has_hint:
+            expect(page.locator("#id_receiver_line1_helptext")).to_contain_text(ASKED[country][2])
+
+
+def test_a_pasted_address_renames_the_labels_and_keeps_their_marks(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/new/#smart")
+    expect(page.locator("#smart")).to_be_focused()
+    paste(page, "Claire Roy\n4 Sample Street\nOttawa ON K1P 5M7\nCanada")
+    expect(page.get_by_label("Postal code From paste", exact=True)).to_have_value("K1P 5M7")
+    assert names(page) == LABELS["CA"]
