@@ -10,7 +10,6 @@ from orders.models import Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
 
@@ -51,7 +50,8 @@ def ask(
     if typed and not limits.take_quote(sender, now):
         raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
     try:
-        quoted = _client(typed).quote(entry.shipment())
+        client = gateway.carrier(gateway.account(), first="" if typed else "quote", is_person=typed)
+        quoted = client.quote(entry.shipment())
     except (Rejected, AccountStopped) as error:
         answers.report(error, gateway.account(), now, asked="quote")
         raise
@@ -65,10 +65,6 @@ def ask(
         made_at=now,
     )
     return _readable(made)
-
-
-def _client(typed: bool) -> Carrier:
-    return gateway.carrier(gateway.account(), first="" if typed else "quote", is_person=typed)
 
 
 def _readable(quote: Quote) -> Quote:
