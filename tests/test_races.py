@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling
+from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling, turns
 from orders.confirming import Confirmed
 from orders.importing import finishing
 from orders.models import Export, Order
@@ -226,3 +227,14 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
         fail = partial(order.move_to, "not_booked", reason="-", at=now)
         assert at_once(partial(finishing.look, now), fail) == [None, None]
     assert Notice.objects.filter(kind="booking").count() == 10
+
+
+def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "APART", 1.15)
+    account = gateway.account()
+    take = partial(turns.take, account, "book", shares=False, patience=60)
+    taken = sorted(at_once(*[take] * 12))
+    gaps = [later - earlier for earlier, later in pairwise(taken)]
+    assert min(gaps) > 1.15 / 5 - 0.001
