@@ -19,6 +19,8 @@ from shipping_portal.carrier.contract import Contract
 if TYPE_CHECKING:
     from orders.models.account import CarrierAccount
 
+CURRENT = "CARRIER"  # the prefix of the one that takes new orders
+
 
 @dataclass(frozen=True)
 class CarrierSettings:
@@ -43,6 +45,21 @@ class CarrierSettings:
         return hashlib.sha256(self.name.encode()).hexdigest()
 
     @property
+    def secrets_setting(self) -> str:
+        """The setting that holds its webhook secrets; the current account's has no prefix."""
+        return "WEBHOOK_SECRETS" if self.takes_new_orders else f"{self.prefix}_WEBHOOK_SECRETS"
+
+    @property
+    def setting_names(self) -> list[str]:
+        """Every setting that describes this account."""
+        return [*(f"{self.prefix}_{part}" for part in settings.OF_A_CARRIER), self.secrets_setting]
+
+    @property
+    def takes_new_orders(self) -> bool:
+        """Exactly one does: that of the settings without a further name."""
+        return self.prefix == CURRENT
+
+    @property
     def contract(self) -> Contract:
         """Read once per file. Raises ContractError."""
         return _load(self.contract_file)
@@ -50,14 +67,14 @@ class CarrierSettings:
 
 def current() -> CarrierSettings:
     """The account that takes new orders."""
-    named = {name: getattr(settings, f"CARRIER_{name}") for name in settings.OF_A_CARRIER}
-    return _described("CARRIER", named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
+    named = {name: getattr(settings, f"{CURRENT}_{name}") for name in settings.OF_A_CARRIER}
+    return _described(CURRENT, named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
 
 
 def every() -> list[CarrierSettings]:
     """All accounts, the one that takes new orders first."""
     older = settings.OLDER_CARRIERS.items()
-    return [current(), *(_described(f"CARRIER_{name}", named) for name, named in older)]
+    return [current(), *(_described(f"{CURRENT}_{name}", named) for name, named in older)]
 
 
 def settings_of(account: CarrierAccount) -> CarrierSettings | None:
