@@ -77,6 +77,13 @@ def every() -> list[CarrierSettings]:
     return [current(), *(_described(f"{CURRENT}_{name}", named) for name, named in older)]
 
 
+def secrets() -> list[str]:
+    """What no log line and no page may show: every account's keys and webhook secrets."""
+    told = every()
+    keys = [key for one in told for key in (one.key, one.link_key)]
+    return [*keys, *(pair.partition(":")[2] for one in told for pair in one.webhook_secrets)]
+
+
 def settings_of(account: CarrierAccount) -> CarrierSettings | None:
     """None once the environment doesn't name the account any more: nobody can be asked then."""
     return next((told for told in every() if told.fingerprint == account.fingerprint), None)

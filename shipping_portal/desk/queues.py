@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.contract import contract, has_parcel_tools
+from orders import carrier_settings
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
@@ -72,10 +72,10 @@ def second_order(now: dt.datetime) -> Q:
 
 def futile(now: dt.datetime) -> Q:
     """Pickups in vain that wait for a later day, where no link lets their senders move it (interface §3 rules 3, 4)."""
-    if has_parcel_tools():
-        return Q(pk__in=[])
+    linked = [told.fingerprint for told in carrier_settings.every() if told.contract.link != "none"]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
-    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & ~later_day
+    by_us = ~later_day & ~Q(account__fingerprint__in=linked)
+    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
 
 
 def _refused_since(at: dt.datetime) -> QuerySet[Any]:
@@ -115,9 +115,8 @@ NEXT_STEPS = {
 
 def unmatched() -> Q:
     """References that sent scans but belong to no order and to no watch."""
-    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(
-        reference=contract().nobodys_reference
-    )
+    of_tests = {told.contract.nobodys_reference for told in carrier_settings.every()}
+    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 
 def unread(now: dt.datetime) -> Q:
