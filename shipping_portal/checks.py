@@ -1,4 +1,7 @@
-"""What is wrong with this installation beside its carrier accounts, said by `manage.py check` with an id and what to do."""
+"""What is wrong with this installation, said by `manage.py check` with an id and what to do.
+
+The carrier accounts' own checks are in carrier_checks.py.
+"""
 
 from collections.abc import Iterable
 from typing import Any

@@ -58,7 +58,9 @@ def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str
 
 
 @pytest.mark.parametrize("secret", [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET])
-def test_secrets_of_an_older_account_never_reach_a_line_either(lines: Any, settings: Any, secret: str) -> None:
+def test_secrets_of_an_older_account_never_reach_a_line_either(
+    lines: Any, settings: Any, secret: str
+) -> None:
     settings.OLDER_CARRIERS = {"OLD": older.described()}
     logging.getLogger("any").warning(f"refused {secret}")
     (line,) = lines()

@@ -94,7 +94,10 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
             places=seen.places if seen else "",
             was_named=True,
             taken_by=taken.get(reference) if taken.get(reference) != order else None,
-            said=(names_in(bytes(attempt.response), contract_of(order.account)), *(seen.said if seen else ())),
+            said=(
+                names_in(bytes(attempt.response), contract_of(order.account)),
+                *(seen.said if seen else ()),
+            ),
             cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
         )
 

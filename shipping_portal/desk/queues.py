@@ -15,7 +15,7 @@ from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpen
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from shipping_portal.accounts.models import Sender
-from shipping_portal.desk import money
+from shipping_portal.desk import carrier_accounts, money
 from shipping_portal.desk.queue import Queue, made
 from shipping_portal.jobs.models import DeadLetter
 from tracking import polling
@@ -78,6 +78,13 @@ def futile(now: dt.datetime) -> Q:
     return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
 
 
+def left_behind(now: dt.datetime) -> Q:
+    """Orders still open on accounts that no settings name any more, the longest there first."""
+    accounts = list(carrier_accounts.named_by_nobody().values_list("pk", flat=True))
+    found = carrier_accounts.still_open(accounts, now).order_by("pk") if accounts else Order.objects.none()
+    return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
+
+
 def _refused_since(at: dt.datetime) -> QuerySet[Any]:
     """Orders that were refused since then; they may have been made, and tried, for a day before."""
     return OrderChange.objects.filter(new=Status.REJECTED, at__gte=at).values("order")
@@ -94,6 +101,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
     ),
     "cancel-stuck": ("Cancellation stuck", cancel_stuck),
     "futile": ("Futile pickup: agree a new day with the carrier", futile),
+    "left-behind": ("Open on a carrier account that no settings name", left_behind),
     "missed-twice": ("Missed by the driver twice", missed_twice),
     "used-after-cancel": (
         "Label used after cancelling",
@@ -108,6 +116,7 @@ NEXT_STEPS = {
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
     "cancel-stuck": "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
     "futile": "Ask the carrier for another pickup day and tell the sender, who keeps the label; don't cancel it.",
+    "left-behind": "Nobody can ask about these. Name the account in OLDER_CARRIERS, with its settings, and restart.",
     "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
     "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
 }

@@ -45,4 +45,6 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
         response = bytes(attempt.response)
-        return folded(masked(response, contract_of(attempt.order.account)) if response else "", "What came back")
+        return folded(
+            masked(response, contract_of(attempt.order.account)) if response else "", "What came back"
+        )

@@ -12,7 +12,7 @@ from orders.models import CarrierAccount
 from orders.models.pauses import BOOKINGS, QUOTES
 from shipping_portal.accounts.models import User
 from shipping_portal.accounts.states import ZONES_OF_COUNTRIES
-from shipping_portal.desk import pausing
+from shipping_portal.desk import carrier_accounts, pausing
 from shipping_portal.desk.admin.acts import Act, ReasonForm
 from shipping_portal.desk.masking import holds_link
 
@@ -102,8 +102,8 @@ def _is_paused(what: str, account: CarrierAccount) -> bool:
     return account.pause_of(what, timezone.now()) is not None
 
 
-def _is_on(what: str, account: CarrierAccount) -> bool:
-    return not _is_paused(what, account)
+def _can_be_paused(what: str, account: CarrierAccount) -> bool:
+    return carrier_accounts.known(account).takes_new_orders and not _is_paused(what, account)
 
 
 def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def acts(what: str, *, resumed: str) -> tuple[Act, ...]:
             f"Pause {what}",
             MEANINGS[what],
             partial(_pause, what),
-            applies=partial(_is_on, what),
+            applies=partial(_can_be_paused, what),
             form=PauseForm,
             initial=lambda account: {"text": TEXTS[what]},
         ),
