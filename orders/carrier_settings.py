@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 CURRENT = "CARRIER"  # the prefix of the one that takes new orders
 
 
+class UnknownAccount(Exception):
+    """No settings describe an account of this name; the text is for the operator."""
+
+
 @dataclass(frozen=True)
 class CarrierSettings:
     """One account. `prefix` is what its settings' names begin with, such as CARRIER or CARRIER_OLD."""
@@ -75,6 +79,16 @@ def every() -> list[CarrierSettings]:
     """All accounts, the one that takes new orders first."""
     older = settings.OLDER_CARRIERS.items()
     return [current(), *(_described(f"{CURRENT}_{name}", named) for name, named in older)]
+
+
+def chosen(name: str) -> CarrierSettings:
+    """The account that OLDER_CARRIERS calls so; without a name the one that takes new orders. Raises UnknownAccount."""
+    prefix = f"{CURRENT}_{name}" if name else CURRENT
+    told = next((told for told in every() if told.prefix == prefix), None)
+    if told is None:
+        older = ", ".join(settings.OLDER_CARRIERS) or "none"
+        raise UnknownAccount(f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.")
+    return told
 
 
 def secrets() -> list[str]:

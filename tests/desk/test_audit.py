@@ -313,7 +313,7 @@ def test_the_note_of_a_suspension_outlives_it_in_the_audit(quill: Sender, sam: U
 
 
 def test_a_test_of_the_listener_leaves_a_row(desk: Client, sam: User, monkeypatch: Any) -> None:
-    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda: "200 stored")
+    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda told: "200 stored")
     desk.post("/admin/listener/")
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("listener tested", sam)

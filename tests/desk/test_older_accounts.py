@@ -193,6 +193,18 @@ def test_a_fault_at_an_older_account_waits_like_any_other(desk: Client, old: Car
     assert "older-account" in shown(desk, queue.url)
 
 
+def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(
+    desk: Client, settings: Any
+) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described()}
+    form = desk.get(reverse("admin:orders_billingreport_upload")).context["form"]
+    assert [str(account) for account in form.fields["account"].queryset] == [
+        str(gateway.account()),
+        "older-account at https://older.example/api",
+    ]
+    assert form["account"].value() == gateway.account().pk
+
+
 # -- A case is read by the contract of its own account ----------------------------------------------
 
 BODY = b'{"to": {"who": "Noor Tamsin"}, "our": {"key": "key-of-ours"}}'
