@@ -150,6 +150,7 @@ class Migration(migrations.Migration):
                 ('products', models.JSONField()),
                 ('unreadable', models.PositiveSmallIntegerField(default=0)),
                 ('made_at', models.DateTimeField(db_index=True)),
+                ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='orders.carrieraccount')),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quotes', to='accounts.sender')),
             ],
