@@ -109,7 +109,6 @@ DAYS = dt.timedelta(days=1)
         ({"status": "draft"}, 0),
         ({"status": "rejected"}, 0),
     ],
-    ids=lambda case: "-".join(str(value) for value in case.values())[:40] if isinstance(case, dict) else "",
 )
 def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
     desk: Client, old: CarrierAccount, quill: Sender, alice: User, order: dict[str, Any], count: int
