@@ -1,7 +1,6 @@
 """Carrier accounts as the desk tells of them: what the settings say of each row, and what is still open on it."""
 
 import datetime as dt
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -55,7 +54,7 @@ def named_by_nobody() -> QuerySet[CarrierAccount]:
     return CarrierAccount.objects.exclude(fingerprint__in=told)
 
 
-def still_open(accounts: Collection[int], now: dt.datetime) -> QuerySet[Order]:
+def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
     """What still wants an answer or a scan of these accounts; a parcel nobody heard of for 45 days no longer does."""
     heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
         heard_at=Coalesce("progress_at", "booked_at")

@@ -28,6 +28,7 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 MOST_LISTED = 1000
 LATE_AFTER = dt.timedelta(minutes=15)
 OVERDUE_AFTER = dt.timedelta(hours=2)
+FAULT_COUNTS = dt.timedelta(days=1)
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
@@ -80,8 +81,7 @@ def futile(now: dt.datetime) -> Q:
 
 def left_behind(now: dt.datetime) -> Q:
     """Orders still open on accounts that no settings name any more, the longest there first."""
-    accounts = list(carrier_accounts.named_by_nobody().values_list("pk", flat=True))
-    found = carrier_accounts.still_open(accounts, now).order_by("pk") if accounts else Order.objects.none()
+    found = carrier_accounts.still_open(carrier_accounts.named_by_nobody(), now).order_by("pk")
     return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 
 
@@ -194,20 +194,32 @@ def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None
     return min((at for at in since if at), default=None)
 
 
-def _accounts(now: dt.datetime) -> Queue:
-    since = [at for account in held_accounts(now) if (at := _held_since(account, now))]
-    return made(
-        "Carrier account stopped or paused",
-        {"n": len(since), "oldest": min(since, default=None)},
-        "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
-        "orders_carrieraccount",
-        "?held=yes",
-    )
+def _accounts(now: dt.datetime) -> list[Queue]:
+    """One query: there is one account, or a few over the years."""
+    accounts = list(CarrierAccount.objects.all())
+    held = [at for account in accounts if (at := _held_since(account, now))]
+    faults = [at for account in accounts if (at := account.fault_at) and at >= now - FAULT_COUNTS]
+    return [
+        made(
+            "Carrier account stopped or paused",
+            {"n": len(held), "oldest": min(held, default=None)},
+            "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
+            "orders_carrieraccount",
+            "?held=yes",
+        ),
+        made(
+            "Refused for a fault of ours",
+            {"n": len(faults), "oldest": min(faults, default=None)},
+            "Read the carrier's words on the account's page; put the settings or the contract file right.",
+            "orders_carrieraccount",
+            "?held=fault",
+        ),
+    ]
 
 
 def at_fault(now: dt.datetime) -> Q:
     """Accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
-    return Q(fault_at__gte=now - dt.timedelta(days=1))
+    return Q(fault_at__gte=now - FAULT_COUNTS)
 
 
 def _spending(now: dt.datetime) -> list[Queue]:
@@ -236,15 +248,8 @@ def waiting(now: dt.datetime) -> list[Queue]:
     """Every queue, empty ones too, in the order in which they cost money; then those of the reports."""
     return [
         *_orders(now),
-        _accounts(now),
+        *_accounts(now),
         *_spending(now),
-        made(
-            "Refused for a fault of ours",
-            CarrierAccount.objects.filter(at_fault(now)).aggregate(n=Count("pk"), oldest=Min("fault_at")),
-            "Read the carrier's words on the account's page; put the settings or the contract file right.",
-            "orders_carrieraccount",
-            "?held=fault",
-        ),
         made(
             "Accounts waiting for approval",
             Sender.objects.filter(WAITS_FOR_APPROVAL).aggregate(n=Count("pk"), oldest=Min("created_at")),

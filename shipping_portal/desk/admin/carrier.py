@@ -108,7 +108,9 @@ class CarrierAccountAdmin(ActsAdmin):
         """What is amiss while orders are open that nobody can follow."""
         if known(thing).told:
             return ""
-        count = carrier_accounts.still_open([thing.pk], timezone.now()).count()
+        count = carrier_accounts.still_open(
+            CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
+        ).count()
         return LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are") if count else ""
 
     @admin.display(description="role")
