@@ -102,9 +102,8 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
                 order.problem.get("quoted_at", LONG_AGO.isoformat())
             )
         if changes["account"].pk != order.account_id:
-            changes["quoted_at"] = (
-                LONG_AGO  # the new account is asked for its price, however young the old one's is
-            )
+            # The new account is asked for its price, however young the old one's is.
+            changes["quoted_at"] = LONG_AGO
         order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
         enqueue("book", order.pk)
 
