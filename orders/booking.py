@@ -30,6 +30,7 @@ from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import enqueue, job
 
 GIVE_UP_AFTER = dt.timedelta(hours=24)
+LONG_AGO = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 
 
 class TokenReused(Exception):
@@ -98,7 +99,12 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
         elif order.status == Status.DRAFT and "offer" in order.problem:
             # As old as it is: a yes given hours later is priced once more before it is sent (interface §8).
             changes |= requoting.offer_fields(order.problem["offer"])
-            changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
+            changes["quoted_at"] = dt.datetime.fromisoformat(
+                order.problem.get("quoted_at", LONG_AGO.isoformat())
+            )
+        if changes["account"].pk != order.account_id:
+            # The new account is asked for its price, however young the old one's is.
+            changes["quoted_at"] = LONG_AGO
         order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
         enqueue("book", order.pk)
 
@@ -286,7 +292,7 @@ def _from_quote(
     plain = quote.entry
     order = Order(
         sender=quote.sender,
-        account=gateway.account(),
+        account_id=quote.account_id,
         made_by=by,
         created_at=now,
         submitted_at=now,

@@ -143,7 +143,7 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
     right before, as scans may be under way.
     """
     known = Order.objects.select_related("sender").get(pk=order.pk)
-    words = _forbidden(known.progress_before_cancelling(timezone.now()))
+    words = _forbidden(order, known.progress_before_cancelling(timezone.now()))
     if words:
         return words
     try:
@@ -163,15 +163,15 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")
         for scan in tracked.scans
     ]
-    words = _forbidden(fold(steps, now=now).progress)
+    words = _forbidden(order, fold(steps, now=now).progress)
     if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
     return words
 
 
-def _forbidden(progress: str) -> str:
+def _forbidden(order: Order, progress: str) -> str:
     if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
-        return f"The driver's visit is on record. Don't cancel: {another_day()}."
+        return f"The driver's visit is on record. Don't cancel: {another_day(account=order.account)}."
     if progress not in STILL_AT_SENDER:
         return "It's already been picked up, so it can't be cancelled."
     return ""

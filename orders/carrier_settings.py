@@ -19,6 +19,12 @@ from shipping_portal.carrier.contract import Contract
 if TYPE_CHECKING:
     from orders.models.account import CarrierAccount
 
+CURRENT = "CARRIER"  # the prefix of the one that takes new orders
+
+
+class UnknownAccount(Exception):
+    """No settings describe an account of this name; the text is for the operator."""
+
 
 @dataclass(frozen=True)
 class CarrierSettings:
@@ -43,6 +49,21 @@ class CarrierSettings:
         return hashlib.sha256(self.name.encode()).hexdigest()
 
     @property
+    def secrets_setting(self) -> str:
+        """The setting that holds its webhook secrets; the current account's has no prefix."""
+        return "WEBHOOK_SECRETS" if self.takes_new_orders else f"{self.prefix}_WEBHOOK_SECRETS"
+
+    @property
+    def setting_names(self) -> list[str]:
+        """Every setting that describes this account."""
+        return [*(f"{self.prefix}_{part}" for part in settings.OF_A_CARRIER), self.secrets_setting]
+
+    @property
+    def takes_new_orders(self) -> bool:
+        """Exactly one does: that of the settings without a further name."""
+        return self.prefix == CURRENT
+
+    @property
     def contract(self) -> Contract:
         """Read once per file. Raises ContractError."""
         return _load(self.contract_file)
@@ -50,14 +71,31 @@ class CarrierSettings:
 
 def current() -> CarrierSettings:
     """The account that takes new orders."""
-    named = {name: getattr(settings, f"CARRIER_{name}") for name in settings.OF_A_CARRIER}
-    return _described("CARRIER", named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
+    named = {name: getattr(settings, f"{CURRENT}_{name}") for name in settings.OF_A_CARRIER}
+    return _described(CURRENT, named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
 
 
 def every() -> list[CarrierSettings]:
     """All accounts, the one that takes new orders first."""
     older = settings.OLDER_CARRIERS.items()
-    return [current(), *(_described(f"CARRIER_{name}", named) for name, named in older)]
+    return [current(), *(_described(f"{CURRENT}_{name}", named) for name, named in older)]
+
+
+def chosen(name: str) -> CarrierSettings:
+    """The account that OLDER_CARRIERS calls so; without a name the one that takes new orders. Raises UnknownAccount."""
+    prefix = f"{CURRENT}_{name}" if name else CURRENT
+    told = next((told for told in every() if told.prefix == prefix), None)
+    if told is None:
+        older = ", ".join(settings.OLDER_CARRIERS) or "none"
+        raise UnknownAccount(f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.")
+    return told
+
+
+def secrets() -> list[str]:
+    """What no log line and no page may show: every account's keys and webhook secrets."""
+    told = every()
+    keys = [key for one in told for key in (one.key, one.link_key)]
+    return [*keys, *(pair.partition(":")[2] for one in told for pair in one.webhook_secrets)]
 
 
 def settings_of(account: CarrierAccount) -> CarrierSettings | None:

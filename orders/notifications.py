@@ -159,7 +159,7 @@ def event(
             order=order.carrier_reference or "It",
             name=masked(order.receiver_name),
             why=cut(why),
-            another_day=another_day(order.carrier_reference or "its reference"),
+            another_day=another_day(order.carrier_reference or "its reference", account=order.account),
         ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,

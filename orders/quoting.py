@@ -6,7 +6,7 @@ from typing import Any
 from orders import answers, gateway
 from orders.contract import contract
 from orders.entry import Entry
-from orders.models import Quote
+from orders.models import CarrierAccount, Quote
 from orders.models.pauses import QUOTES
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
@@ -42,21 +42,23 @@ def ask(
     Raises Paused, TooMany, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of
     them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
-    if pause := gateway.account().pause_of(QUOTES, now):
+    account = gateway.account()
+    if pause := account.pause_of(QUOTES, now):
         raise Paused(pause.text)
-    kept = None if fresh else _kept(sender, entry, now)
+    kept = None if fresh else _kept(account, sender, entry, now)
     if kept:
         return _readable(kept)
     if typed and not limits.take_quote(sender, now):
         raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
     try:
-        client = gateway.carrier(gateway.account(), first="" if typed else "quote", is_person=typed)
+        client = gateway.carrier(account, first="" if typed else "quote", is_person=typed)
         quoted = client.quote(entry.shipment())
     except (Rejected, AccountStopped) as error:
-        answers.report(error, gateway.account(), now, asked="quote")
+        answers.report(error, account, now, asked="quote")
         raise
     made = Quote.objects.create(
         sender=sender,
+        account=account,
         made_by=by,
         entry=entry.to_json(),
         inputs_hash=entry.hash(),
@@ -74,8 +76,9 @@ def _readable(quote: Quote) -> Quote:
     return quote
 
 
-def _kept(sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
-    newest = Quote.objects.filter(sender=sender, inputs_hash=entry.hash()).order_by("-id").first()
+def _kept(account: CarrierAccount, sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
+    same = Quote.objects.filter(sender=sender, account=account, inputs_hash=entry.hash())
+    newest = same.order_by("-id").first()
     return newest if newest and newest.is_live(now) else None
 
 

@@ -8,4 +8,9 @@ class PortalConfig(AppConfig):
     verbose_name = "Shipping Portal"
 
     def ready(self) -> None:
-        from shipping_portal import celery, checks, starting  # noqa: F401, PLC0415  (registering is the point)
+        from shipping_portal import (  # noqa: PLC0415  (registering is the point)
+            carrier_checks,  # noqa: F401
+            celery,  # noqa: F401
+            checks,  # noqa: F401
+            starting,  # noqa: F401
+        )

@@ -11,6 +11,8 @@ from typing import Any
 import structlog
 from django.conf import settings
 
+from orders import carrier_settings
+
 CUT = "[cut]"
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
@@ -89,6 +91,5 @@ def _render(logger: Any, name: str, event: MutableMapping[str, Any]) -> str:
 
 
 def _secrets() -> list[str]:
-    values = [settings.SECRET_KEY, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
-    values += [pair.partition(":")[2] for pair in settings.WEBHOOK_SECRETS]
+    values = [settings.SECRET_KEY, *carrier_settings.secrets()]
     return [value for value in values if len(value) >= SHORTEST_SECRET]

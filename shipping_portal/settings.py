@@ -128,7 +128,7 @@ OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KE
 OLDER_CARRIERS = {
     name: {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
     | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}
-    for name in env.list("OLDER_CARRIERS", default=[])
+    for name in map(str.strip, env.list("OLDER_CARRIERS", default=[]))
 }
 SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")  # open, first_limit, approve or invited
 DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together

@@ -14,6 +14,7 @@ os.environ |= {
     "CARRIER_PARTNER_ID": "PRT-0001",
     "CARRIER_CONTACT": "ops@portal.example",
     "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
+    "OLDER_CARRIERS": "",
     "WEBHOOK_SECRETS": "carrier:canary-webhook-secret-0123456789abcdef,carrier:older-webhook-secret-0123456789abcdef",
     "SIGN_UP": "open",
     "PARTNER_EMAIL_DOMAINS": "portal.example",

@@ -192,6 +192,7 @@ def quote(
     parcel = parcel or entry(of)
     return Quote.objects.create(
         sender=of,
+        account=gateway.account(),
         made_by=by,
         entry=parcel.to_json(),
         inputs_hash=parcel.hash(),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from shipping_portal import checks
-from tests import factories
+from shipping_portal import carrier_checks, checks
+from tests import factories, older
 
 GOOD_SECRET = "carrier:" + "s" * 32
 
@@ -30,18 +30,31 @@ def production(settings: Any, tmp_path: Path) -> Any:
     return settings
 
 
-def found() -> list[str]:
+@pytest.fixture
+def two(production: Any) -> Any:
+    """A well set up installation that follows an older account to its end."""
+    production.OLDER_CARRIERS = {"OLD": older.described(CONTRACT=production.CARRIER_CONTRACT)}
+    return production
+
+
+def messages() -> list[Any]:
     every = (
-        checks.check_carrier_address,
-        checks.check_partner,
-        checks.check_contract,
-        checks.check_reference_is_named,
-        checks.check_webhook_secrets,
+        carrier_checks.check_carrier_address,
+        carrier_checks.check_accounts_apart,
+        carrier_checks.check_names_of_older_accounts,
+        carrier_checks.check_partner,
+        carrier_checks.check_contract,
+        carrier_checks.check_reference_is_named,
+        carrier_checks.check_webhook_secrets,
         checks.check_restore_mark,
     )
-    messages = [message for check in every for message in check()]
-    assert all(message.hint for message in messages)
-    return [str(message.id) for message in messages]
+    told = [message for check in every for message in check()]
+    assert all(message.hint for message in told)
+    return told
+
+
+def found() -> list[str]:
+    return [str(message.id) for message in messages()]
 
 
 def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
@@ -68,6 +81,68 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
 def test_what_is_wrong_is_named(production: Any, setting: str, value: Any, message: str) -> None:
     setattr(production, setting, value)
     assert found() == [message]
+
+
+def test_an_installation_with_an_older_account_has_nothing_to_say(two: Any) -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message", "setting"),
+    [
+        ("BASE_URL", "", "portal.E001", "CARRIER_OLD_BASE_URL"),
+        ("BASE_URL", "http://older.example", "portal.E002", "CARRIER_OLD_BASE_URL"),
+        ("BASE_URL", "http://127.0.0.1:8100", "portal.E003", "CARRIER_OLD_BASE_URL"),
+        ("PARTNER_ID", "", "portal.E004", "CARRIER_OLD_PARTNER_ID"),
+        ("CONTRACT", "/nowhere/contract.toml", "portal.E005", "CARRIER_OLD_CONTRACT"),
+        ("WEBHOOK_SECRETS", [], "portal.E006", "CARRIER_OLD_WEBHOOK_SECRETS"),
+        ("WEBHOOK_SECRETS", ["carrier:short"], "portal.E007", "CARRIER_OLD_WEBHOOK_SECRETS"),
+    ],
+)
+def test_what_is_wrong_with_an_older_account_names_its_own_setting(
+    two: Any, part: str, value: Any, message: str, setting: str
+) -> None:
+    two.OLDER_CARRIERS["OLD"][part] = value
+    (told,) = messages()
+    assert told.id == message
+    assert setting in f"{told.msg} {told.hint}"
+
+
+def test_an_older_contract_is_looked_at_like_the_new_one(two: Any, tmp_path: Path) -> None:
+    file = tmp_path / "older.toml"
+    file.write_text("")
+    two.OLDER_CARRIERS["OLD"]["CONTRACT"] = str(file)
+    assert found() == ["portal.W002", "portal.E012"]
+    assert all("CARRIER_OLD_CONTRACT" in f"{told.msg} {told.hint}" for told in messages())
+
+
+@pytest.mark.parametrize("address", ["https://carrier.example/api", "https://carrier.example/api/"])
+def test_two_accounts_of_one_address_and_id_are_refused(two: Any, address: str) -> None:
+    two.OLDER_CARRIERS["OLD"] |= {"BASE_URL": address, "ACCOUNT": "another"}
+    assert found() == []
+    two.OLDER_CARRIERS["OLD"]["ACCOUNT"] = two.CARRIER_ACCOUNT
+    (told,) = messages()
+    assert told.id == "portal.E013"
+    assert "CARRIER_OLD_" in told.msg
+
+
+@pytest.mark.parametrize("user", ["carrier", "older"])
+def test_a_webhook_secret_of_two_accounts_is_refused_without_telling_it(two: Any, user: str) -> None:
+    """The address with the secret in its path names no user, so another user doesn't tell two deliveries apart."""
+    two.OLDER_CARRIERS["OLD"]["WEBHOOK_SECRETS"] = [f"{user}:{'s' * 32}"]
+    (told,) = messages()
+    assert told.id == "portal.E014"
+    assert "CARRIER_OLD_WEBHOOK_SECRETS and WEBHOOK_SECRETS" in told.msg
+    assert "s" * 32 not in f"{told.msg} {told.hint}"
+
+
+@pytest.mark.parametrize("name", ["old", "OLD-1", "OLD CARRIER", "ÄLT", "LINK"])
+def test_an_older_account_whose_settings_cannot_be_its_own_is_refused(two: Any, name: str) -> None:
+    """CARRIER_LINK_KEY is the key that signs links already, so no account is called LINK."""
+    two.OLDER_CARRIERS = {name: two.OLDER_CARRIERS["OLD"]}
+    (told,) = messages()
+    assert told.id == "portal.E015"
+    assert name in told.msg
 
 
 def test_a_contract_file_with_a_key_we_do_not_know_is_refused(production: Any, tmp_path: Path) -> None:

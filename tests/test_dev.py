@@ -185,7 +185,7 @@ def test_a_demo_keeps_its_secrets_and_renews_its_addresses(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(dev, "STATE", tmp_path)
-    for name in [name for name in os.environ if name.startswith(("CARRIER_", "WEBHOOK_"))]:
+    for name in [name for name in os.environ if name.startswith(("CARRIER_", "OLDER_", "WEBHOOK_"))]:
         monkeypatch.delenv(name)
     first = dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")
     second = dev.settle_demo(web=8001, carrier=8100, redis_url="redis://two")
@@ -199,7 +199,11 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
     monkeypatch.setattr(dev, "STATE", tmp_path)
     monkeypatch.setenv("CARRIER_KEY", "canary-of-another-carrier")
     monkeypatch.setenv("DATABASE_URL", "postgres://production")
+    monkeypatch.delenv("OLDER_CARRIERS", raising=False)
+    assert dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")["OLDER_CARRIERS"] == ""
+    monkeypatch.setenv("OLDER_CARRIERS", "OLD")
     demo = dev.settle_demo(web=8000, carrier=8100, redis_url="redis://one")
+    assert demo["OLDER_CARRIERS"] == "OLD"
     assert demo["CARRIER_KEY"] == "canary-of-another-carrier"
     assert demo["DATABASE_URL"].startswith("sqlite:")  # a stray DATABASE_URL never becomes the demo's
     assert "canary" not in (tmp_path / "demo.env").read_text()

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.test import Client
 
 from shipping_portal import logs
+from tests import older
 
 
 @pytest.fixture
@@ -52,6 +53,16 @@ def lines() -> Any:
 )
 def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str, secret: str) -> None:
     logging.getLogger("any").warning(written)
+    (line,) = lines()
+    assert secret not in line
+
+
+@pytest.mark.parametrize("secret", [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET])
+def test_secrets_of_an_older_account_never_reach_a_line_either(
+    lines: Any, settings: Any, secret: str
+) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described()}
+    logging.getLogger("any").warning(f"refused {secret}")
     (line,) = lines()
     assert secret not in line
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import runpy
 import sys
 import threading
 import uuid
@@ -43,6 +44,35 @@ def test_every_setting_is_in_the_table_and_in_the_example() -> None:
     example = (ROOT / ".env.example").read_text()
     for name in ("SECRET_KEY", "CARRIER_BASE_URL", "CARRIER_PARTNER_ID", "WEBHOOK_SECRETS", "DATABASE_URL"):
         assert f"{name}=" in example, name
+
+
+def test_an_older_accounts_settings_are_read_by_its_name_and_are_all_in_the_example(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whichever way they are given, by .env or by compose's env_file, they are the process's environment."""
+    example = (ROOT / ".env.example").read_text()
+    told = re.findall(r"^#(CARRIER_OLD_[A-Z_]+)=", example, re.MULTILINE)
+    for name in told:
+        monkeypatch.setenv(name, f"a,{name}")
+    monkeypatch.setenv("OLDER_CARRIERS", "OLD, EU")
+    read = runpy.run_path(str(ROOT / "shipping_portal/settings.py"))
+    older = read["OLDER_CARRIERS"]
+    assert list(older) == ["OLD", "EU"]
+    assert set(told) == {f"CARRIER_OLD_{part}" for part in older["OLD"]}
+    assert older["OLD"].pop("WEBHOOK_SECRETS") == ["a", "CARRIER_OLD_WEBHOOK_SECRETS"]
+    assert older["OLD"] == {part: f"a,CARRIER_OLD_{part}" for part in older["OLD"]}
+    assert not any(older["EU"].values())
+
+
+def test_compose_gives_every_process_the_whole_env_file_and_the_contract_files() -> None:
+    compose = (ROOT / "deploy/compose.yaml").read_text()
+    shared = compose.partition("x-after-migration")[0]
+    assert "env_file: ../.env" in shared
+    for mount in (
+        "${CARRIER_CONTRACT:-/dev/null}:/portal/contract.toml:ro",
+        "${OLDER_CONTRACTS:-/dev/null}:/portal/contracts:ro",
+    ):
+        assert mount in shared
 
 
 @contextmanager

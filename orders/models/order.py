@@ -221,6 +221,7 @@ class Order(Job):
                 name="orders_open",
                 condition=OPEN,
             ),
+            models.Index(fields=["account"], name="orders_open_of_account", condition=OPEN),
             models.Index(
                 fields=["sender", "-progress_at"],
                 name="orders_last_delivered",

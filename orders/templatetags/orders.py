@@ -25,7 +25,7 @@ register.simple_tag(has_parcel_tools)
 @register.simple_tag
 def parcel_tools(order: Order) -> str:
     """The address of its parcel tools; "" where the carrier gives none."""
-    return reverse("tracking_page", args=[order.uuid]) if has_parcel_tools() else ""
+    return reverse("tracking_page", args=[order.uuid]) if has_parcel_tools(order.account) else ""
 
 
 @register.simple_tag

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from orders import gateway
+from orders.contract import contract_of
 from orders.identifying import CLOCKS, sent_between
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
@@ -82,7 +83,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
     """Read in replies that were not trusted."""
     tellers = {attempt.seen_reference: attempt for attempt in attempts if attempt.seen_reference}
     taken = {other.carrier_reference: other for other in Order.objects.filter(carrier_reference__in=tellers)}
-    scanned, known_from = stray_scans.of(tellers), sent_between(order)[0] - CLOCKS
+    scanned, known_from = stray_scans.of(tellers, contract_of(order.account)), sent_between(order)[0] - CLOCKS
     for reference, attempt in tellers.items():
         seen = scanned.get(reference)
         doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
@@ -93,7 +94,10 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
             places=seen.places if seen else "",
             was_named=True,
             taken_by=taken.get(reference) if taken.get(reference) != order else None,
-            said=(names_in(bytes(attempt.response), gateway.contract()), *(seen.said if seen else ())),
+            said=(
+                names_in(bytes(attempt.response), contract_of(order.account)),
+                *(seen.said if seen else ()),
+            ),
             cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
         )
 
@@ -102,7 +106,8 @@ def _heard(order: Order) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
     (start, end), is_ours = stray_scans.postcodes_of(order), order.account_id == gateway.account().pk
     first, last = sent_between(order)
-    found = stray_scans.nobodys(first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    contract = contract_of(order.account)
+    found = stray_scans.nobodys(first - CLOCKS, first - EARLIER, last + LATER, start | end, contract)
     return [_heard_of(seen, start, end, is_ours=is_ours) for seen in found]
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import Count, F, Min, Q, QuerySet, Value, Window
 from django.db.models.functions import CumeDist
 
-from orders import gateway
-from orders.models import BillingReport, CarrierAccount, CarrierCall
+from orders.models import BillingReport, CarrierCall
 from orders.models.pauses import BOOKINGS, QUOTES, Pause
+from shipping_portal.desk import carrier_accounts
+from shipping_portal.desk.carrier_accounts import Known
 from shipping_portal.jobs.registry import Kind, kinds
 from tracking.models import WebhookDelivery
 
@@ -41,31 +42,43 @@ class Backlog:
 
 
 @dataclass(frozen=True)
+class AccountHealth:
+    """What holds up the bookings and prices of one account that the settings name."""
+
+    known: Known
+    bookings: Pause | None
+    quotes: Pause | None
+    resting_until: dt.datetime | None
+
+
+@dataclass(frozen=True)
 class Health:
     operations: list[Operation]
     last_webhook_at: dt.datetime | None
     backlog: Backlog
-    account: CarrierAccount
-    bookings: Pause | None
-    quotes: Pause | None
-    resting_until: dt.datetime | None
+    accounts: list[AccountHealth]
     last_report: BillingReport | None
 
 
 def strip(now: dt.datetime) -> Health:
     """Six queries, each on an index."""
-    account = gateway.account()
     pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
-    resting = account.resting_until
     return Health(
         operations=_operations(now),
         last_webhook_at=pushed.values_list("received_at", flat=True).first(),
         backlog=backlog(now),
-        account=account,
+        accounts=[_of_account(known, now) for known in carrier_accounts.named()],
+        last_report=BillingReport.objects.order_by("-pk").first(),
+    )
+
+
+def _of_account(known: Known, now: dt.datetime) -> AccountHealth:
+    account, resting = known.account, known.account.resting_until
+    return AccountHealth(
+        known,
         bookings=account.pause_of(BOOKINGS, now),
         quotes=account.pause_of(QUOTES, now),
         resting_until=resting if resting and resting > now else None,
-        last_report=BillingReport.objects.order_by("-pk").first(),
     )
 
 

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.urls import reverse
 
 from orders import gateway
+from orders.carrier_settings import CarrierSettings
+from shipping_portal.carrier.contract import Contract
 
 # The same scan every time: the second test is a duplicate, so testing leaves one scan in all.
 TEST_EVENT_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "shipping-portal/webhook-test"))
@@ -20,7 +22,7 @@ TEST_SCAN_TIME = "2024-01-01T00:00:00Z"
 
 
 class NoSecret(Exception):
-    """WEBHOOK_SECRETS is empty, so the listener refuses every delivery."""
+    """An account has no webhook secret, so the listener refuses every delivery of its carrier."""
 
 
 class TestFailed(Exception):
@@ -29,12 +31,12 @@ class TestFailed(Exception):
     __test__ = False  # pytest collects classes by this prefix
 
 
-def addresses(*, shown: bool) -> list[str]:
-    """Listener addresses, preferred one first: credentials before the host, then in the path.
+def addresses(told: CarrierSettings, *, shown: bool) -> list[str]:
+    """Listener addresses for this account's carrier, preferred one first: credentials before the host, or in the path.
 
     `shown` puts the secret in; without it dots stand for it, as on any page. Raises NoSecret.
     """
-    user, secret = _newest()
+    user, secret = _newest(told)
     secret = quote(secret, safe="") if shown else "•••"
     place = urlsplit(settings.SITE_URL)
     with_user = place._replace(netloc=f"{user}:{secret}@{place.netloc}", path=reverse("webhook"))
@@ -42,22 +44,22 @@ def addresses(*, shown: bool) -> list[str]:
     return [urlunsplit(with_user), urlunsplit(in_path)]
 
 
-def rotated() -> str:
-    """A new WEBHOOK_SECRETS value: a fresh secret first, then the one in use until the dashboard is changed."""
+def rotated(told: CarrierSettings) -> str:
+    """A new value of its secrets' setting: a fresh one first, then that in use until the dashboard is changed."""
     fresh = f"carrier:{secrets.token_urlsafe(32)}"
-    return ",".join([fresh, *settings.WEBHOOK_SECRETS[:1]])
+    return ",".join([fresh, *told.webhook_secrets[:1]])
 
 
-def send_test_event() -> str:
-    """Post one scan of a reference nobody has to our own listener, as the carrier would.
+def send_test_event(told: CarrierSettings) -> str:
+    """Post one scan of a reference nobody has to our own listener, as this account's carrier would.
 
     Returns the listener's answer. Raises NoSecret or TestFailed.
     """
-    user, secret = _newest()
+    user, secret = _newest(told)
     credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
     request = urllib.request.Request(  # noqa: S310  (our own address, from the settings)
         settings.SITE_URL.rstrip("/") + reverse("webhook"),
-        data=_test_body(),
+        data=_test_body(told.contract),
         headers={
             "Content-Type": "application/json",
             "Authorization": f"Basic {credentials}",
@@ -74,9 +76,8 @@ def send_test_event() -> str:
         raise TestFailed(f"The listener at {settings.SITE_URL} cannot be reached: {error}.") from error
 
 
-def _test_body() -> bytes:
+def _test_body(contract: Contract) -> bytes:
     """A scan in the carrier's own form, wherever the contract puts its members."""
-    contract = gateway.contract()
     scan: dict[str, Any] = {}
     _put(scan, contract.event_id, TEST_EVENT_ID)
     _put(scan, contract.event_type, "Info")
@@ -93,8 +94,8 @@ def _put(scan: dict[str, Any], path: str, value: str) -> None:
     scan[member] = value
 
 
-def _newest() -> tuple[str, str]:
-    for pair in settings.WEBHOOK_SECRETS[:1]:
+def _newest(told: CarrierSettings) -> tuple[str, str]:
+    for pair in told.webhook_secrets[:1]:
         user, _, secret = pair.partition(":")
         return user, secret
-    raise NoSecret("WEBHOOK_SECRETS is empty: set it, then print the address.")
+    raise NoSecret(f"{told.secrets_setting} is empty: set it, then print the address.")

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.conf import settings
 
+from orders import carrier_settings
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.scrubbing import CUT, scrub
+from shipping_portal.carrier.scrubbing import CUT, scrub, signed
 
 PERSONAL = ("name", "company", "email", "phone", "line1", "line2", "instructions")
 EMAIL = re.compile(r"[^\s@\"'<>]+@([^\s@\"'<>]+)")
@@ -48,9 +49,12 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
 
 def _secrets() -> list[str]:
     """What must be on no page, longest first so that none is left half cut."""
-    own = [settings.SECRET_KEY, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
-    heard = [pair.partition(":")[2] for pair in settings.WEBHOOK_SECRETS]
-    return sorted(filter(None, [*own, *heard]), key=len, reverse=True)
+    return sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.secrets()]), key=len, reverse=True)
+
+
+def holds_link(text: str) -> bool:
+    """Does this text hold a signed link, of whichever account's carrier?"""
+    return any(signed(text, told.contract) for told in carrier_settings.every())
 
 
 def _personal(contract: Contract) -> frozenset[str]:

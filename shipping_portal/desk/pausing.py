@@ -97,6 +97,15 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
         Audit.write("account probed", account, by=by, reason=reason, at=now)
 
 
+def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Forget that the carrier refused an account on which no booking will ask it again. Raises AlreadySo."""
+    with transaction.atomic():
+        if CarrierAccount.objects.filter(pk=account.pk, stopped_at=None).exists():
+            raise AlreadySo("The account is not stopped.")
+        account.note_answer()
+        Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
+
+
 def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():

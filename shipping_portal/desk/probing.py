@@ -1,4 +1,4 @@
-"""Asking the configured carrier what can be asked without booking anything or costing money."""
+"""Asking the carrier of an account what can be asked without booking anything or costing money."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils.module_loading import import_string
 
-from orders import carrier_settings, gateway
+from orders import gateway
+from orders.carrier_settings import CarrierSettings
 from shipping_portal.accounts.models import LocalityList
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
@@ -33,20 +34,18 @@ class Finding:
     answer: str
 
 
-def probe() -> Iterator[Finding]:
-    """Every question in turn, each with at most one request of its own."""
-    client = (
-        gateway.carrier(gateway.account()) if has_tables() else gateway.client_of(carrier_settings.current())
-    )
+def probe(told: CarrierSettings) -> Iterator[Finding]:
+    """Every question to this account's carrier in turn, each with at most one request of its own."""
+    client = gateway.carrier(gateway.account_of(told)) if has_tables() else gateway.client_of(told)
     offered: list[Product] = []
     yield _asked("Our account is accepted", lambda: _ping(client))
-    yield _asked("Another key is refused", _refused_to_strangers)
+    yield _asked("Another key is refused", lambda: _refused_to_strangers(told))
     yield _asked("Products are offered with prices", lambda: _products(client, offered))
     yield Finding(
         "Members of a product were found", bool(offered) or None, _members(offered, client.contract)
     )
     yield _asked("An unknown reference is not found", lambda: _not_found(client))
-    yield Finding("The partner id is set", bool(settings.CARRIER_PARTNER_ID), "CARRIER_PARTNER_ID")
+    yield Finding("The partner id is set", bool(told.partner_id), f"{told.prefix}_PARTNER_ID")
 
 
 def _asked(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
@@ -63,18 +62,18 @@ def _ping(client: Carrier) -> tuple[bool, str]:
     return True, "answered"
 
 
-def _refused_to_strangers() -> tuple[bool, str]:
+def _refused_to_strangers(told: CarrierSettings) -> tuple[bool, str]:
     """The only client not built by the gateway: it must not hold our key."""
     stranger = import_string(settings.CARRIER_CLIENT)(
-        base_url=settings.CARRIER_BASE_URL,
+        base_url=told.base_url,
         account="nobody",
         key="not-a-key",
-        partner_id=settings.CARRIER_PARTNER_ID,
+        partner_id=told.partner_id,
         user_agent=f"ShippingPortal/{gateway.VERSION} (contract probe)",
-        contract=gateway.contract(),
+        contract=told.contract,
     )
     try:
-        stranger.track(gateway.contract().nobodys_reference)
+        stranger.track(told.contract.nobodys_reference)
     except AccountStopped as error:
         return True, f"refused with {error.status}"
     except Rejected as error:

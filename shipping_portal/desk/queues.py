@@ -10,12 +10,12 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.contract import contract, has_parcel_tools
+from orders import carrier_settings
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from shipping_portal.accounts.models import Sender
-from shipping_portal.desk import money
+from shipping_portal.desk import carrier_accounts, money
 from shipping_portal.desk.queue import Queue, made
 from shipping_portal.jobs.models import DeadLetter
 from tracking import polling
@@ -28,6 +28,7 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 MOST_LISTED = 1000
 LATE_AFTER = dt.timedelta(minutes=15)
 OVERDUE_AFTER = dt.timedelta(hours=2)
+FAULT_COUNTS = dt.timedelta(days=1)
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
@@ -72,10 +73,16 @@ def second_order(now: dt.datetime) -> Q:
 
 def futile(now: dt.datetime) -> Q:
     """Pickups in vain that wait for a later day, where no link lets their senders move it (interface §3 rules 3, 4)."""
-    if has_parcel_tools():
-        return Q(pk__in=[])
+    linked = [told.fingerprint for told in carrier_settings.every() if told.contract.link != "none"]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
-    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & ~later_day
+    by_us = ~later_day & ~Q(account__fingerprint__in=linked)
+    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
+
+
+def left_behind(now: dt.datetime) -> Q:
+    """Orders still open on accounts that no settings name any more, the longest there first."""
+    found = carrier_accounts.still_open(carrier_accounts.named_by_nobody(), now).order_by("pk")
+    return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 
 
 def _refused_since(at: dt.datetime) -> QuerySet[Any]:
@@ -94,6 +101,7 @@ ORDER_RULES: dict[str, tuple[str, Rule]] = {
     ),
     "cancel-stuck": ("Cancellation stuck", cancel_stuck),
     "futile": ("Futile pickup: agree a new day with the carrier", futile),
+    "left-behind": ("Open on a carrier account that no settings name", left_behind),
     "missed-twice": ("Missed by the driver twice", missed_twice),
     "used-after-cancel": (
         "Label used after cancelling",
@@ -108,6 +116,7 @@ NEXT_STEPS = {
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
     "cancel-stuck": "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
     "futile": "Ask the carrier for another pickup day and tell the sender, who keeps the label; don't cancel it.",
+    "left-behind": "Nobody can ask about these. Name the account in OLDER_CARRIERS, with its settings, and restart.",
     "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
     "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
 }
@@ -115,9 +124,8 @@ NEXT_STEPS = {
 
 def unmatched() -> Q:
     """References that sent scans but belong to no order and to no watch."""
-    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(
-        reference=contract().nobodys_reference
-    )
+    of_tests = {told.contract.nobodys_reference for told in carrier_settings.every()}
+    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 
 def unread(now: dt.datetime) -> Q:
@@ -186,20 +194,32 @@ def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None
     return min((at for at in since if at), default=None)
 
 
-def _accounts(now: dt.datetime) -> Queue:
-    since = [at for account in held_accounts(now) if (at := _held_since(account, now))]
-    return made(
-        "Carrier account stopped or paused",
-        {"n": len(since), "oldest": min(since, default=None)},
-        "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
-        "orders_carrieraccount",
-        "?held=yes",
-    )
+def _accounts(now: dt.datetime) -> list[Queue]:
+    """One query: there is one account, or a few over the years."""
+    accounts = list(CarrierAccount.objects.all())
+    held = [at for account in accounts if (at := _held_since(account, now))]
+    faults = [at for account in accounts if (at := account.fault_at) and at >= now - FAULT_COUNTS]
+    return [
+        made(
+            "Carrier account stopped or paused",
+            {"n": len(held), "oldest": min(held, default=None)},
+            "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
+            "orders_carrieraccount",
+            "?held=yes",
+        ),
+        made(
+            "Refused for a fault of ours",
+            {"n": len(faults), "oldest": min(faults, default=None)},
+            "Read the carrier's words on the account's page; put the settings or the contract file right.",
+            "orders_carrieraccount",
+            "?held=fault",
+        ),
+    ]
 
 
 def at_fault(now: dt.datetime) -> Q:
     """Accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
-    return Q(fault_at__gte=now - dt.timedelta(days=1))
+    return Q(fault_at__gte=now - FAULT_COUNTS)
 
 
 def _spending(now: dt.datetime) -> list[Queue]:
@@ -228,15 +248,8 @@ def waiting(now: dt.datetime) -> list[Queue]:
     """Every queue, empty ones too, in the order in which they cost money; then those of the reports."""
     return [
         *_orders(now),
-        _accounts(now),
+        *_accounts(now),
         *_spending(now),
-        made(
-            "Refused for a fault of ours",
-            CarrierAccount.objects.filter(at_fault(now)).aggregate(n=Count("pk"), oldest=Min("fault_at")),
-            "Read the carrier's words on the account's page; put the settings or the contract file right.",
-            "orders_carrieraccount",
-            "?held=fault",
-        ),
         made(
             "Accounts waiting for approval",
             Sender.objects.filter(WAITS_FOR_APPROVAL).aggregate(n=Count("pk"), oldest=Min("created_at")),

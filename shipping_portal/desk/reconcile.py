@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from orders import gateway
+from orders.contract import contract_of
 from orders.meaning import standing
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
@@ -56,7 +56,7 @@ def evidence(order: Order) -> Evidence:
     now = timezone.now()
     attempts = list(order.attempts.order_by("pk"))
     last = attempts[-1] if attempts else None
-    contract = gateway.contract()
+    contract = contract_of(order.account)
     found = candidates(order, attempts)
     return Evidence(
         last_attempt=last_attempt(order),
@@ -105,7 +105,7 @@ def _as_if(order: Order, status: str) -> Order:
     """A copy that is never saved, as the sender's page would read it."""
     fields = {field.attname: getattr(order, field.attname) for field in Order._meta.concrete_fields}
     copy = Order(**{**fields, "status": status, "booked_at": timezone.now(), "problem": {}})
-    copy.sender = order.sender
+    copy.sender, copy.account = order.sender, order.account
     return copy
 
 
@@ -114,7 +114,7 @@ def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str
     yield "A booking whose outcome we don't know."
     tries: list[BookingAttempt | None] = [*attempts]
     for attempt in tries or [None]:
-        name = order_key_of(bytes(attempt.body), gateway.contract()) if attempt else ""
+        name = order_key_of(bytes(attempt.body), contract_of(order.account)) if attempt else ""
         yield f"Our order key: {name or order.order_key()}"
         if attempt:
             yield f"Sent: {attempt.sent_at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"

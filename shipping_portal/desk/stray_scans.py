@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import Exists, F, Min, OuterRef, QuerySet
 
-from orders import gateway
 from orders.models import Order
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.desk import queues
 from tracking.models import Parcel, TrackingEvent
@@ -28,19 +28,25 @@ class Scanned:
     said: tuple[Names, ...]
 
 
-def of(references: Collection[str]) -> dict[str, Scanned]:
-    """What is known of each of these, in the very case they are written."""
-    return {one.reference: one for one in _scanned(_dated(Parcel.objects.filter(reference__in=references)))}
+def of(references: Collection[str], contract: Contract) -> dict[str, Scanned]:
+    """What is known of each of these, in the very case they are written; their scans read by this contract."""
+    found = _dated(Parcel.objects.filter(reference__in=references))
+    return {one.reference: one for one in _scanned(found, contract)}
 
 
 def nobodys(
-    known_from: dt.datetime, first_scan_from: dt.datetime, until: dt.datetime, near: Collection[str]
+    known_from: dt.datetime,
+    first_scan_from: dt.datetime,
+    until: dt.datetime,
+    near: Collection[str],
+    contract: Contract,
 ) -> list[Scanned]:
     """First heard of in this time and nobody's: those at one of these postcodes first, then the soonest."""
     unmatched = _dated(Parcel.objects.filter(queues.unmatched(), created_at__gte=known_from))
     in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
-    return _scanned(in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST])
+    nearest = in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST]
+    return _scanned(nearest, contract)
 
 
 def as_seen(typed: str) -> tuple[str, dt.datetime | None]:
@@ -67,15 +73,15 @@ def _heard_at(parcel: Any) -> dt.datetime:
     return heard_at
 
 
-def _scanned(parcels: QuerySet[Any]) -> list[Scanned]:
+def _scanned(parcels: QuerySet[Any], contract: Contract) -> list[Scanned]:
     found: list[Any] = list(parcels)
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
     for scan in TrackingEvent.objects.filter(parcel__in=found).order_by("scan_time"):
         scans[scan.parcel_id].append(scan)
-    return [_one(parcel, scans[parcel.pk]) for parcel in found]
+    return [_one(parcel, scans[parcel.pk], contract) for parcel in found]
 
 
-def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
+def _one(parcel: Any, scans: Sequence[TrackingEvent], contract: Contract) -> Scanned:
     places = (f"{scan.suburb} {scan.postcode}".strip() for scan in scans)
     return Scanned(
         parcel.reference,
@@ -83,5 +89,5 @@ def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
         parcel.first_scan_at,
         ", ".join(dict.fromkeys(place for place in places if place)),
         frozenset(scan.postcode for scan in scans),
-        tuple({names_in(bytes(scan.raw), gateway.contract()) for scan in scans}),
+        tuple({names_in(bytes(scan.raw), contract) for scan in scans}),
     )

@@ -126,7 +126,7 @@ def _first_rows(desk: Desk) -> dict[str, list[Order]]:
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     place = Window(RowNumber(), partition_by=[F("group")], order_by=[F("pk").desc()])
     theirs = desk.orders.exclude(CLOSED).filter(functools.reduce(Q.__or__, conditions.values()))
-    numbered = theirs.annotate(group=Case(*wheres))
+    numbered = theirs.select_related("account").annotate(group=Case(*wheres))
     rows: dict[str, list[Order]] = {}
     for order in numbered.annotate(place=place).filter(place__lte=MOST).order_by("place"):
         rows.setdefault(order.group, []).append(order)

@@ -12,7 +12,7 @@ from orders.billing import checking
 from orders.models import BillingReport, Charge
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.models import PARK_AFTER
-from tests import factories
+from tests import factories, older
 from tests.billing.conftest import line, refund, summed, total, written
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +71,14 @@ def test_a_report_that_is_a_dead_letter_ends_the_command_with_its_error(
 def test_out_of_balance_is_refused_by_name(run: Any) -> None:
     with pytest.raises(CommandError, match=r"1\.00 apart"):
         run(written(line("SQ7K2M"), total("11.08")), "--post")
+
+
+def test_a_report_of_an_older_account_is_taken_for_that_account(run: Any, settings: Any) -> None:
+    account = older.named(settings)
+    run(summed(line("SQ7K2M")), "--account", "OLD")
+    assert BillingReport.objects.get().account == account
+    with pytest.raises(CommandError, match="OLDER_CARRIERS names: OLD"):
+        run(summed(line("SQ7K2M")), "--account", "ELDER")
 
 
 def test_a_total_can_be_given(run: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import time_machine
 from django.utils import timezone
 
-from orders import booking, cancelling, quoting
+from orders import booking, cancelling, gateway, quoting
 from orders.entry import Entry
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
@@ -116,8 +116,8 @@ class Month:
         entry, products = self.dice.choice(trade.parcels)
         now = timezone.now()
         quote = Quote.objects.create(
-            sender=trade.sender, made_by=trade.user, entry=entry.to_json(), inputs_hash=entry.hash(),
-            products=products, made_at=now,
+            sender=trade.sender, account=gateway.account(), made_by=trade.user,
+            entry=entry.to_json(), inputs_hash=entry.hash(), products=products, made_at=now,
         )  # fmt: skip
         order = booking.submit(
             quote=quote, code=products[0]["code"], by=trade.user, form_token=uuid.uuid4(), pickup_date=None, now=now

@@ -34,7 +34,7 @@ from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, 
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
 from shipping_portal.jobs.models import DeadLetter
-from tests import factories
+from tests import factories, older
 from tests.desk import cases
 from tests.desk.conftest import REASON
 from tracking.models import EventWord
@@ -49,6 +49,12 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl"
 def account(**fields: Any) -> CarrierAccount:
     made: CarrierAccount = factories.account()
     CarrierAccount.objects.filter(pk=made.pk).update(**fields)
+    return made
+
+
+def unnamed_and_stopped() -> CarrierAccount:
+    made = older.unnamed()
+    CarrierAccount.objects.filter(pk=made.pk).update(stopped_at=timezone.now())
     return made
 
 
@@ -220,6 +226,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ),
     ("orders.carrieraccount", "resume-quotes"): (lambda: account(quotes_paused_at=timezone.now()), {}),
     ("orders.carrieraccount", "try-now"): (lambda: account(stopped_at=timezone.now()), {}),
+    ("orders.carrieraccount", "end-stop"): (unnamed_and_stopped, {}),
     ("orders.import", "hold"): (imported, {"text": "We look into your file first."}),
     ("orders.import", "let-go"): (lambda: imported(hold="We look into it.", paused_at=timezone.now()), {}),
     ("orders.import", "try-again"): (imported, {}),
@@ -306,7 +313,7 @@ def test_the_note_of_a_suspension_outlives_it_in_the_audit(quill: Sender, sam: U
 
 
 def test_a_test_of_the_listener_leaves_a_row(desk: Client, sam: User, monkeypatch: Any) -> None:
-    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda: "200 stored")
+    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda told: "200 stored")
     desk.post("/admin/listener/")
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("listener tested", sam)

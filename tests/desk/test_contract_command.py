@@ -12,7 +12,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from orders import gateway
+from orders.models import CarrierCall
 from shipping_portal.desk import listener
+from tests import older
 from tests.sandbox_carrier import SandboxCarrier
 
 
@@ -92,10 +94,34 @@ def test_the_listener_and_the_probe_use_a_reference_nobody_has_in_the_contracts_
     asked: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('reference_shape = "[0-9]{12}"')
-    assert json.loads(listener._test_body())["carrier_reference"] == "000000000000"
+    assert json.loads(listener._test_body(gateway.contract()))["carrier_reference"] == "000000000000"
     call_command("carrier_contract", "--probe")
     tracked = {request["path"] for request in asked.requests() if request["operation"] == "track"}
     assert tracked == {"/tracking/000000000000"}
+
+
+def test_an_older_account_is_printed_and_probed_under_its_own_settings(
+    tmp_path: Path, localities: None, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "older.toml"
+    file.write_text('reference_shape = "[0-9]{12}"')
+    with SandboxCarrier(tmp_path / "older", account="older-account", key=older.KEY) as carrier:
+        account = older.named(settings, BASE_URL=carrier.url, CONTRACT=str(file))
+        call_command("carrier_contract", "--probe", "--account", "OLD")
+        said = capsys.readouterr().out
+        assert "[0-9]{12}" in said
+        assert "yes       Our account is accepted" in said
+        assert "yes       Another key is refused" in said
+        assert "CARRIER_OLD_PARTNER_ID" in said
+        tracked = {request["path"] for request in carrier.requests() if request["operation"] == "track"}
+        assert tracked == {"/tracking/000000000000"}
+    assert set(CarrierCall.objects.values_list("account", flat=True)) == {account.pk}
+
+
+def test_an_account_that_no_settings_name_is_not_probed(settings: Any) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described()}
+    with pytest.raises(CommandError, match=r"ELDER is no carrier account here\. OLDER_CARRIERS names: OLD\."):
+        call_command("carrier_contract", "--account", "ELDER")
 
 
 def test_probing_names_the_members_that_no_product_had(

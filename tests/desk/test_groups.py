@@ -57,7 +57,7 @@ def is_shown(group: str, model: type[Model]) -> bool:
 
 @pytest.fixture(autouse=True)
 def _no_listener(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda: "200 stored")
+    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda told: "200 stored")
 
 
 @pytest.mark.parametrize("group", groups.GROUPS)

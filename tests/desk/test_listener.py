@@ -1,5 +1,8 @@
 """The listener's address for the carrier's dashboard: printed for the operator, rotated, tested for real."""
 
+import base64
+import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,6 +12,10 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from orders import gateway
+from orders.models import CarrierAccount
+from shipping_portal.accounts.models import Audit
+from shipping_portal.accounts.models.audit import subject_of
+from tests import older
 from tracking.models import TrackingEvent, WebhookDelivery
 
 NEWEST = "canary-webhook-secret-0123456789abcdef"
@@ -82,5 +89,70 @@ def test_the_desks_page_shows_the_address_without_its_secret(desk: Client) -> No
 
 
 def test_the_desks_page_sends_a_test_event(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shipping_portal.desk.listener.send_test_event", lambda: "200 stored")
-    assert "200 stored" in desk.post("/admin/listener/", follow=True).content.decode()
+    monkeypatch.setattr(
+        "shipping_portal.desk.listener.send_test_event", lambda told: f"200 stored for {told.prefix}"
+    )
+    assert "200 stored for CARRIER." in desk.post("/admin/listener/", follow=True).content.decode()
+
+
+@pytest.fixture
+def old(db: None, settings: Any) -> CarrierAccount:
+    return older.named(settings)
+
+
+def test_an_older_accounts_address_has_its_own_secret(
+    old: CarrierAccount, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_URL = "https://portal.example"
+    with_user, in_path = _printed(capsys, "--account", "OLD").split()[-2:]
+    assert with_user == f"https://carrier:{older.WEBHOOK_SECRET}@portal.example/webhooks/tracking/"
+    assert older.WEBHOOK_SECRET in in_path
+    rotated = _printed(capsys, "--rotate", "--account", "OLD")
+    [line] = [line for line in rotated.splitlines() if "WEBHOOK_SECRETS=" in line]
+    assert line.startswith("CARRIER_OLD_WEBHOOK_SECRETS=carrier:")
+    assert line.endswith(f",carrier:{older.WEBHOOK_SECRET}")
+
+
+def test_without_its_own_secret_an_older_account_has_no_address(settings: Any) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described(WEBHOOK_SECRETS=[])}
+    with pytest.raises(CommandError, match="CARRIER_OLD_WEBHOOK_SECRETS is empty"):
+        call_command("webhook_url", "--account", "OLD")
+    with pytest.raises(CommandError, match="OLDER_CARRIERS names: OLD"):
+        call_command("webhook_url", "--account", "ELDER")
+
+
+def test_an_older_accounts_test_event_has_its_own_form_and_secret(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What left is looked at here: how it is read is the listener's part."""
+    file = tmp_path / "older.toml"
+    file.write_text('scan_time = "when"')
+    settings.OLDER_CARRIERS = {"OLD": older.described(CONTRACT=str(file))}
+    sent: list[Any] = []
+
+    def refuse(request: Any, **_: Any) -> None:
+        sent.append(request)
+        raise OSError("not there")
+
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+    with pytest.raises(CommandError, match="cannot be reached"):
+        call_command("webhook_url", "--test", "--account", "OLD")
+    [request] = sent
+    given = base64.b64decode(request.get_header("Authorization").removeprefix("Basic ")).decode()
+    assert given == f"carrier:{older.WEBHOOK_SECRET}"
+    assert "when" in json.loads(request.data)
+
+
+def test_the_desks_page_has_each_accounts_address_and_test(
+    desk: Client, old: CarrierAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = desk.get("/admin/listener/").content.decode()
+    assert "older-account at https://older.example/api, an older account" in page
+    assert page.count('value="Send a test event"') == 2
+    assert older.WEBHOOK_SECRET not in page
+    monkeypatch.setattr(
+        "shipping_portal.desk.listener.send_test_event", lambda told: f"200 for {told.prefix}"
+    )
+    answer = desk.post("/admin/listener/", {"account": "CARRIER_OLD"}, follow=True)
+    assert "200 for CARRIER_OLD." in answer.content.decode()
+    assert Audit.objects.get().subject == subject_of(old)

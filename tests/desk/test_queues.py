@@ -23,7 +23,7 @@ from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
 from shipping_portal.jobs.models import DeadLetter
-from tests import factories
+from tests import factories, older
 from tracking.models import EventWord, Watch, WebhookDelivery
 
 NOW = timezone.now()
@@ -59,7 +59,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     declined = {"suspended_at": now, "suspension": "terms"}
     factories.sender(approved_at=None, **declined)
     CarrierAccount.objects.update(stopped_at=now, fault_at=now, fault="metadata.partner_id: can't be blank")
-    CarrierAccount.objects.create(name="of last year", fingerprint="0" * 64)
+    factories.order(quill, alice, status="booked", account=older.unnamed())
     DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
     factories.parcel(reference="SNOBODY001", last_scan_at=now)
     factories.parcel(reference=contract().nobodys_reference, last_scan_at=now)
@@ -109,7 +109,7 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
-    assert len(counts) == 29
+    assert len(counts) == 30
 
 
 def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
@@ -184,5 +184,5 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
 
 def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 29
+    assert text.count("Nothing to do.") == 30
     assert "None has come yet" in text

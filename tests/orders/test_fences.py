@@ -4,16 +4,18 @@ Each test lets one worker sleep at the worst moment, lets others finish, and wak
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, requoting, resolving, settling
-from orders.models import BookingAttempt, Order
+from orders import booking, gateway, quoting, requoting, resolving, settling
+from orders.models import BookingAttempt, Order, Quote
 from orders.models.statuses import Status
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Sender, User
+from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -193,6 +195,44 @@ def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
     unclear.refresh_from_db()
     assert (owed.status, owed.problem["kind"]) == ("draft", "carrier_changed")
     assert (unclear.status, unclear.due_at, carrier.ledger("booked")) == ("unconfirmed", None, [])
+
+
+def test_a_price_of_another_account_is_booked_nowhere(
+    quill: Sender, alice: User, carrier: SandboxCarrier, settings: Any
+) -> None:
+    """Its quote is young, but the offer was another account's, whatever its code means here."""
+    quote = factories.quote(quill, alice)
+    settings.CARRIER_ACCOUNT = "another-account"
+    chosen = {"code": quote.products[0]["code"], "form_token": uuid.uuid4(), "pickup_date": None}
+    order = booking.submit(quote=quote, by=alice, now=timezone.now(), **chosen)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.problem["kind"]) == ("draft", "carrier_changed")
+    assert carrier.requests() == []
+
+
+def test_a_kept_price_of_another_account_is_not_shown_again(
+    quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
+    entry = factories.entry(quill)
+    kept = quoting.ask(quill, entry, by=alice, now=timezone.now())
+    assert quoting.ask(quill, entry, by=alice, now=timezone.now()) == kept
+    Quote.objects.update(account=older.unnamed())
+    assert quoting.ask(quill, entry, by=alice, now=timezone.now()) != kept
+
+
+def test_a_yes_right_after_the_accounts_changed_asks_the_new_one_for_its_price(
+    submitted: Submit, carrier: SandboxCarrier, alice: User
+) -> None:
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(account=older.unnamed())
+    booking.work(order.pk)
+    order.refresh_from_db()
+    carrier.prices(50)
+    booking.confirm(order, by=alice, now=timezone.now())
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.problem["kind"], carrier.ledger("booked")) == ("draft", "price_rose", [])
 
 
 def test_a_yes_to_owing_it_at_another_account_books_there(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +11,12 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import cancelling
-from orders.models import Order
+from orders.models import CarrierAccount, Order
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.helping import ARTICLES
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.desk import queues
-from tests import factories
+from tests import factories, older
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
@@ -101,7 +102,7 @@ def test_without_a_link_another_day_is_asked_of_us(
         answer
     )
     assert '<a class="button" href="/help/contact/">Contact us' in answer.content.decode()
-    assert cancelling._forbidden("pickup_futile").endswith("we'll move the day with the carrier.")
+    assert cancelling._forbidden(made, "pickup_futile").endswith("we'll move the day with the carrier.")
 
 
 @pytest.mark.parametrize("progress", PROGRESS[1:3])
@@ -129,6 +130,53 @@ def test_without_a_link_a_futile_pickup_is_the_operators_until_the_carrier_names
     assert waiting_for_a_day() == [made]
     made.note_pickup_date(today + dt.timedelta(days=1))
     assert waiting_for_a_day() == []
+
+
+@pytest.fixture
+def linked(settings: Any, tmp_path: Path) -> CarrierAccount:
+    """An older account with parcel tools, beside a new one without."""
+    file = tmp_path / "older.toml"
+    file.write_text(older.LINKED)
+    return older.named(settings, CONTRACT=str(file))
+
+
+def told_everywhere(order: Order, client: Client) -> list[str]:
+    """Every text about another day of a futile pickup: pages, the bulk cancel, the cancel's own look, the e-mail."""
+    order.advance("pickup_futile", at=timezone.now())
+    pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
+    pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))
+    return [*map(text, pages), cancelling._forbidden(order, "pickup_futile"), *mailed()]
+
+
+def test_an_older_accounts_parcel_keeps_the_tools_of_its_own_contract(
+    linked: CarrierAccount, order: Callable[..., Order], alice: User, visit: Visit
+) -> None:
+    made, client = order(account=linked), visit(alice)
+    for words in told_everywhere(made, client):
+        assert "choose a new day in parcel tools" in words.casefold()
+    assert f'href="/orders/{made.uuid}/tracking-page/"' in client.get("/today/").content.decode()
+    assert "Parcel tools for" in text(client.get(f"/orders/{made.uuid}/tracking-page/"))
+    assert waiting_for_a_day() == []
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_no_parcel_is_promised_the_tools_of_another_account(
+    parcel_tools: None,
+    settings: Any,
+    order: Callable[..., Order],
+    alice: User,
+    visit: Visit,
+    is_named: bool,
+) -> None:
+    made, client = order(account=older.named(settings) if is_named else older.unnamed()), visit(alice)
+    for words in told_everywhere(made, client):
+        assert TOOLS not in words.casefold()
+        assert "contact us and quote" in words.casefold()
+    today = client.get("/today/")
+    assert f"Contact us about {made}" in text(today)
+    assert TOOLS not in text(today).casefold()
+    assert TOOLS not in text(client.get(f"/orders/{made.uuid}/tracking-page/")).casefold()
+    assert waiting_for_a_day() == [made]
 
 
 def test_with_a_link_the_sender_moves_it(parcel_tools: None, order: Callable[..., Order]) -> None:

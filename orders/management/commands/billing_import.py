@@ -10,10 +10,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from orders import gateway
+from orders import carrier_settings, gateway
 from orders.billing import checking, posting, taking
 from orders.billing.balancing import balances
 from orders.billing.reading import NotAReport
+from orders.carrier_settings import UnknownAccount
 from orders.models import BillingReport, Kind
 
 State = BillingReport.State
@@ -29,6 +30,9 @@ class Command(BaseCommand):
         parser.add_argument("--week", help="the week it is for, such as 2026-W47; else told by its name")
         parser.add_argument(
             "--total", action="append", default=[], help="AUD=412.30, if the file states none"
+        )
+        parser.add_argument(
+            "--account", default="", help="a name in OLDER_CARRIERS, if it is an older account's report"
         )
         parser.add_argument("--post", action="store_true", help="let it count, if it is in balance")
 
@@ -50,14 +54,15 @@ class Command(BaseCommand):
     def _take(self, options: dict[str, Any]) -> BillingReport:
         path: Path = options["file"]
         try:
+            account = gateway.account_of(carrier_settings.chosen(options["account"]))
             return taking.take(
-                gateway.account(), path.name, path.read_bytes(), by=None, now=timezone.now(),
+                account, path.name, path.read_bytes(), by=None, now=timezone.now(),
                 week=_week(options["week"]), stated=_totals(options["total"]),
             )  # fmt: skip
         except taking.TakenBefore as error:
             self.stdout.write(str(error))
             return error.report
-        except (NotAReport, OSError) as error:
+        except (NotAReport, OSError, UnknownAccount) as error:
             raise CommandError(str(error)) from error
 
     def _tell(self, report: BillingReport) -> None:

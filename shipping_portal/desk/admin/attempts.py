@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from orders import gateway
+from orders.contract import contract_of
 from orders.models import BookingAttempt
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, folded
 from shipping_portal.desk.masking import masked
@@ -36,13 +36,15 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     readonly_fields = ["key", "request", "answer"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
-        return super().get_queryset(request).select_related("order").defer("body", "response")
+        return super().get_queryset(request).select_related("order__account").defer("body", "response")
 
     @admin.display(description="request, masked")
     def request(self, attempt: BookingAttempt) -> SafeString | str:
-        return folded(masked(attempt.body, gateway.contract()), "What was sent")
+        return folded(masked(attempt.body, contract_of(attempt.order.account)), "What was sent")
 
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
         response = bytes(attempt.response)
-        return folded(masked(response, gateway.contract()) if response else "", "What came back")
+        return folded(
+            masked(response, contract_of(attempt.order.account)) if response else "", "What came back"
+        )

@@ -1,6 +1,7 @@
 """The partner's account with the carrier: what is paused, and the carrier's own stop."""
 
 import datetime as dt
+from pathlib import Path
 from typing import Any
 
 from django.contrib import admin
@@ -13,13 +14,36 @@ from orders.models import CarrierAccount, Order
 from orders.models.pauses import BOOKINGS, QUOTES
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
-from shipping_portal.desk import pausing, queues
+from shipping_portal.desk import carrier_accounts, pausing, queues
 from shipping_portal.desk.admin import pauses
 from shipping_portal.desk.admin.acts import Act, ActsAdmin
+from shipping_portal.desk.carrier_accounts import known
+
+DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]  # by the settings, not by the row
+STATE = [
+    field.name for field in CarrierAccount._meta.fields if field.name not in {"id", "name", "fingerprint"}
+]
+LEFT_BEHIND = (
+    "{count} of its orders {are} still open, and nobody can ask the carrier about them: no scan is asked for, no label "
+    "fetched, nothing cancelled, and unclear bookings wait. Name the account in OLDER_CARRIERS, with its settings, and "
+    "restart."
+)
 
 
 def _try_now(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
     pausing.try_now(account, reason=cleaned["reason"], by=by, now=now)
+
+
+def _end_stop(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    pausing.end_stop(account, reason=cleaned["reason"], by=by, now=now)
+
+
+def _is_stopped(account: CarrierAccount) -> bool:
+    return account.stopped_at is not None and known(account).takes_new_orders
+
+
+def _was_stopped(account: CarrierAccount) -> bool:
+    return account.stopped_at is not None and not known(account).takes_new_orders
 
 
 class HeldFilter(admin.SimpleListFilter):
@@ -52,14 +76,62 @@ class CarrierAccountAdmin(ActsAdmin):
             "The carrier refused the account. One waiting booking is sent to see whether that is over.",
             _try_now,
             needs="pause",
-            applies=lambda account: account.stopped_at is not None,
+            applies=_is_stopped,
+            refusals=(pausing.AlreadySo,),
+        ),
+        Act(
+            "end-stop",
+            "Take the stop away",
+            "The account takes no new orders, so no booking shows whether the carrier still refuses it. Tracking, "
+            "labels and cancelling ask the carrier in any case.",
+            _end_stop,
+            needs="pause",
+            applies=_was_stopped,
             refusals=(pausing.AlreadySo,),
         ),
     )
-    list_display = ["name", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until"]
+    list_display = [
+        "name",
+        "role",
+        "bookings",
+        "quotes",
+        "stopped_at",
+        "stopped_reason",
+        "fault",
+        "resting_until",
+    ]
     list_filter = [HeldFilter]
-    exclude = ["fingerprint"]
-    readonly_fields = ["waiting"]
+    fields = ["name", *DESCRIBED, *STATE, "waiting"]
+    readonly_fields = [*DESCRIBED, "waiting"]
+
+    def notice(self, thing: CarrierAccount) -> str:
+        """What is amiss while orders are open that nobody can follow."""
+        if known(thing).told:
+            return ""
+        count = carrier_accounts.still_open(
+            CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
+        ).count()
+        return LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are") if count else ""
+
+    @admin.display(description="role")
+    def role(self, account: CarrierAccount) -> str:
+        return known(account).role
+
+    @admin.display(description="settings")
+    def described_by(self, account: CarrierAccount) -> str:
+        told = known(account).told
+        return f"{told.prefix}_…" if told else "None"
+
+    @admin.display(description="contract file")
+    def contract_file(self, account: CarrierAccount) -> str:
+        told = known(account).told
+        return Path(told.contract_file).name or "None: every point as assumed" if told else "–"
+
+    @admin.display(description="webhook secrets")
+    def webhook_secrets(self, account: CarrierAccount) -> str:
+        """How many are accepted; never one of them."""
+        told = known(account).told
+        return f"{len(told.webhook_secrets)} in {told.secrets_setting}" if told else "–"
 
     @admin.display(description="bookings that wait")
     def waiting(self, account: CarrierAccount) -> str:

@@ -8,7 +8,8 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders import gateway
+from orders import carrier_settings, gateway
+from orders.carrier_settings import CarrierSettings
 from shipping_portal.accounts.models import Audit
 from shipping_portal.desk import groups, listener
 from tracking.models import WebhookDelivery, WebhookTally
@@ -26,7 +27,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": "Webhook listener",
-        "addresses": _addresses(),
+        "accounts": [(told, _addresses(told)) for told in carrier_settings.every()],
         "may_test": groups.may(request.user, "replay"),
         "last": WebhookDelivery.objects.order_by("-received_at").defer("body").first(),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
@@ -34,18 +35,21 @@ def page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/listener.html", context)
 
 
-def _addresses() -> list[str]:
+def _addresses(told: CarrierSettings) -> list[str]:
     try:
-        return listener.addresses(shown=False)
+        return listener.addresses(told, shown=False)
     except listener.NoSecret:
         return []
 
 
 def _send(request: HttpRequest) -> None:
+    """As the carrier of the account on whose button it was pressed."""
+    every = carrier_settings.every()
+    told = next((told for told in every if told.prefix == request.POST.get("account")), every[0])
     try:
-        said = f"The listener took the test event: {listener.send_test_event()}."
+        said = f"The listener took the test event: {listener.send_test_event(told)}."
         messages.success(request, said)
     except (listener.NoSecret, listener.TestFailed) as error:
         said = str(error)
         messages.error(request, said)
-    Audit.write("listener tested", gateway.account(), by=request.user, reason=said, at=timezone.now())
+    Audit.write("listener tested", gateway.account_of(told), by=request.user, reason=said, at=timezone.now())

@@ -8,14 +8,13 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.utils import timezone
 
-from orders import gateway
 from orders.models import CarrierAccount
 from orders.models.pauses import BOOKINGS, QUOTES
 from shipping_portal.accounts.models import User
 from shipping_portal.accounts.states import ZONES_OF_COUNTRIES
-from shipping_portal.carrier.scrubbing import signed
-from shipping_portal.desk import pausing
+from shipping_portal.desk import carrier_accounts, pausing
 from shipping_portal.desk.admin.acts import Act, ReasonForm
+from shipping_portal.desk.masking import holds_link
 
 MORNING = 8  # o'clock
 CITIES = {zone: zone.rpartition("/")[2].replace("_", " ") for zone in ZONES_OF_COUNTRIES.values()}
@@ -58,7 +57,7 @@ class PauseForm(ReasonForm):
     def clean_text(self) -> str:
         """It goes to the audit, which keeps no signed link."""
         text: str = self.cleaned_data["text"]
-        if signed(text, gateway.contract()):
+        if holds_link(text):
             raise forms.ValidationError("Leave this link out: it opens a parcel's tools for whoever has it.")
         return text
 
@@ -103,8 +102,8 @@ def _is_paused(what: str, account: CarrierAccount) -> bool:
     return account.pause_of(what, timezone.now()) is not None
 
 
-def _is_on(what: str, account: CarrierAccount) -> bool:
-    return not _is_paused(what, account)
+def _can_be_paused(what: str, account: CarrierAccount) -> bool:
+    return carrier_accounts.known(account).takes_new_orders and not _is_paused(what, account)
 
 
 def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
@@ -122,7 +121,7 @@ def acts(what: str, *, resumed: str) -> tuple[Act, ...]:
             f"Pause {what}",
             MEANINGS[what],
             partial(_pause, what),
-            applies=partial(_is_on, what),
+            applies=partial(_can_be_paused, what),
             form=PauseForm,
             initial=lambda account: {"text": TEXTS[what]},
         ),

@@ -11,7 +11,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders import confirming, gateway, resolving
+from orders import confirming, resolving
+from orders.contract import contract_of
 from orders.identifying import known_order_id
 from orders.models import Order
 from shipping_portal.carrier import shapes
@@ -27,20 +28,27 @@ KEPT_UNCHECKED = " The carrier shows no tracking from here either, so it is kept
 COMPARED = "The carrier's order with this id must tell our order key or this order's customer reference."
 
 
-class AdoptForm(ReasonForm):
+class DecisionForm(ReasonForm):
+    """Why; a decision may ask more, by what the carrier of this order's account can tell."""
+
+    def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+
+
+class AdoptForm(DecisionForm):
     """A reference, and the order id by which the carrier tells whose it is and its label is fetched."""
 
     reference = forms.CharField(label="Carrier's reference", max_length=shapes.LONGEST)
     carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80, required=False)
     field_order = ["reference", "carrier_order_id", "reason"]
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        if gateway.contract().operation("view") is not None:
+    def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
+        super().__init__(*arguments, order=order, **named)
+        if confirming.can_view(order):
             self.fields["carrier_order_id"].help_text = f"{COMPARED} {confirming.WHERE_THE_ID_IS}"
             return
         self.fields["carrier_order_id"].help_text = "Without it the order can't be cancelled here."
-        is_tracked = gateway.contract().operation("track") is not None
+        is_tracked = contract_of(order.account).operation("track") is not None
         self.fields["reference"].help_text = NOTHING_TO_COMPARE + ("" if is_tracked else KEPT_UNCHECKED)
 
 
@@ -65,11 +73,11 @@ def _keep_waiting(order: Order, cleaned: dict[str, Any], by: Any) -> None:
     resolving.keep_waiting(order, by=by, reason=cleaned["reason"], now=timezone.now())
 
 
-Decision = tuple[type[forms.Form], Callable[[Order, dict[str, Any], Any], None], str]
+Decision = tuple[type[DecisionForm], Callable[[Order, dict[str, Any], Any], None], str]
 DECISIONS: dict[str, Decision] = {
     "adopt": (AdoptForm, _adopt, "Booked under the carrier's reference."),
-    "not_booked": (ReasonForm, _not_booked, "Settled as not booked; the sender may book it again."),
-    "keep_waiting": (ReasonForm, _keep_waiting, "Still open; your reason is in the audit."),
+    "not_booked": (DecisionForm, _not_booked, "Settled as not booked; the sender may book it again."),
+    "keep_waiting": (DecisionForm, _keep_waiting, "Still open; your reason is in the audit."),
 }
 
 
@@ -81,20 +89,20 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
         "",
         reconcile.last_attempt(order),
     }:
-        return _page(request, order, context | {"moved_on": True, "forms": _forms({})}, status=409)
+        return _page(request, order, context | {"moved_on": True, "forms": _forms(order, {})}, status=409)
     chosen = request.POST.get("decision", "") if request.method == "POST" else ""
     if chosen not in DECISIONS:
         return _page(request, order, context)
     form_class, decide, done = DECISIONS[chosen]
-    form = form_class(request.POST, prefix=chosen)
+    form = form_class(request.POST, order=order, prefix=chosen)
     if form.is_valid() and _taken(decide, order, form, request.user):
         messages.success(request, f"{order}: {done}")
         return redirect("admin:orders_order_change", order.pk)
-    return _page(request, order, context | {"forms": _forms({}) | {chosen: form}, "chosen": chosen})
+    return _page(request, order, context | {"forms": _forms(order, {}) | {chosen: form}, "chosen": chosen})
 
 
-def _forms(picked: dict[str, str]) -> dict[str, forms.Form]:
-    return {name: form(prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
+def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
+    return {name: form(order=order, prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
 
 
 def _taken(
@@ -112,7 +120,7 @@ def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status
     found = reconcile.evidence(order)
     reference = request.GET.get("reference", found.likeliest)
     picked = {"reference": reference, "carrier_order_id": known_order_id(order, reference)}
-    shown = {"forms": _forms(picked), "reveal_form": ReasonForm(prefix="reveal"), **context}
+    shown = {"forms": _forms(order, picked), "reveal_form": ReasonForm(prefix="reveal"), **context}
     shown |= {"title": f"Resolve {order}", "order": order, "evidence": found}
     return TemplateResponse(request, "admin/resolve.html", shown, status=status)
 

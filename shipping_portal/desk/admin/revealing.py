@@ -6,9 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders import gateway
+from orders.contract import contract_of
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.desk.admin.acts import ReasonForm
 from shipping_portal.desk.masking import revealed
 
@@ -20,12 +21,12 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     if request.method == "POST" and form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
         Audit.write("personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now)
-        shown["attempts"] = [_bodies(attempt) for attempt in order.attempts.order_by("-pk")]
+        contract = contract_of(order.account)
+        shown["attempts"] = [_bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")]
     return TemplateResponse(request, "admin/reveal.html", shown)
 
 
-def _bodies(attempt: BookingAttempt) -> dict[str, Any]:
-    contract = gateway.contract()
+def _bodies(attempt: BookingAttempt, contract: Contract) -> dict[str, Any]:
     return {
         "generation": attempt.generation,
         "sent_at": attempt.sent_at,

@@ -13,14 +13,13 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from orders import gateway
 from shipping_portal.accounts import limits, signing_up
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
-from shipping_portal.carrier.scrubbing import signed
 from shipping_portal.desk import groups, queues
 from shipping_portal.desk.admin.acts import Act, ActsAdmin, ReasonForm
 from shipping_portal.desk.admin.crediting import CREDIT
 from shipping_portal.desk.admin.reading import ReadOnlyInline
+from shipping_portal.desk.masking import holds_link
 
 LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", "pickup_days_ahead")
 
@@ -44,7 +43,7 @@ class SuspendForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Both texts go to the audit, which keeps no signed link."""
         for name in ("text", "note"):
-            if signed(self.cleaned_data.get(name, ""), gateway.contract()):
+            if holds_link(self.cleaned_data.get(name, "")):
                 self.add_error(name, "Leave this link out: it opens the parcel's tools for whoever has it.")
         return self.cleaned_data
 

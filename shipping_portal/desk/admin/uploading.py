@@ -62,7 +62,7 @@ class UploadForm(forms.Form):
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Take the file, then show what it comes to. A file that is here already is refused with a link to it."""
     if request.method != "POST":
-        return _page(request, context, UploadForm(initial={"account": gateway.account().pk}))
+        return _page(request, context, UploadForm(initial={"account": gateway.accounts()[0].pk}))
     form = UploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, context, form)

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from orders import gateway
+from orders import carrier_settings
+from orders.carrier_settings import CarrierSettings, UnknownAccount
 from shipping_portal.carrier.contract import ContractError, Point
 from shipping_portal.desk import probing
 
@@ -21,26 +22,30 @@ class Command(BaseCommand):
         parser.add_argument(
             "--probe", action="store_true", help="Ask the carrier what can be asked for free."
         )
+        parser.add_argument(
+            "--account", default="", help="A name in OLDER_CARRIERS, instead of the present account."
+        )
 
-    def handle(self, *args: Any, probe: bool, **options: Any) -> None:
+    def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:
         try:
-            points = gateway.contract().points()
-        except ContractError as error:
+            told = carrier_settings.chosen(account)
+            points = told.contract.points()
+        except (ContractError, UnknownAccount) as error:
             raise CommandError(str(error)) from error
         for point in points:
             self.stdout.write(_line(point))
-        told = sum(point.overridden for point in points)
+        overridden = sum(point.overridden for point in points)
         assumed = sum(point.basis == "assumed" and not point.overridden for point in points)
         self.stdout.write(
-            f"\n{len(points)} points: {told} overridden by the contract file, {assumed} still assumed."
+            f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still assumed."
         )
         if probe:
-            self._probe()
+            self._probe(told)
 
-    def _probe(self) -> None:
+    def _probe(self, told: CarrierSettings) -> None:
         self.stdout.write("")
         refuted = 0
-        for finding in probing.probe():
+        for finding in probing.probe(told):
             refuted += finding.holds is False
             self.stdout.write(f"{VERDICTS[finding.holds]:<10}{finding.question}: {finding.answer}")
         self.stdout.write(f"Not asked: {probing.NOT_ASKED}.")

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from orders.contract import contract
+from orders import carrier_settings
+from orders.carrier_settings import CarrierSettings, UnknownAccount
 from shipping_portal.desk import listener
 
 PASTE = """Paste the first address into the API tab of the carrier's dashboard settings.
@@ -14,7 +15,7 @@ Use the second one only if the dashboard does not keep the part before the @.
 {}"""
 ROTATE = """1. Set this for every web process and restart them; both secrets are accepted from then on:
 
-WEBHOOK_SECRETS={}
+{}={}
 
 2. Run webhook_url again and paste the new address into the carrier's dashboard.
 3. Run webhook_url --test, wait for a real scan, then remove the second secret.
@@ -31,19 +32,22 @@ class Command(BaseCommand):
             "--rotate", action="store_true", help="Print a new secret and how to change to it."
         )
         wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
+        parser.add_argument(
+            "--account", default="", help="A name in OLDER_CARRIERS, instead of the present account."
+        )
 
-    def handle(self, *args: Any, rotate: bool, test: bool, **options: Any) -> None:
+    def handle(self, *args: Any, rotate: bool, test: bool, account: str, **options: Any) -> None:
         try:
-            self.stdout.write(_answer(rotate=rotate, test=test))
-        except (listener.NoSecret, listener.TestFailed) as error:
+            self.stdout.write(_answer(carrier_settings.chosen(account), rotate=rotate, test=test))
+        except (listener.NoSecret, listener.TestFailed, UnknownAccount) as error:
             raise CommandError(str(error)) from error
 
 
-def _answer(*, rotate: bool, test: bool) -> str:
+def _answer(told: CarrierSettings, *, rotate: bool, test: bool) -> str:
     if rotate:
-        return ROTATE.format(listener.rotated())
+        return ROTATE.format(told.secrets_setting, listener.rotated(told))
     if test:
-        said = listener.send_test_event()
-        kept = contract().nobodys_reference
+        said = listener.send_test_event(told)
+        kept = told.contract.nobodys_reference
         return f"The listener took the test event: {said}. It is kept under the reference {kept}."
-    return PASTE.format(*listener.addresses(shown=True))
+    return PASTE.format(*listener.addresses(told, shown=True))

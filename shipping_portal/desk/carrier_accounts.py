@@ -1,0 +1,63 @@
+"""Carrier accounts as the desk tells of them: what the settings say of each row, and what is still open on it."""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from orders import carrier_settings, gateway
+from orders.carrier_settings import CarrierSettings
+from orders.models import CarrierAccount, Order
+from orders.models.order import OPEN
+from orders.models.statuses import Status
+from orders.progress import TERMINAL
+from tracking.polling import GIVE_UP_SILENT
+
+TAKES_NEW_ORDERS = "Takes new orders"
+FOLLOWED = "Takes no new orders; those it has are followed to their end"
+NAMED_BY_NOBODY = "Named by no settings any more: nobody can be asked about its orders"
+UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A row, and the settings that describe it; None once the environment doesn't name it any more."""
+
+    account: CarrierAccount
+    told: CarrierSettings | None
+
+    @property
+    def takes_new_orders(self) -> bool:
+        return self.told is not None and self.told.takes_new_orders
+
+    @property
+    def role(self) -> str:
+        if self.told is None:
+            return NAMED_BY_NOBODY
+        return TAKES_NEW_ORDERS if self.told.takes_new_orders else FOLLOWED
+
+
+def known(account: CarrierAccount) -> Known:
+    return Known(account, carrier_settings.settings_of(account))
+
+
+def named() -> list[Known]:
+    """All that the settings name, the one that takes new orders first. One query, once each has its row."""
+    every = carrier_settings.every()
+    rows = CarrierAccount.objects.in_bulk([told.fingerprint for told in every], field_name="fingerprint")
+    return [Known(rows.get(told.fingerprint) or gateway.account_of(told), told) for told in every]
+
+
+def named_by_nobody() -> QuerySet[CarrierAccount]:
+    told = [told.fingerprint for told in carrier_settings.every()]
+    return CarrierAccount.objects.exclude(fingerprint__in=told)
+
+
+def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
+    """What still wants an answer or a scan of these accounts; a parcel nobody heard of for 45 days no longer does."""
+    heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
+        heard_at=Coalesce("progress_at", "booked_at")
+    )
+    moving = Q(status=Status.BOOKED, heard_at__gt=now - GIVE_UP_SILENT) & ~Q(progress__in=TERMINAL)
+    return heard.filter(moving | Q(status__in=UNCLEAR))

@@ -1,0 +1,36 @@
+"""An older carrier account beside the one that takes new orders, as OLDER_CARRIERS describes it."""
+
+from typing import Any
+
+from orders import carrier_settings, gateway
+from orders.models import CarrierAccount
+
+WEBHOOK_SECRET = "canary-webhook-secret-of-the-older-account"
+KEY = "canary-key-of-the-older-account"
+LINK_KEY = "canary-link-key-of-the-older-account"
+LINKED = 'link = "signed"\nlink_page = "https://track.older.example/t/"\nlink_hosts = "track.older.example"\n'
+
+
+def described(**parts: Any) -> dict[str, Any]:
+    """The settings CARRIER_OLD_…, as settings.py reads them."""
+    return {
+        "BASE_URL": "https://older.example/api",
+        "ACCOUNT": "older-account",
+        "KEY": KEY,
+        "PARTNER_ID": "PRT-0000",
+        "CONTRACT": "",
+        "LINK_KEY": LINK_KEY,
+        "WEBHOOK_SECRETS": [f"carrier:{WEBHOOK_SECRET}"],
+        **parts,
+    }
+
+
+def named(settings: Any, **parts: Any) -> CarrierAccount:
+    """The row of an account that the settings name as an older one from now on; needs a database."""
+    settings.OLDER_CARRIERS = {"OLD": described(**parts)}
+    return gateway.account_of(carrier_settings.every()[1])
+
+
+def unnamed() -> CarrierAccount:
+    """The row of an account that no settings name any more."""
+    return CarrierAccount.objects.create(name="gone-account at https://gone.example", fingerprint="0" * 64)
