@@ -264,7 +264,9 @@ def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
-    monkeypatch.setattr(requoting, "still_agreed", lambda order, at: paused(BOOKINGS, at=now) is not None)
+    monkeypatch.setattr(
+        requoting, "still_agreed", lambda order, client, at: paused(BOOKINGS, at=now) is not None
+    )
     booking.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count()) == ("booking", 0)
