@@ -429,6 +429,41 @@ def test_failed_orders_come_back_with_all_their_rows(take: Take, quill: Sender, 
     assert (said["item_1_description"], said["item_2_description"]) == ("Mug", "Tea towel")
 
 
+@pytest.mark.parametrize(
+    ("header", "first", "further", "corrected", "weight"),
+    [
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {}, "0.95"),
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2"}, "2"),
+        ("Item weight", ("0.4", "3"), ("", "7"), {"weight_kg": "1"}, "1"),
+        ("Item weight (g)", ("400", "2"), ("150", "1"), {"weight_kg": "2.5"}, "2.5"),
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2", "item_1_quantity": "4"}, "2"),
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {"item_1_quantity": "4"}, "0.95"),
+        ("Item weight", ("0.4", "2"), None, {"weight_kg": "1.5"}, "1.5"),
+        ("Weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2"}, "2"),
+    ],
+)
+def test_what_is_downloaded_of_a_failed_order_weighs_the_same_when_it_comes_back(
+    take: Take, quill: Sender, alice: User, header: str, first: tuple[str, str],
+    further: tuple[str, str] | None, corrected: dict[str, str], weight: str,
+) -> None:  # fmt: skip
+    wrong = {"Postcode (Shipping)": "9999"}
+    rows = [
+        woocommerce("812", item, **wrong, **{header: row[0], "Quantity (- Refund)": row[1]})
+        for item, row in (("Mug", first), ("Towel", further))
+        if row
+    ]
+    file = take(f"{shop_files.WOOCOMMERCE},{header}", *rows)
+    matched = file.columns | {"weight": file.header.index(header)}
+    checking.begin(file, matched, file.constants, timezone.now())
+    assert not corrected or checking.again(file.rows.get(number=2), corrected, timezone.now())
+    work_off(file)
+    again = come_back(file, quill, alice)
+    assert states(again) == ["fix", "folded"][: len(rows)]
+    said = [columns.values(one.rows.get(number=2), one) for one in (file, again)]
+    assert [one["weight_kg"] for one in said] == [weight, weight]
+    assert said[0] == said[1]
+
+
 # -- Orders that the shop itself would not send ------------------------------------------------------------------
 
 
