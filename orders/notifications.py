@@ -77,6 +77,11 @@ ASK_US = " Contact us if you don't want it at that price."
 ONLY_CANCELLED = "{order} is cancelled, but the new parcel isn't booked. You weren't charged for a new one."
 NOT_REPLACED = "{order} couldn't be replaced: it stays booked, and nothing new was booked. {why}"
 
+LEFT_OUT = (
+    "We won't book the parcel that replaces {order}: the carrier has it already. Don't book it again; "
+    "contact us if you miss it."
+)
+
 
 def moved(change: "OrderChange") -> None:
     """Notify of a move that settled something; any other move of a booking costs no query."""
@@ -133,6 +138,8 @@ def ended(replacement: "Replacement", now: dt.datetime) -> None:
     order, once = replacement.order, f"replacement:{replacement.pk}"
     words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
     path = reverse("replacing", args=[order.uuid])
+    if replacement.is_left_out:
+        words, path = LEFT_OUT, ""
     notices.tell(event(order, "booking", once, words, now, path=path, why=replacement.problem), now=now)
 
 

@@ -97,6 +97,11 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
         )
 
 
+def leave_out(replacement: Replacement, *, now: dt.datetime) -> None:
+    """End one that a restore holds, without a problem of its own: the carrier has the new parcel already."""
+    _end(replacement, "", now)
+
+
 @transaction.atomic
 def _end(replacement: Replacement, problem: str, now: dt.datetime) -> None:
     replacement.ended_at, replacement.problem = now, problem.strip()[:500]

@@ -77,19 +77,10 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 "done_at": at,
             }
             live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
-            if order.status not in {Status.BOOKING, Status.UNCONFIRMED} or not _swap(
+            is_awaited = order.status in {Status.BOOKING, Status.UNCONFIRMED} and _swap(
                 attempt, live, state=State.ACCEPTED, **facts
-            ):
-                _late_acceptance(order, attempt, booked, at)
-                return
-            fields = _booked_fields(order, booked, at)
-            reason = "the carrier booked it"
-            if booked.price is None:
-                reason += "; its reply names no price we can use"
-            order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
-            notifications.booked(order, at)
-            second_orders.note(order, at=at)
-            labels.owe(order, booked.labels, at=at)
+            )
+            (_book if is_awaited else _late_acceptance)(order, attempt, booked, at)
     except IntegrityError:
         if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
             raise  # it broke another rule than that of one order per reference
@@ -97,7 +88,23 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
         )
         return
-    order.account.note_answer()
+    # Not before: who posts a report has the account's row while it waits for an order's.
+    if is_awaited:
+        order.account.note_answer()
+    elif order.is_held and order.carrier_reference != booked.reference:
+        # One key, two references: this carrier's replays cannot be trusted.
+        CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
+
+
+def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
+    fields = _booked_fields(order, booked, at)
+    reason = "the carrier booked it"
+    if booked.price is None:
+        reason += "; its reply names no price we can use"
+    order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
+    notifications.booked(order, at)
+    second_orders.note(order, at=at)
+    labels.owe(order, booked.labels, at=at)
 
 
 def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, Any]:
@@ -149,8 +156,6 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
         order.move_to(Status.CONFLICT, reason=reason, at=at, due_at=None)
     else:
         second_orders.note(order, at=at, told_to=attempt)
-    if order.is_held:  # one key, two references: this carrier's replays cannot be trusted
-        CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(replays_off_at=at)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
 
 

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from orders import limits
 from orders.billing import exposing, kinds, notifications, reconciling
-from orders.models import Charge, Kind, Order, OrderChange
+from orders.models import CarrierAccount, Charge, Kind, Order, OrderChange
 from orders.models.billing import REFUNDS
 from shipping_portal.accounts.models import Sender
 from shipping_portal.jobs.chores import chore
@@ -81,14 +81,25 @@ def _by_reference(order: Order) -> QuerySet[Charge]:
 
 @transaction.atomic
 def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
+    # As undoing an adoption takes it: the order has lost its reference before, or the line is released with it.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
-    if not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
+    if _lost_its_reference(charge, order) or not mine.update(
+        sender=sender, order=order, kind=_kind(charge, order)
+    ):
         return False
     if order:
         exposing.count(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
     notifications.found_its_sender(charge)
     return True
+
+
+def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
+    """Was it matched by a reference that its order has no more? One that is assigned by hand needs none."""
+    if order is None or order.carrier_reference != charge.reference:
+        return False
+    return not Order.objects.filter(pk=order.pk, carrier_reference=charge.reference).exists()
 
 
 def _kind(charge: Charge, order: Order | None) -> str:

@@ -10,6 +10,13 @@ from orders.importing import units
 Said = Mapping[str, str]  # what one row says, by our field
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
+DIFFERENT_WEIGHTS = "The rows of this order have different weights. The first was taken: check it."
+SAME_WEIGHT = (
+    "The rows of this order all have the same weight. It was taken once, for the whole parcel: check it."
+)
+FINE = Decimal(
+    "0.000001"
+)  # of a weight: many small shares still come to the whole, to the form's three places
 LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 
@@ -36,9 +43,20 @@ def places(lines: Sequence[Said]) -> list[int]:
     return [at for at, line in enumerate(lines) if any(line.get(name) for name in OWN)]
 
 
-def weights_differ(lines: Sequence[Said]) -> bool:
-    said = [line["weight"] for line in lines if line.get("weight")]
-    return len({units.convert(text, "", "kg", units.WEIGHTS) for text in said}) > 1
+def of_weights(lines: Sequence[Said]) -> str:
+    """What is told where several rows have the parcel's weight, or ""; each may have meant that of its item."""
+    said = [units.convert(line["weight"], "", "kg", units.WEIGHTS) for line in lines if line.get("weight")]
+    if len({*said}) > 1:
+        return DIFFERENT_WEIGHTS
+    return SAME_WEIGHT if len(said) > 1 else ""
+
+
+def share_of_one(whole: str, times: str) -> str:
+    """The weight of one item that comes to the whole when it is there so many times; the whole if no number tells."""
+    are_numbers = all(PLAIN_NUMBER.fullmatch(text) and len(text) <= units.LONGEST for text in (whole, times))
+    if not are_numbers or not Decimal(times):
+        return whole
+    return f"{(Decimal(whole) / Decimal(times)).quantize(FINE).normalize():f}"
 
 
 def uncounted(said: Mapping[str, object]) -> list[str]:

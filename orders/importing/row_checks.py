@@ -70,8 +70,8 @@ def second_look(row: ImportRow, entry: Entry, quote: Quote) -> dict[str, list[st
     weight = columns.form_name(columns.WEIGHT, row.file.sender.country)
     unmet = choosing.unmet(quote.products, row.file.sender.service_rule)
     texts = {"": offers.warnings(entry) + unmet} | _lost_letters(entry)
-    if not columns.are_of_one_item(row.file) and items.weights_differ(columns.lines(row, row.file)):
-        texts[weight] = ["The rows of this order have different weights. The first was taken: check it."]
+    if not columns.are_of_one_item(row.file) and (told := items.of_weights(columns.lines(row, row.file))):
+        texts[weight] = [told]
     # Whoever saved the row has seen what stands at its fields.
     return {name: said for name, said in texts.items() if said and name not in row.corrected}
 

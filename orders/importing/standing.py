@@ -9,13 +9,15 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from orders.importing import items, shops, units
-from orders.importing.columns import LAST_NAME, lines, plain_name
+from orders.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
 from orders.importing.reading import REASON
+from orders.importing.units import WEIGHT
 from orders.models import Import, ImportRow
 from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.places import fold
 
 State = ImportRow.State
+QUANTITY = "item_1_quantity"
 REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
 NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
 
@@ -126,14 +128,26 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
 
 def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
     """A row that came to nothing, and the rows joined to it."""
-    right = _as_in_the_file(head, file)
-    places = items.places(lines(head, file))
+    right, weight = _as_in_the_file(head, file), _whole_weight(head, file)
+    said = lines(head, file)
+    places = items.places(said)
     for at, row in enumerate((head, *head.lines.all())):
         number = places.index(at) + 1 if at in places else 0
         mine = dict(_item_put_right(head, file, number))
         whole = {name: text for name, text in right.items() if not at and not name.startswith("item_")}
+        if weight:  # all of it in the first row, as the weights of the rows are added up
+            times = mine.get(QUANTITY) or said[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
+            share = "0" if at else items.share_of_one(weight, times)
+            mine[WEIGHT] = f"{share} {units.of_account(file.sender.country)[units.WEIGHT_UNIT]}"
         # Cells too many follow the reason: the row is as odd as it was when it comes back.
         yield [*_own_cells(row, file, width, whole | mine), reason(head), *_cells_beyond(row, file)]
+
+
+def _whole_weight(head: ImportRow, file: Import) -> str:
+    """The parcel's, where the file has weights of one item and somebody put a weight or a quantity right; else ""."""
+    weight = form_name(WEIGHT, file.sender.country)
+    is_put_right = any(name == weight or name.endswith("_quantity") for name in head.corrected)
+    return values(head, file).get(weight, "") if is_put_right and are_of_one_item(file) else ""
 
 
 def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ class CarrierAccount(models.Model):
 
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412): every booking waits, none is lost.
     `fault_at`: the carrier refused how we asked, which is the operator's to mend; `fault` is in its own words.
+    `pause_ends_at`: when bookings are on again by themselves; once they are, when the last pause ended.
     `resting_until`: too many unclear answers in a row: nothing new is sent for half a minute.
     """
 

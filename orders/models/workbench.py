@@ -90,11 +90,15 @@ class ReplacementQuerySet(models.QuerySet["Replacement"]):
             ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED)
         )
 
+    def left_out(self) -> Self:
+        """Those that Replacement.is_left_out is true of."""
+        return self.filter(ended_at__isnull=False, restore__isnull=False)
+
 
 class Replacement(Job):
     """What is booked instead of a parcel, once the carrier has cancelled that one. Until then there is no new order.
 
-    It ends with `booked`, or with a `problem` that tells the sender why nothing new was booked.
+    It ends with `booked`, or with a `problem` that tells the sender why nothing new was booked, or is left out.
     """
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="replacements")
@@ -125,6 +129,11 @@ class Replacement(Job):
 
     def __str__(self) -> str:
         return f"replacement of {self.order}"
+
+    @property
+    def is_left_out(self) -> bool:
+        """An operator ended it after a restore: the new parcel is booked, and known to the carrier only."""
+        return self.ended_at is not None and self.restore_id is not None
 
     @property
     def is_only_cancelled(self) -> bool:

@@ -4,7 +4,7 @@ import datetime as dt
 import uuid
 
 from django.contrib import messages
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders import booking
 from orders.billing import lines, statements
 from orders.meaning import reason, standing, waits_for
-from orders.models import Export, Label, Order
+from orders.models import Export, Label, Order, Replacement
 from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.printing import label_of
@@ -48,7 +48,7 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """All this role may see of one parcel. htmx asks again with `seen` and gets 204 while that is still the state."""
-    found = get_object_or_404(_with_proof_pack(orders_of(request)), uuid=order)
+    found = get_object_or_404(_with_replacements(_with_proof_pack(orders_of(request))), uuid=order)
     state = parcel_state(found) + _money_state(request, found)
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
@@ -61,6 +61,15 @@ def _with_proof_pack(orders: QuerySet[Order]) -> QuerySet[Order]:
     packs = Export.objects.still_there(timezone.now()).filter(order=OuterRef("pk"))
     return orders.annotate(
         proof_pack=Subquery(packs.values("uuid")[:1]), proof_pack_at=Subquery(packs.values("created_at")[:1])
+    )
+
+
+def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
+    """Each with whether something is to be booked instead of it, or was and was left out after a restore."""
+    replacements = Replacement.objects.filter(order=OuterRef("pk"))
+    open_now = Exists(replacements.filter(ended_at=None))
+    return orders.annotate(
+        is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now
     )
 
 
@@ -112,8 +121,6 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": sees_contact(role) and order.can_cancel(now),
-        "is_replaced_soon": order.status == Status.CANCELLED
-        and order.replacements.filter(ended_at=None).exists(),
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
         "waits_for_label": _waits_for_label(order, now),
     }

@@ -123,6 +123,8 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
         return (
             HttpResponse(headers={"HX-Redirect": new}) if "HX-Request" in request.headers else redirect(new)
         )
+    if replacement.is_left_out:
+        return redirect("parcel", found.uuid)
     is_waiting = replacement.ended_at is None
     if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
         return redirect("parcel", found.uuid)  # it was cancelled, or is being, for another reason since

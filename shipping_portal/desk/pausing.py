@@ -64,7 +64,7 @@ def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt
     """It is on again at once; bookings that waited leave within a minute. Raises AlreadySo."""
     with transaction.atomic():
         _running(account, what, now)
-        _put(account, what, None)
+        _put(account, what, None, ended_at=now)
         Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
 
 
@@ -81,7 +81,7 @@ def end_what_is_over(now: dt.datetime) -> None:
 def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
     with transaction.atomic():
         try:
-            _put(account, kept.what, None)
+            _put(account, kept.what, None, ended_at=kept.ends_at)
         except AlreadySo:  # another process was faster
             return
         reason = f"by itself, {_told(kept)}"
@@ -116,14 +116,19 @@ def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     return running
 
 
-def _put(account: CarrierAccount, what: str, new: Pause | None) -> None:
-    """Replace the pause as it was read: one of two operators at the same moment is told. Raises AlreadySo."""
+def _put(
+    account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None
+) -> None:
+    """Replace the pause as it was read: one of two operators at the same moment is told. Raises AlreadySo.
+
+    When the last one ended stays, as bookings that waited are tried from then on; see booking._tried_since.
+    """
     since, text, ends_at = PAUSE_FIELDS[what]
     as_read = {name: getattr(account, name) for name in (since, ends_at)}
     values = {
         since: new.since if new else None,
         text: new.text if new else "",
-        ends_at: new.ends_at if new else None,
+        ends_at: new.ends_at if new else ended_at,
     }
     if not CarrierAccount.objects.filter(pk=account.pk, **as_read).update(**values):
         raise AlreadySo("Somebody else changed this pause just now. Look at it again.")

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.db import transaction
 from django.urls import reverse
 
+from orders import replacing
 from orders.importing import booking as importing
 from orders.models import CarrierAccount, Import, ImportRow, Label, Replacement, Restore
 from orders.models.pauses import BOOKINGS
@@ -76,7 +77,8 @@ def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.da
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
         _leave_out(file, restore)
-    Replacement.objects.filter(restore=restore, ended_at=None).update(ended_at=now, due_at=None)
+    for replacement in restore.replacements.filter(ended_at=None).select_related("order__sender"):
+        replacing.leave_out(replacement, now=now)
     Audit.write("held parcels left out", restore, by=by, reason=f"{count}: {reason}", at=now)
 
 

@@ -5,7 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.billing import correcting, disputing, matching, posting
@@ -127,6 +128,35 @@ def test_it_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: 
     assert matching.match_late() == 1
     assert report.lines.get().order == order
     assert matching.match_late() == 0
+
+
+def test_a_line_matched_as_its_order_loses_the_reference_stays_nobodys(
+    take: Take, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An adoption is undone between the look for an owner and the line's change."""
+    post(take(summed(line("SLATER", "12.08"))))
+    Order.objects.update(carrier_reference="SLATER")
+    attach = matching._attach
+
+    def after_it_was_undone(*line_and_owner: Any) -> bool:
+        Order.objects.update(status="unconfirmed", carrier_reference=None)
+        return attach(*line_and_owner)
+
+    monkeypatch.setattr(matching, "_attach", after_it_was_undone)
+    assert matching.match_late() == 0
+    assert Charge.objects.unmatched().count() == 1
+
+
+def test_a_line_is_matched_under_the_lock_that_undoing_an_adoption_takes(take: Take, order: Order) -> None:
+    post(take(summed(line("SLATER", "12.08"))))
+    Order.objects.update(carrier_reference="SLATER")
+    with CaptureQueriesContext(connection) as queries:
+        assert matching.match_late() == 1
+    told = [query["sql"] for query in queries]
+    lock = next(at for at, sql in enumerate(told) if 'FROM "orders_carrieraccount"' in sql)
+    look = next(at for at, sql in enumerate(told) if sql.startswith("SELECT 1") and '"orders_order"' in sql)
+    change = next(at for at, sql in enumerate(told) if sql.startswith('UPDATE "orders_charge"'))
+    assert lock < look < change
 
 
 def test_an_operator_assigns_it_once(take: Take, order: Order, bob: User) -> None:

@@ -260,6 +260,34 @@ def test_an_owed_booking_waits_for_the_end_of_the_pause_and_then_leaves(
     assert order.status == "booked"
 
 
+@pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
+@pytest.mark.parametrize("how", ["resumed", "by itself", "by itself and written down"])
+def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
+    submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, how: str,
+    ended_before: dt.timedelta, status: str,
+) -> None:  # fmt: skip
+    order, end = submitted(), now - ended_before
+    Order.objects.update(submitted_at=now - 49 * HOUR)
+    account = paused(BOOKINGS, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
+    if how == "resumed":
+        pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=end)
+    if "written down" in how:
+        pausing.end_what_is_over(now)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == status
+
+
+def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime
+) -> None:
+    submitted()
+    paused(BOOKINGS, at=now - 9 * HOUR, ends_at=now - 8 * HOUR)
+    order = Order.objects.get()
+    assert booking._hopeless(order, now + 23 * HOUR) == ""
+    assert booking._hopeless(order, now + 25 * HOUR) != ""
+
+
 def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from orders.importing import booking as importing
 from orders.models import CarrierAccount, ImportRow, Label, Order, Replacement, Restore
 from orders.models.pauses import BOOKINGS
 from orders.restoring import fencing
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.desk import candidates, holding, queues
 from tests import factories
 from tests.desk.conftest import REASON
@@ -166,7 +166,35 @@ def test_what_is_left_out_is_never_booked_and_its_sender_reads_why(
     assert "The carrier has this parcel already" in row.problems[""][0]
     assert Replacement.objects.get(pk=replacement).ended_at
     assert Order.objects.get() == cancelled
-    assert visit(alice).get(reverse("replacing", args=[cancelled.uuid]), follow=True).status_code == 200
+
+
+@pytest.mark.parametrize("status", ["cancelled", "cancelling", "booked"])
+def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_again(
+    desk: Client, quill: Sender, alice: User, visit: Any, status: str
+) -> None:
+    order = factories.order(quill, alice, status=status, due_at=None)
+    replaced(order, due_at=timezone.now())
+    assert press(desk, "leave-out", fenced(), count=1).status_code == 302
+    notice, parcel = Notice.objects.get(), reverse("parcel", args=[order.uuid])
+    assert f"the parcel that replaces {order}: the carrier has it already. Don't book it again" in notice.line
+    assert notice.path == parcel
+    page = visit(alice)
+    assert page.get(reverse("replacing", args=[order.uuid]))["Location"] == parcel
+    words = page.get(parcel).content.decode()
+    assert "the carrier has it already.</strong> Don't book it again." in words
+    assert "Book again" not in words
+
+
+def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
+    desk: Client, quill: Sender, alice: User, visit: Any
+) -> None:
+    order = factories.order(quill, alice, status="cancelled", due_at=None)
+    replaced(order, due_at=timezone.now())
+    press(desk, "leave-out", fenced(), count=1)
+    replaced(order, due_at=timezone.now())
+    words = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
+    assert "See the new parcel being booked" in words
+    assert "the carrier has it already" not in words
 
 
 def test_one_import_is_left_out_and_the_others_are_released(

@@ -232,16 +232,16 @@ def test_only_a_further_item_to_the_same_address_joins(take: Take, second: Row, 
 
 
 @pytest.mark.parametrize(
-    ("weights", "lengths", "state", "weight"),
+    ("weights", "lengths", "state", "told"),
     [
-        (("1.2", "1.2"), ("30", "30"), "folded", "1.2"),
-        (("1.2", ""), ("30", ""), "folded", "1.2"),
-        (("1.2", "0.4"), ("30", "30"), "folded", "1.2"),
-        (("1.2", "1.2"), ("30", "40"), "skipped", "1.2"),  # another box
+        (("1.2", "1.2"), ("30", "30"), "folded", "all have the same weight. It was taken once"),
+        (("1.2", ""), ("30", ""), "folded", ""),
+        (("1.2", "0.4"), ("30", "30"), "folded", "have different weights. The first was taken"),
+        (("1.2", "1.2"), ("30", "40"), "skipped", ""),  # another box
     ],
 )
-def test_a_parcel_has_the_measures_of_its_first_row(
-    take: Take, weights: tuple[str, str], lengths: tuple[str, str], state: str, weight: str
+def test_a_parcel_has_the_measures_of_its_first_row_and_says_what_became_of_the_other_weights(
+    take: Take, weights: tuple[str, str], lengths: tuple[str, str], state: str, told: str
 ) -> None:
     row = READY["Starshipit"][1]
     rows = [
@@ -250,9 +250,11 @@ def test_a_parcel_has_the_measures_of_its_first_row(
     ]
     file = take(shop_files.STARSHIPIT, *rows)
     assert file.rows.get(number=3).state == state
-    assert entry_of(file)["measures"]["weight"] == weight
-    told = file.rows.get(number=2)
-    assert (told.state == "warning") == (len({*weights} - {""}) > 1)
+    assert entry_of(file)["measures"]["weight"] == "1.2"
+    first = file.rows.get(number=2)
+    assert first.state == ("warning" if told else "ready")
+    assert bool(first.problems) == bool(told)
+    assert told in "".join(first.problems.get("weight_kg", []))
 
 
 def test_weights_of_one_item_are_added_up(take: Take) -> None:
@@ -297,7 +299,7 @@ def test_weights_of_an_order_are_added_up_in_the_units_of_its_rows(
     matched = file.columns | {"weight": file.header.index(header.split(",")[0])}
     checking.begin(file, matched, file.constants, timezone.now())
     work_off(file)
-    assert states(file) == ["ready", "folded"]
+    assert states(file)[1] == "folded"
     assert entry_of(file)["measures"]["weight"] == said
 
 
@@ -425,6 +427,41 @@ def test_failed_orders_come_back_with_all_their_rows(take: Take, quill: Sender, 
     assert states(again) == ["fix", "folded"]
     said = columns.values(again.rows.get(number=2), again)
     assert (said["item_1_description"], said["item_2_description"]) == ("Mug", "Tea towel")
+
+
+@pytest.mark.parametrize(
+    ("header", "first", "further", "corrected", "weight"),
+    [
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {}, "0.95"),
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2"}, "2"),
+        ("Item weight", ("0.4", "3"), ("", "7"), {"weight_kg": "1"}, "1"),
+        ("Item weight (g)", ("400", "2"), ("150", "1"), {"weight_kg": "2.5"}, "2.5"),
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2", "item_1_quantity": "4"}, "2"),
+        ("Item weight", ("0.4", "2"), ("0.15", "1"), {"item_1_quantity": "4"}, "0.95"),
+        ("Item weight", ("0.4", "2"), None, {"weight_kg": "1.5"}, "1.5"),
+        ("Weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2"}, "2"),
+    ],
+)
+def test_what_is_downloaded_of_a_failed_order_weighs_the_same_when_it_comes_back(
+    take: Take, quill: Sender, alice: User, header: str, first: tuple[str, str],
+    further: tuple[str, str] | None, corrected: dict[str, str], weight: str,
+) -> None:  # fmt: skip
+    wrong = {"Postcode (Shipping)": "9999"}
+    rows = [
+        woocommerce("812", item, **wrong, **{header: row[0], "Quantity (- Refund)": row[1]})
+        for item, row in (("Mug", first), ("Towel", further))
+        if row
+    ]
+    file = take(f"{shop_files.WOOCOMMERCE},{header}", *rows)
+    matched = file.columns | {"weight": file.header.index(header)}
+    checking.begin(file, matched, file.constants, timezone.now())
+    assert not corrected or checking.again(file.rows.get(number=2), corrected, timezone.now())
+    work_off(file)
+    again = come_back(file, quill, alice)
+    assert states(again) == ["fix", "folded"][: len(rows)]
+    said = [columns.values(one.rows.get(number=2), one) for one in (file, again)]
+    assert [one["weight_kg"] for one in said] == [weight, weight]
+    assert said[0] == said[1]
 
 
 # -- Orders that the shop itself would not send ------------------------------------------------------------------

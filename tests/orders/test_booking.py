@@ -6,10 +6,12 @@ import hashlib
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
@@ -18,7 +20,8 @@ from orders.entry import Entry
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier.messages import Money
+from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
+from shipping_portal.carrier.messages import Booked, Money
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, timeline
@@ -543,3 +546,43 @@ def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
     receiver = dataclasses.replace(entry.receiver, phone=theirs, country=to)
     shipment = dataclasses.replace(entry, pickup=pickup, receiver=receiver).shipment()
     assert [shipment.sender.phone, shipment.receiver.phone] == phones
+
+
+def accepted(attempt: BookingAttempt) -> None:
+    settling.settle(attempt, sent(attempt))
+
+
+def accepted_with_a_second_reference(attempt: BookingAttempt) -> None:
+    settling.settle(attempt, sent(attempt))
+    settling.settle(attempt, gateway.carrier().book(bytes(attempt.body), key=str(uuid.uuid4())))
+
+
+def sent(attempt: BookingAttempt) -> Booked:
+    return gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        accepted,
+        accepted_with_a_second_reference,
+        partial(settling.settle, outcome=NotSent("no connection")),
+        partial(settling.settle, outcome=OutcomeUnknown("no answer")),
+    ],
+)
+def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orders_lock(
+    submitted: Submit, carrier: SandboxCarrier, outcome: Callable[[BookingAttempt], None]
+) -> None:
+    """Who posts a report has the account's row while it waits for an order's."""
+    attempt = booking._write_down(submitted(), timezone.now())
+    assert attempt
+    CarrierAccount.objects.update(failures=1)
+    with CaptureQueriesContext(connection) as queries:
+        outcome(attempt)
+    open_now, written_at_depths = 0, []
+    for query in queries:
+        words = query["sql"].split()
+        open_now += (words[0] == "SAVEPOINT") - (words[:2] == ["RELEASE", "SAVEPOINT"])
+        if query["sql"].startswith('UPDATE "orders_carrieraccount"'):
+            written_at_depths.append(open_now)
+    assert set(written_at_depths) == {0}

@@ -59,7 +59,7 @@ class RestoreAdmin(ActsAdmin):
         Act(
             "leave-out",
             "Leave out what is held",
-            "For parcels that the carrier has already. Their senders read that the rows were left out.",
+            "For parcels that the carrier has already. Their senders read why they are not booked.",
             _leave_out,
             needs="restore",
             applies=_holds,
