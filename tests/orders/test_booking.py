@@ -554,11 +554,13 @@ def accepted(attempt: BookingAttempt) -> None:
 
 def accepted_with_a_second_reference(attempt: BookingAttempt) -> None:
     settling.settle(attempt, sent(attempt))
-    settling.settle(attempt, gateway.carrier().book(bytes(attempt.body), key=str(uuid.uuid4())))
+    settling.settle(
+        attempt, gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
+    )
 
 
 def sent(attempt: BookingAttempt) -> Booked:
-    return gateway.carrier().book(bytes(attempt.body), key=str(attempt.key))
+    return gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
 
 
 @pytest.mark.parametrize(
