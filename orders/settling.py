@@ -21,6 +21,7 @@ from orders import answers, gateway, labels, notifications, second_orders
 from orders.contract import contract_of
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
+from orders.references import is_same
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked, Money
@@ -88,7 +89,8 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 address = labels.address_to_keep(size, booked.labels, contract_of(order.account))
                 Label.objects.create(order=order, size=size, due_at=at, address=address)
     except IntegrityError:
-        if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
+        same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
+        if not same.exists():
             raise  # it broke another rule than that of one order per reference
         conflict(
             attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
@@ -137,7 +139,7 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
 
 def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
     """The carrier says yes to something already settled. Evidence is kept; nothing is overwritten."""
-    if order.carrier_reference == booked.reference:
+    if is_same(order.carrier_reference or "", booked.reference):
         return
     BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
     reason = f"the carrier answered late with {booked.reference}"

@@ -10,7 +10,8 @@ from typing import Any
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from orders.contract import contract, has_parcel_tools
+from orders import carrier_settings
+from orders.contract import has_parcel_tools
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.pauses import PAUSABLE
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
@@ -115,9 +116,8 @@ NEXT_STEPS = {
 
 def unmatched() -> Q:
     """References that sent scans but belong to no order and to no watch."""
-    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(
-        reference=contract().nobodys_reference
-    )
+    tests = {told.contract.nobodys_reference for told in carrier_settings.every()}
+    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=tests)
 
 
 def unread(now: dt.datetime) -> Q:
