@@ -35,7 +35,7 @@ def meanings_in(events: QuerySet[TrackingEvent]) -> dict[tuple[int, str], str]:
     words: dict[int, list[str]] = defaultdict(list)
     for account, word in events.order_by().values_list("account", "event_type").distinct():
         words[account].append(word)
-    found = {}
+    found: dict[tuple[int, str], str] = {}
     for row in CarrierAccount.objects.filter(pk__in=words):
         known = meanings(words[row.pk], contract_of(row))
         found |= {(row.pk, word): known[fold_word(word)] for word in words[row.pk]}
