@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from orders import booking, cancelling, gateway, labels, quoting, references
-from orders.billing import checking, posting, taking
+from orders.billing import checking, matching, posting, taking
 from orders.confirming import NotConfirmed, confirm
 from orders.models import CarrierAccount, Charge, Order
 from shipping_portal.accounts.models import Sender, User
@@ -259,6 +259,17 @@ def test_looking_a_reference_up_never_reads_the_whole_table(rows_of: Callable[[]
     plan = rows_of().explain()
     assert "<expr>=?" in plan, plan
     assert "SCAN" not in plan, plan
+
+
+def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: Sender, alice: User) -> None:
+    line = factories.charge(None, reference="sab12CD")
+    order = factories.order(quill, alice, status="booked", carrier_reference="SAB12CD", account=other())
+    assert (matching.match_late(), matching.orders_of(line.account_id, ["sab12CD"])) == (0, {})
+    Order.objects.filter(pk=order.pk).update(account=line.account)
+    assert matching.orders_of(line.account_id, ["sab12CD"]) == {"SAB12CD": order}
+    assert (matching.match_late(), Charge.objects.get().order) == (1, order)
+    matching.release(Order.objects.get())
+    assert Charge.objects.get().order is None
 
 
 def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User) -> None:
