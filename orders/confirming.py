@@ -11,6 +11,7 @@ from orders import gateway
 from orders.contract import contract_of
 from orders.identifying import CLOCKS, is_its_name, known_order_id, sent_between
 from orders.models import Charge, Label, Order
+from orders.references import is_same
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.naming import Names, names_in
@@ -78,13 +79,16 @@ def can_view(order: Order) -> bool:
 def _as_told(order: Order, typed: str) -> str:
     """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
     told = (
-        order.attempts.filter(seen_reference__iexact=typed).values_list("seen_reference", flat=True).first()
+        order.attempts.filter(seen_reference__upper=typed.upper())
+        .values_list("seen_reference", flat=True)
+        .first()
     )
     return told or contract_of(order.account).reference_typed(typed)
 
 
 def _refuse_another_orders(order: Order, reference: str) -> None:
-    other = Order.objects.filter(carrier_reference__iexact=reference).exclude(pk=order.pk).first()
+    same = Order.objects.filter(account=order.account_id, carrier_reference__upper=reference.upper())
+    other = same.exclude(pk=order.pk).first()
     if other:
         raise NotConfirmed(
             f"Another order already has this reference: order {other.pk}. If it was adopted there by mistake, open "
@@ -94,7 +98,8 @@ def _refuse_another_orders(order: Order, reference: str) -> None:
 
 def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | None) -> None:
     """What the carrier named before it can have heard of this order is another parcel's, whatever it looks like."""
-    billed = Charge.objects.unmatched().filter(account=order.account_id, reference=reference)
+    unmatched = Charge.objects.unmatched()
+    billed = unmatched.filter(account=order.account_id, reference__upper=reference.upper())
     charged_at = billed.aggregate(at=Min("report__uploaded_at"))["at"]
     heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
     if heard and heard < sent - CLOCKS:
@@ -137,7 +142,7 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
         raise NotConfirmed(
             f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."
         ) from error
-    if viewed.reference.casefold() != reference.casefold():
+    if not is_same(viewed.reference, reference):
         raise NotConfirmed(
             f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
         )

@@ -33,7 +33,7 @@ def known_order_id(order: Order, reference: str) -> str:
     """The carrier's id for it, if the reply that named this reference told that too."""
     told = (
         order.attempts.exclude(seen_reference="")
-        .filter(seen_reference__iexact=reference)
+        .filter(seen_reference__upper=reference.upper())
         .order_by("pk")
         .last()
     )

@@ -145,7 +145,7 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
 def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
     """The attempt whose answer named this reference was it, else the last one: the order's one live attempt."""
     attempts = order.attempts.order_by("pk")
-    it = attempts.filter(seen_reference__iexact=reference).last() or attempts.last()
+    it = attempts.filter(seen_reference__upper=reference.upper()).last() or attempts.last()
     if it is None:
         return
     _give_up_unknown(order, now, but=it)

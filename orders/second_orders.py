@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Upper
 
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit
@@ -26,12 +27,13 @@ def waiting(order: Order) -> QuerySet[BookingAttempt]:
 def note(order: Order, *, at: dt.datetime, told_to: BookingAttempt | None = None) -> None:
     """Compare what the replies named with the order's reference, all or one. The order is locked by the caller."""
     own = order.carrier_reference or ""
-    waiting(order).filter(seen_reference__iexact=own).update(second_order_at=None)
+    waiting(order).filter(seen_reference__upper=own.upper()).update(second_order_at=None)
     others = order.attempts.filter(second_order_at=None).exclude(seen_reference="")
     if told_to:
         others = others.filter(pk=told_to.pk)
-    known = Order.objects.filter(carrier_reference=OuterRef("seen_reference"))  # and charged there
-    others.exclude(seen_reference__iexact=own).exclude(Exists(known)).update(second_order_at=at)
+    of_account = Order.objects.filter(account=order.account_id)
+    known = of_account.filter(carrier_reference__upper=Upper(OuterRef("seen_reference")))  # and charged there
+    others.exclude(seen_reference__upper=own.upper()).exclude(Exists(known)).update(second_order_at=at)
 
 
 def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:

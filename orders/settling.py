@@ -20,6 +20,7 @@ from django.utils import timezone
 from orders import answers, gateway, labels, notifications, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
+from orders.references import is_same
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import (
     AccountStopped,
@@ -82,7 +83,8 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
             )
             (_book if is_awaited else _late_acceptance)(order, attempt, booked, at)
     except IntegrityError:
-        if not Order.objects.filter(account=order.account, carrier_reference=booked.reference).exists():
+        same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
+        if not same.exists():
             raise  # it broke another rule than that of one order per reference
         conflict(
             attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
@@ -147,7 +149,7 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
 
 def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
     """The carrier says yes to something already settled. Evidence is kept; nothing is overwritten."""
-    if order.carrier_reference == booked.reference:
+    if is_same(order.carrier_reference or "", booked.reference):
         return
     BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
     reason = f"the carrier answered late with {booked.reference}"

@@ -42,7 +42,7 @@ from shipping_portal.accounts.models import (
     User,
 )
 from shipping_portal.carrier.messages import Item, Measures, Party
-from tracking.models import Parcel, Poll, TrackingEvent, Watch
+from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
 
 PASSWORD = "a-long-enough-passphrase"
 PAIRS = [
@@ -229,7 +229,8 @@ def parcel(
 ) -> Parcel:
     """A parcel, and its poll if that is due at any time."""
     name = reference or (of.carrier_reference if of else None) or f"SLOOSE{Parcel.objects.count():03d}"
-    made = Parcel.objects.create(reference=name, order=of, created_at=timezone.now(), **fields)
+    fields = {"account": of.account if of else account(), "created_at": timezone.now()} | fields
+    made = Parcel.objects.create(reference=name, order=of, **fields)
     if poll_due_at:
         Poll.objects.create(parcel=made, due_at=poll_due_at)
     return made
@@ -241,6 +242,7 @@ def scan(
     """A scan of this parcel, not saved."""
     when = scan_time or timezone.now()
     values = {
+        "account_id": at.account_id,
         "event_id": uuid.uuid4(),
         "fingerprint": uuid.uuid4().hex,
         "description": f"{event_type} scan",
@@ -263,6 +265,12 @@ def event(at: Parcel, **fields: Any) -> TrackingEvent:
 
 def account() -> Any:
     return gateway.account()
+
+
+def delivery(*, body: bytes = b"{", **fields: Any) -> WebhookDelivery:
+    """A webhook's body as it is stored, at the account that takes new orders."""
+    values: dict[str, Any] = {"account": account(), "received_at": timezone.now(), "sha256": "0" * 64}
+    return WebhookDelivery.objects.create(body=body, **{**values, **fields})
 
 
 def watch(of: Sender, by: User, *, reference: str = "") -> Watch:

@@ -85,7 +85,7 @@ def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Se
 
 def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
     body = scan("Pickup", "2026-11-18T21:21:05Z")
-    found = at_once(*[lambda: intake.receive(body, now=timezone.now())] * 30)
+    found = at_once(*[lambda: intake.receive(body, factories.account(), now=timezone.now())] * 30)
     assert not [error for error in found if isinstance(error, Exception)]
     assert TrackingEvent.objects.count() == 1
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored", "duplicate"}
@@ -94,7 +94,9 @@ def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
 def test_scans_that_arrive_at_once_fold_to_the_latest() -> None:
     words = ["Pickup", "In Transit", "Out for Delivery", "Delivered"] * 3
     bodies = [scan(word, f"2026-11-18T{hour:02}:00:00Z") for hour, word in enumerate(words)]
-    at_once(*[lambda body=body: intake.receive(body, now=timezone.now()) for body in bodies])
+    at_once(
+        *[lambda body=body: intake.receive(body, factories.account(), now=timezone.now()) for body in bodies]
+    )
     assert TrackingEvent.objects.count() == 12
     assert Parcel.objects.get().progress == Progress.DELIVERED
 
@@ -121,7 +123,10 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
             for hour, word in enumerate(["Pickup", "In Transit", "Out for Delivery", "Delivered"])
         ]
         found = at_once(
-            *[lambda body=body: intake.receive(body, now=timezone.now()) for body in bodies],
+            *[
+                lambda body=body: intake.receive(body, factories.account(), now=timezone.now())
+                for body in bodies
+            ],
             *[lambda order=order: polling.open_parcel(order.pk)] * 2,
         )
         assert not [error for error in found if isinstance(error, Exception)]

@@ -14,6 +14,8 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from orders import gateway
+from orders.contract import contract_of
+from orders.models import CarrierAccount
 from shipping_portal.jobs.models import UNDER_WAY
 from tracking.models import LastTime, Poll
 
@@ -66,14 +68,17 @@ def beat(name: str, *, now: dt.datetime) -> int | None:
 
 
 def catch_up(now: dt.datetime) -> int:
-    """Poll every active parcel soon, those due soonest first, spread out at the carrier's rate; none later than due.
+    """Poll every active parcel soon, those due soonest first, spread out at its carrier's rate; none later than due.
 
     Bounded by what the rate allows in one interval: the rest come up by themselves in that time.
     """
-    rate = gateway.contract().tracking_per_second
-    waiting = (
-        Poll.objects.filter(due_at__gt=now, parked_at=None).exclude(last_error=UNDER_WAY).order_by("due_at")
-    )
+    return sum(_catch_up(account, now) for account in gateway.accounts())
+
+
+def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
+    rate = contract_of(account).tracking_per_second
+    active_ones = Poll.objects.filter(parcel__account=account, due_at__gt=now, parked_at=None)
+    waiting = active_ones.exclude(last_error=UNDER_WAY).order_by("due_at")
     active = list(waiting.values_list("pk", flat=True)[: max(1, int(rate * settings.POLL_SECONDS))])
     each = max(1, int(rate * SLOT_SECONDS))
     moved = 0

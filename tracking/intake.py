@@ -9,8 +9,9 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from orders import gateway
-from orders.models import Restore
+from orders.contract import contract_of
+from orders.models import CarrierAccount, Restore
+from orders.references import is_same
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scans import BadScan, read_event, read_scan
 from shipping_portal.jobs.registry import job
@@ -22,10 +23,11 @@ logger = logging.getLogger(__name__)
 UNREAD_AFTER = dt.timedelta(seconds=10)  # read at once where it is received; later only if that process died
 
 
-def receive(body: bytes, *, now: dt.datetime) -> WebhookDelivery:
-    """Store a delivery and read it at once. Raises only while nothing is stored yet."""
+def receive(body: bytes, account: CarrierAccount, *, now: dt.datetime) -> WebhookDelivery:
+    """Store what the carrier of this account delivered and read it at once. Raises only while nothing is stored yet."""
+    sha256 = hashlib.sha256(body).hexdigest()
     delivery = WebhookDelivery.objects.create(
-        received_at=now, body=body, sha256=hashlib.sha256(body).hexdigest(), due_at=now + UNREAD_AFTER
+        account=account, received_at=now, body=body, sha256=sha256, due_at=now + UNREAD_AFTER
     )
     try:
         read(delivery.pk)
@@ -38,16 +40,17 @@ def read(delivery_id: int) -> None:
     """Turn a stored delivery into a scan, or say why not. Safe to repeat: a replay finds the scan it made.
 
     The scan counts as received when the delivery was, however late it is read. A delivery whose scan is stored
-    keeps it, even if today's contract would read the body otherwise.
+    keeps it, even if its account's contract of today would read the body otherwise.
     """
-    delivery = WebhookDelivery.objects.get(pk=delivery_id)
+    delivery = WebhookDelivery.objects.select_related("account").get(pk=delivery_id)
     try:
         scan, reference, source = _scan_in(delivery)
     except BadScan as error:
         return _set_aside(delivery, State.QUARANTINED, str(error))
     try:
         with transaction.atomic():
-            parcel = scans.locked(scans.parcel_for(reference, at=delivery.received_at).pk)
+            named = scans.parcel_for(reference, account=delivery.account, at=delivery.received_at)
+            parcel = scans.locked(named.pk)
             event, is_new = scans.store(
                 parcel, scan, source=source, raw=bytes(delivery.body), at=delivery.received_at
             )
@@ -78,12 +81,12 @@ def work(delivery: WebhookDelivery) -> None:
 
 def _scan_in(delivery: WebhookDelivery) -> tuple[Scan, str, TrackingEvent.Source]:
     """The scan, its parcel's reference and the way it came. Raises BadScan."""
-    body, contract = bytes(delivery.body), gateway.contract()
+    body, contract = bytes(delivery.body), contract_of(delivery.account)
     if not delivery.polled_for:
         scan = read_event(body, contract)
         return scan, scan.reference, TrackingEvent.Source.PUSH
     scan = read_scan(json.loads(body), contract)  # we wrote this JSON ourselves
-    if scan.reference not in {"", delivery.polled_for}:
+    if scan.reference and not is_same(scan.reference, delivery.polled_for):
         raise BadScan(f"the scan names {scan.reference}")
     return scan, delivery.polled_for, TrackingEvent.Source.POLL
 

@@ -7,8 +7,9 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 
-from orders.models import Order
+from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
 from shipping_portal.jobs.models import Job
 
@@ -20,8 +21,8 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
 
 
 class Parcel(Job):
-    """One carrier reference: ours, watched, or not known yet. Its events hang on it; its progress is their fold,
-    which is owed while `due_at` is set.
+    """One reference of one carrier account: ours, watched, or not known yet. Its events hang on it; its progress is
+    their fold, which is owed while `due_at` is set.
     """
 
     class Subscription(models.TextChoices):
@@ -30,7 +31,8 @@ class Parcel(Job):
         ON = "on", "Following"
         REFUSED = "refused", "The carrier said no"
 
-    reference = models.CharField(max_length=100, unique=True)
+    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="parcels")
+    reference = models.CharField(max_length=100)
     order = models.OneToOneField(
         Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel"
     )
@@ -44,6 +46,10 @@ class Parcel(Job):
     objects = ParcelQuerySet.as_manager()
 
     class Meta:
+        # The reference first: it is looked up alone as well. See orders/references.py.
+        constraints = [
+            models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account"),
+        ]
         indexes = [
             models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False)),
         ]
@@ -91,6 +97,7 @@ class Watch(models.Model):
 class WebhookDelivery(Job):
     """One authenticated webhook body, stored raw before anything reads it; or a polled scan nobody could read.
 
+    It belongs to the account whose secret it used, or whose parcel was polled, and is read by that account's contract.
     It is owed a reading while `due_at` is set.
     """
 
@@ -101,6 +108,9 @@ class WebhookDelivery(Job):
         DIFFERS = "differs", "Same id, other content"
         QUARANTINED = "quarantined", "Couldn't be read"
 
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries"
+    )
     received_at = models.DateTimeField(db_index=True)
     body = models.BinaryField()
     sha256 = models.CharField(max_length=64)
@@ -145,6 +155,8 @@ class TrackingEvent(models.Model):
         POLL = "poll", "Polled"
 
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="events")
+    # The parcel's: two carriers may give the same id, one may not.
+    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="+")
     event_id = models.UUIDField(null=True, blank=True)
     fingerprint = models.CharField(max_length=64)
     event_type = models.CharField(max_length=100)
@@ -164,7 +176,9 @@ class TrackingEvent(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["event_id"], condition=Q(event_id__isnull=False), name="an_event_id_once"
+                fields=["event_id", "account"],
+                condition=Q(event_id__isnull=False),
+                name="an_event_id_once_per_account",
             ),
             models.UniqueConstraint(
                 fields=["parcel", "fingerprint"],

@@ -81,7 +81,9 @@ def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
 
 
 def _watches(request: MemberRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(sender__memberships__user=request.user).select_related("parcel__order")
+    return Watch.objects.filter(sender__memberships__user=request.user).select_related(
+        "parcel__order", "parcel__account"
+    )
 
 
 @audience(*EVERY_MEMBER)

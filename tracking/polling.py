@@ -12,6 +12,7 @@ from orders import gateway
 from orders.models import Order
 from orders.models.statuses import STILL_AT_SENDER, Progress, Status
 from orders.progress import TERMINAL
+from orders.references import is_same
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
@@ -21,6 +22,7 @@ from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)
+LONGEST_REST = 6 * 3600.0  # seconds
 TRACKED = (Status.BOOKED, Status.CANCELLED)  # being cancelled, the order's `due_at` belongs to that
 # How often, in multiples of POLL_SECONDS (one hour by default).
 BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
@@ -37,7 +39,7 @@ def open_parcel(owed: Order) -> None:
         order = Order.objects.select_for_update().get(pk=owed.pk)
         if not order.carrier_reference:
             return
-        parcel = scans.parcel_for(order.carrier_reference, at=now)
+        parcel = scans.parcel_for(order.carrier_reference, account=order.account, at=now)
         if parcel.order_id is None or not _is_polled(parcel):  # else its polls have their own time
             # With its fold, for the scans that are here already, should this process end before it has folded them.
             Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
@@ -66,10 +68,17 @@ def _is_polled(parcel: Parcel) -> bool:
     return Poll.objects.filter(parcel=parcel, due_at__isnull=False).exists()
 
 
-@job("poll", queue=Poll.objects.select_related("parcel__order"), lane="parcel__order__sender", order=140)
+@job(
+    "poll",
+    queue=Poll.objects.select_related("parcel__order", "parcel__account"),
+    lane="parcel__order__sender",
+    order=140,
+)
 def work(poll: Poll) -> None:
-    """Poll (or subscribe to) one parcel."""
-    parcel, account = poll.parcel, gateway.account()
+    """Poll (or subscribe to) one parcel at its own carrier account; nobody is asked once no settings name that."""
+    parcel, account = poll.parcel, poll.parcel.account
+    if not gateway.is_reachable(account):
+        return _again(poll, is_answered=False, first=LONGEST_REST)
     try:
         tracked = _ask(poll, gateway.carrier(account, parcel.order, first="track"))
     except CarrierError:
@@ -101,7 +110,7 @@ def _subscribed(parcel: Parcel, state: str, text: str) -> None:
 def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
     """Merge polled scans with pushed ones; what can't be read is kept and counted, never dropped."""
     for scan in tracked.scans:
-        if scan.reference and scan.reference.upper() != parcel.reference.upper():
+        if scan.reference and not is_same(scan.reference, parcel.reference):
             _quarantine(parcel, scan.raw, f"the scan names {scan.reference}", now=now)
             continue
         try:
@@ -119,7 +128,8 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
 def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
     """Once, however often the same scan is polled."""
     body = scans.as_bytes(raw)
-    same = {"sha256": hashlib.sha256(body).hexdigest(), "polled_for": parcel.reference}
+    sha256 = hashlib.sha256(body).hexdigest()
+    same = {"account": parcel.account, "sha256": sha256, "polled_for": parcel.reference}
     if not WebhookDelivery.objects.filter(**same).exists():
         WebhookDelivery.objects.create(
             **same,
@@ -130,7 +140,7 @@ def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -
         )
 
 
-def _again(poll: Poll, *, is_answered: bool) -> None:
+def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
     """Owe the next poll, unless the parcel's story is over, whatever this one came to.
 
     404 right after booking means "not yet"; like any other trouble it is asked again after a back-off. What was
@@ -145,7 +155,7 @@ def _again(poll: Poll, *, is_answered: bool) -> None:
         wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
     else:
-        poll.retry(now + gateway.backoff(poll.tries + 1, first=30, cap=6 * 3600))
+        poll.retry(now + gateway.backoff(poll.tries + 1, first=first, cap=LONGEST_REST))
 
 
 def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:

@@ -8,7 +8,8 @@ import uuid
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders.models import Order
+from orders.contract import contract_of
+from orders.models import CarrierAccount, Order
 from orders.progress import FUTURE_ALLOWED, Step, fold
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.jobs.registry import job
@@ -24,22 +25,36 @@ class Differs(Exception):
     """An event id came again with other content; the first one is kept."""
 
 
-def parcel_for(reference: str, *, at: dt.datetime) -> Parcel:
-    parcel, _ = Parcel.objects.get_or_create(reference=reference, defaults={"created_at": at})
+def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False) -> Parcel:
+    """The parcel of this reference at this account, in whatever case it was known; made if it was not.
+
+    It takes on the letters in which the carrier writes it. What a person typed tells those only until the carrier did,
+    and not where it was typed in capitals alone.
+    """
+    parcel, _ = Parcel.objects.get_or_create(
+        account=account,
+        reference__upper=reference.upper(),
+        defaults={"reference": reference, "created_at": at},
+    )
+    is_a_guess = is_typed and (reference.isupper() or parcel.order_id or parcel.last_scan_at)
+    if parcel.reference != reference and not is_a_guess:
+        parcel.reference = reference
+        parcel.save(update_fields=["reference"])
     return parcel
 
 
 def locked(parcel_id: int) -> Parcel:
-    """The parcel, ours until the transaction ends. Its scans may be written only after that: an insert shares a
-    lock on the parcel, and two who share it and then want more lock each other out.
+    """The parcel with its account, ours until the transaction ends. Its scans may be written only after that: an
+    insert shares a lock on the parcel, and two who share it and then want more lock each other out.
     """
     # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
-    return Parcel.objects.select_for_update(no_key=True).get(pk=parcel_id)
+    parcels = Parcel.objects.select_for_update(no_key=True, of=("self",)).select_related("account")
+    return parcels.get(pk=parcel_id)
 
 
 def fingerprint(reference: str, scan: Scan) -> str:
     """Names a scan that came without an event id: same parcel, same kind, same instant."""
-    parts = f"{reference}|{vocabulary.fold_word(scan.event_type)}|{scan.scan_time.isoformat()}"
+    parts = f"{reference.upper()}|{vocabulary.fold_word(scan.event_type)}|{scan.scan_time.isoformat()}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
@@ -63,7 +78,7 @@ def store(
 def _known(parcel: Parcel, scan: Scan) -> TrackingEvent | None:
     """By event id; else by fingerprint, which also joins a pushed scan with its polled twin."""
     if scan.event_id:
-        by_id = TrackingEvent.objects.filter(event_id=scan.event_id).select_related("parcel").first()
+        by_id = TrackingEvent.objects.filter(event_id=scan.event_id, account=parcel.account_id).first()
         if by_id:
             if not _same(by_id, parcel, scan):
                 raise Differs(f"event {scan.event_id} is known with other content")
@@ -81,9 +96,10 @@ def _same(event: TrackingEvent, parcel: Parcel, scan: Scan) -> bool:
 
 
 def _create(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> TrackingEvent:
-    vocabulary.note(scan.event_type, at)
+    vocabulary.note(scan.event_type, at, contract_of(parcel.account))
     return TrackingEvent.objects.create(
         parcel=parcel,
+        account_id=parcel.account_id,
         event_id=uuid.UUID(scan.event_id) if scan.event_id else None,
         fingerprint=fingerprint(parcel.reference, scan),
         event_type=scan.event_type,
@@ -125,7 +141,7 @@ def project(parcel_id: int) -> None:
         if order and parcel.order_id != order.pk:  # taken from it while we waited for its lock
             order = None
         events = _usable(parcel, order)
-        words = vocabulary.meanings(event.event_type for event in events)
+        words = vocabulary.meanings((event.event_type for event in events), contract_of(parcel.account))
         result = fold((_step(event, words) for event in events), now=now)
         Parcel.objects.filter(pk=parcel.pk).update(
             progress=result.progress,

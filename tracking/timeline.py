@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from orders import gateway
+from orders.contract import contract_of
 from orders.models.statuses import Progress
 from shipping_portal.carrier.scrubbing import scrub, without_links
 from tracking import vocabulary
@@ -32,12 +32,12 @@ class TimelineEntry:
 
 
 def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
-    """Two queries, however many scans."""
+    """Two queries, however many scans, and one for the account if it is not there yet."""
     if parcel is None:
         return []
     events = list(parcel.events.order_by("-scan_time", "-pk")[:500])
-    contract = gateway.contract()
-    words = vocabulary.meanings(event.event_type for event in events)
+    contract = contract_of(parcel.account)
+    words = vocabulary.meanings((event.event_type for event in events), contract)
     return [
         TimelineEntry(
             at=event.scan_time.astimezone(zone),
@@ -45,7 +45,7 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
             place=place(event.suburb, event.state, event.postcode, event.country),
             description=without_links(event.description, contract),
             progress=words[vocabulary.fold_word(event.event_type)],
-            is_unknown=not vocabulary.is_known(event.event_type),
+            is_unknown=not vocabulary.is_known(event.event_type, contract),
             raw=scrub(bytes(event.raw), contract).decode(errors="replace"),
         )
         for event in events

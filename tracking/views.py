@@ -4,11 +4,12 @@ import base64
 import hashlib
 import hmac
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from orders import carrier_settings, gateway
+from orders.carrier_settings import CarrierSettings
 from shipping_portal.accounts.access import public
 from tracking import intake
 
@@ -29,7 +30,8 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     given = token or _basic(request)
     if given is None:
         return HttpResponse(status=401, headers={"WWW-Authenticate": 'Basic realm="webhooks"'})
-    if not _is_ours(given, in_path=bool(token)):
+    told = _whose(given, in_path=bool(token))
+    if told is None:
         intake.refuse("wrong credentials", now=timezone.now())
         return HttpResponse("Not found", status=404, content_type="text/plain")
     try:
@@ -37,7 +39,7 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     except _Unread as problem:
         intake.refuse(str(problem), now=timezone.now())
         return HttpResponse(status=problem.answer)
-    intake.receive(body, now=timezone.now())
+    intake.receive(body, gateway.account_of(told), now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
 
 
@@ -81,11 +83,20 @@ def _basic(request: HttpRequest) -> str | None:
         return ""
 
 
-def _is_ours(given: str, *, in_path: bool) -> bool:
-    """Every accepted secret is compared, in constant time; in a path only the part behind the colon is given."""
-    accepted = [secret.partition(":")[2] if in_path else secret for secret in settings.WEBHOOK_SECRETS]
-    matches = [hmac.compare_digest(_digest(given), _digest(secret)) for secret in accepted if secret]
-    return any(matches)
+def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
+    """The account that a delivery belongs to, by its secret; in a path only the part behind the colon is given.
+
+    Every accepted secret of every account is compared, in constant time.
+    """
+    accepted = [
+        (told, secret.partition(":")[2] if in_path else secret)
+        for told in carrier_settings.every()
+        for secret in told.webhook_secrets
+    ]
+    matches = [
+        (hmac.compare_digest(_digest(given), _digest(secret)), told) for told, secret in accepted if secret
+    ]
+    return next((told for is_its, told in matches if is_its), None)
 
 
 def _digest(text: str) -> bytes:

@@ -1,11 +1,14 @@
 """The carrier's words for scans, and what they mean here. Unknown words are stored, shown and survived."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from orders import gateway
+from orders.contract import contract_of
+from orders.models import CarrierAccount
+from shipping_portal.carrier.contract import Contract
 from tracking.models import EventWord, Parcel, TrackingEvent
 
 
@@ -14,24 +17,51 @@ def fold_word(word: str) -> str:
     return " ".join(word.split()).casefold()[:100]
 
 
-def meanings(words: Iterable[str]) -> dict[str, str]:
-    """Folded word → progress; "" says nothing about where the parcel is. The operator's map wins over the contract."""
+def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
+    """Folded word → progress; "" says nothing about where the parcel is. The operator's map wins over the contract.
+
+    That map is one for all carrier accounts: what deciding a word moves is shown before it counts, and a word that two
+    carriers use differently goes into the [words] of their contract files instead.
+    """
     folded = {fold_word(word) for word in words}
-    contract = gateway.contract()
     found = {word: contract.progress(word) or "" for word in folded}
     mapped = EventWord.objects.filter(word__in=folded).exclude(progress="")
     found.update(mapped.values_list("word", "progress"))
     return found
 
 
-def is_known(word: str) -> bool:
+def meanings_in(events: QuerySet[TrackingEvent]) -> dict[tuple[int, str], str]:
+    """What the words of these scans mean, by account and as they are spelled there. Two queries, and one an account."""
+    words: dict[int, list[str]] = defaultdict(list)
+    for account, word in events.order_by().values_list("account", "event_type").distinct():
+        words[account].append(word)
+    found: dict[tuple[int, str], str] = {}
+    for row in CarrierAccount.objects.filter(pk__in=words):
+        known = meanings(words[row.pk], contract_of(row))
+        found |= {(row.pk, word): known[fold_word(word)] for word in words[row.pk]}
+    return found
+
+
+def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
+    """Scans whose word means one of these."""
+    by_account: dict[int, list[str]] = defaultdict(list)
+    for (account, word), progress in known.items():
+        if progress in wanted:
+            by_account[account].append(word)
+    said = Q(pk__in=[])
+    for account, words in by_account.items():
+        said |= Q(account=account, event_type__in=words)
+    return said
+
+
+def is_known(word: str, contract: Contract) -> bool:
     """Whether the contract names this word at all, "Info" included."""
-    return gateway.contract().progress(word) is not None
+    return contract.progress(word) is not None
 
 
-def note(word: str, at: dt.datetime) -> None:
+def note(word: str, at: dt.datetime, contract: Contract) -> None:
     """Count a scan whose word the contract does not name, so that an operator can say what it means."""
-    if is_known(word):
+    if is_known(word, contract):
         return
     # Locked, as two scans at once may bring two spellings.
     rows = EventWord.objects.select_for_update()

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 from django.db import transaction
 
 from orders import gateway
-from orders.references import called
+from orders.contract import contract_of
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.registry import enqueue
 from tracking import scans
@@ -53,15 +53,17 @@ def _parts_of_address(text: str) -> list[str]:
 
 def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
     """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooMany."""
-    reference = _known_as(sender, reference_in(text))
+    reference = reference_in(text)
     if sender.watches.count() >= MOST_WATCHES:
         raise TooMany(str(MOST_WATCHES))
     with transaction.atomic():
-        parcel = scans.parcel_for(reference, at=now)
+        parcel = _parcel_of(reference, now)
         watched, _ = Watch.objects.get_or_create(
             sender=sender, parcel=parcel, defaults={"name": name, "made_by": by, "made_at": now}
         )
-        wanted = Parcel.Subscription.WANTED if gateway.contract().subscribe else Parcel.Subscription.NONE
+        wanted = (
+            Parcel.Subscription.WANTED if contract_of(parcel.account).subscribe else Parcel.Subscription.NONE
+        )
         Parcel.objects.filter(pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE).update(
             subscription=wanted
         )
@@ -70,14 +72,13 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
     return watched
 
 
-def _known_as(sender: Sender, reference: str) -> str:
-    """How this account has it already, if it was typed in capitals or small letters throughout; else as typed."""
-    if not reference.isupper():
-        return reference
-    watched = sender.watches.filter(parcel__reference__iexact=reference).select_related("parcel")
-    own = called(sender.orders.all(), reference)
-    known = [*(watch.parcel.reference for watch in watched), *(str(order) for order in own)]
-    return reference if reference in known or not known else known[0]
+def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
+    """At the account that takes new orders, unless only an older one knows it: the carrier of another isn't to hear."""
+    account, *older = gateway.accounts()
+    known = Parcel.objects.filter(reference__upper=reference.upper()).select_related("account")
+    if not known.filter(account=account).exists() and (parcel := known.filter(account__in=older).first()):
+        return parcel
+    return scans.parcel_for(reference, account=account, at=now, is_typed=True)
 
 
 def stop(watched: Watch) -> None:

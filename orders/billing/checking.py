@@ -108,7 +108,7 @@ class Reader:
 
     report: BillingReport
     profile: Profile
-    orders: dict[str, Order]
+    orders: dict[str, Order]  # by reference, in capitals
     terms: dict[str, ChargeWord]
     posted: dict[str, dt.date]  # by key, in which week
     history: kinds.History
@@ -130,7 +130,7 @@ class Reader:
 
     def lines(self, row: Row) -> list[Charge]:
         """The row's line, and the Extra Cover in its price as a line of its own."""
-        term, order = self.terms[kinds.fold(row.word)], self.orders.get(row.reference)
+        term, order = self.terms[kinds.fold(row.word)], self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
         key = self._key(row, kind, order)
@@ -161,7 +161,7 @@ class Reader:
         self, row: Row, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0
     ) -> Charge:
         turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
-        order = self.orders.get(row.reference)
+        order = self.orders.get(row.reference.upper())
         return Charge(
             account_id=self.report.account_id, report=self.report, line=row.number, part=part, key=key,
             is_repeat=key in self.posted, week=self.report.week, reference=row.reference,

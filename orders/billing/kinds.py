@@ -4,7 +4,7 @@ import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
-from django.db.models import F
+from django.db.models.functions import Upper
 
 from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
 from orders.models.billing import CANCEL_REFUNDS, REFUNDS, week_of
@@ -60,7 +60,8 @@ class History:
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
         self.weeks: dict[tuple[int, str], Counter[dt.date]] = defaultdict(Counter)
         self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
-        own = Charge.objects.filter(order__in=orders, reference=F("order__carrier_reference"))  # none by hand
+        named = Upper("order__carrier_reference")
+        own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
         told = own.filter(report__isnull=False, is_repeat=False)
         for charge in told.only("order_id", "kind", "week", "posted_at", "report_id"):
             self.add(

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import Upper
 
 from orders import limits
 from orders.billing import exposing, kinds, notifications, reconciling
@@ -22,19 +23,22 @@ class AlreadyAssigned(Exception):
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
-    """The orders of one carrier account with these references."""
-    found = Order.objects.filter(account=account, carrier_reference__in=references).only(*NEEDED)
+    """The orders of one carrier account with these references, which are in capitals in the answer."""
+    wanted = {reference.upper() for reference in references}
+    found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
     found = found.prefetch_related(Prefetch("changes", OrderChange.objects.only("order_id", "new")))
-    return {order.carrier_reference: order for order in found if order.carrier_reference}
+    return {str(order.carrier_reference).upper(): order for order in found}
 
 
 def match_late() -> int:
     """Give lines that were nobody's to the order that has their reference by now; how many."""
-    theirs = Order.objects.filter(account=OuterRef("account"), carrier_reference=OuterRef("reference"))
+    theirs = Order.objects.filter(
+        account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
+    )
     waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
     matched = 0
     for charge in waiting.order_by("pk")[:500]:
-        order = orders_of(charge.account_id, [charge.reference]).get(charge.reference)
+        order = orders_of(charge.account_id, [charge.reference]).get(charge.reference.upper())
         matched += order is not None and _attach(charge, order.sender, order)
     return matched
 
@@ -76,7 +80,7 @@ def release(order: Order) -> None:
 
 def _by_reference(order: Order) -> QuerySet[Charge]:
     """The carrier's own lines; not those an operator assigned by hand, whose reference is another."""
-    return order.charges.filter(report__isnull=False, reference=order.carrier_reference)
+    return order.charges.filter(report__isnull=False, reference__upper=str(order).upper())
 
 
 @transaction.atomic

@@ -7,6 +7,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, Sum
+from django.db.models.functions import Upper
 
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
@@ -236,7 +237,7 @@ class Charge(models.Model):
                 name="charges_of_a_week",
                 condition=Q(posted_at__isnull=False),
             ),
-            models.Index(fields=["account", "reference"], name="charges_unmatched", condition=Q(sender=None)),
+            models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
             models.Index(fields=["order"], name="charges_unexpected", condition=Q(is_unexpected=True)),
         ]

@@ -9,7 +9,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import DateField, Q, Value
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Upper
 
 from orders import limits, notifications, pickups
 from orders.contract import contract_of
@@ -168,10 +168,10 @@ class Order(Job):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["sender", "form_token"], name="one_order_per_form"),
+            # The reference first: it is looked up alone as well. Without a condition, as SQLite could not tell that a
+            # reference which is looked up meets it.
             models.UniqueConstraint(
-                fields=["account", "carrier_reference"],
-                condition=Q(carrier_reference__isnull=False),
-                name="a_carrier_reference_once_per_account",
+                Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"
             ),
             models.CheckConstraint(
                 condition=Q(status__in=sorted(HELD), carrier_reference__isnull=False, booked_at__isnull=False)

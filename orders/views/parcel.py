@@ -39,7 +39,7 @@ POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """The orders this person may see, with what their pages read."""
     mine = Order.objects.for_user(request.user).select_related(
-        "sender", "account", "parcel", "replaces", "printed_by"
+        "sender", "account", "parcel__account", "replaces", "printed_by"
     )
     return mine.prefetch_related("labels")
 

@@ -8,7 +8,6 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from orders import gateway
 from orders.contract import contract_of
 from orders.identifying import CLOCKS, sent_between
 from orders.models import BookingAttempt, Order
@@ -52,14 +51,14 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     """All of them, the likeliest first, each reference once."""
     found: dict[str, Candidate] = {}
     for candidate in (*_named(order, attempts), *_heard(order)):
-        found.setdefault(candidate.reference.casefold(), candidate)
+        found.setdefault(candidate.reference.upper(), candidate)
     first, last = sent_between(order)
     for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
-        known = found.get(line.reference.casefold()) or Candidate(
+        known = found.get(line.reference.upper()) or Candidate(
             line.reference, "Charged by the carrier, and nobody's"
         )
         said = (*known.said, Names(customer_reference=line.customer_reference))
-        found[line.reference.casefold()] = replace(known, billed=line.words, said=said)
+        found[line.reference.upper()] = replace(known, billed=line.words, said=said)
     judged = naming.judge(order, {name: candidate.said for name, candidate in found.items()})
     offered = (_judged(candidate, *judged[name]) for name, candidate in found.items())
     return sorted(filter(None, offered), key=lambda candidate: not candidate.is_its_own)[:MOST]
@@ -82,10 +81,12 @@ def _judged(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
 def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
     """Read in replies that were not trusted."""
     tellers = {attempt.seen_reference: attempt for attempt in attempts if attempt.seen_reference}
-    taken = {other.carrier_reference: other for other in Order.objects.filter(carrier_reference__in=tellers)}
-    scanned, known_from = stray_scans.of(tellers, contract_of(order.account)), sent_between(order)[0] - CLOCKS
+    wanted = {reference.upper() for reference in tellers}
+    theirs = Order.objects.filter(account=order.account, carrier_reference__upper__in=wanted)
+    taken = {str(other).upper(): other for other in theirs.exclude(pk=order.pk)}
+    scanned, known_from = stray_scans.of(order.account, tellers), sent_between(order)[0] - CLOCKS
     for reference, attempt in tellers.items():
-        seen = scanned.get(reference)
+        seen = scanned.get(reference.upper())
         doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
         yield Candidate(
             reference=reference,
@@ -93,7 +94,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
             first_scan_at=seen.first_scan_at if seen else None,
             places=seen.places if seen else "",
             was_named=True,
-            taken_by=taken.get(reference) if taken.get(reference) != order else None,
+            taken_by=taken.get(reference.upper()),
             said=(
                 names_in(bytes(attempt.response), contract_of(order.account)),
                 *(seen.said if seen else ()),
@@ -104,14 +105,13 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 def _heard(order: Order) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
-    (start, end), is_ours = stray_scans.postcodes_of(order), order.account_id == gateway.account().pk
+    start, end = stray_scans.postcodes_of(order)
     first, last = sent_between(order)
-    contract = contract_of(order.account)
-    found = stray_scans.nobodys(first - CLOCKS, first - EARLIER, last + LATER, start | end, contract)
-    return [_heard_of(seen, start, end, is_ours=is_ours) for seen in found]
+    found = stray_scans.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    return [_heard_of(seen, start, end) for seen in found]
 
 
-def _heard_of(seen: Scanned, start: set[str], end: set[str], *, is_ours: bool) -> Candidate:
+def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
     starts, ends = bool(seen.postcodes & start), bool(seen.postcodes & end)
     where = {
         (True, True): "Scanned where this parcel starts and where it ends",
@@ -121,7 +121,7 @@ def _heard_of(seen: Scanned, start: set[str], end: set[str], *, is_ours: bool) -
     }[starts, ends]
     return Candidate(
         reference=seen.reference,
-        why=where if is_ours else f"{where}; but on another carrier account than this order's",
+        why=where,
         first_scan_at=seen.first_scan_at,
         places=seen.places,
         same_postcode=starts or ends,

@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, F, Min, OuterRef, QuerySet
+from django.db.models import Exists, Min, OuterRef, QuerySet
 
-from orders.models import Order
-from shipping_portal.carrier.contract import Contract
+from orders.contract import contract_of
+from orders.models import CarrierAccount, Order
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.desk import queues
 from tracking.models import Parcel, TrackingEvent
@@ -28,31 +28,31 @@ class Scanned:
     said: tuple[Names, ...]
 
 
-def of(references: Collection[str], contract: Contract) -> dict[str, Scanned]:
-    """What is known of each of these, in the very case they are written; their scans read by this contract."""
-    found = _dated(Parcel.objects.filter(reference__in=references))
-    return {one.reference: one for one in _scanned(found, contract)}
+def of(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
+    """What is known of each of these at this account, by the reference in capitals."""
+    wanted = {reference.upper() for reference in references}
+    known = Parcel.objects.filter(account=account, reference__upper__in=wanted)
+    return {one.reference.upper(): one for one in _scanned(_dated(known))}
 
 
 def nobodys(
+    account: CarrierAccount,
     known_from: dt.datetime,
     first_scan_from: dt.datetime,
     until: dt.datetime,
     near: Collection[str],
-    contract: Contract,
 ) -> list[Scanned]:
-    """First heard of in this time and nobody's: those at one of these postcodes first, then the soonest."""
-    unmatched = _dated(Parcel.objects.filter(queues.unmatched(), created_at__gte=known_from))
+    """First heard of in this time at this account, and nobody's: those at these postcodes first, then the soonest."""
+    unmatched = _dated(account.parcels.filter(queues.unmatched(), created_at__gte=known_from))
     in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
     nearest = in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST]
-    return _scanned(nearest, contract)
+    return _scanned(nearest)
 
 
-def as_seen(typed: str) -> tuple[str, dt.datetime | None]:
+def as_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
     """A typed reference in the case its scans have it, and when we first heard of it; as typed if we never did."""
-    known = _dated(Parcel.objects.filter(reference__iexact=typed.strip()))
-    seen = known.order_by(F("last_scan_at").desc(nulls_last=True)).first()
+    seen = _dated(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
     return (seen.reference, _heard_at(seen)) if seen else (typed, None)
 
 
@@ -73,15 +73,15 @@ def _heard_at(parcel: Any) -> dt.datetime:
     return heard_at
 
 
-def _scanned(parcels: QuerySet[Any], contract: Contract) -> list[Scanned]:
-    found: list[Any] = list(parcels)
+def _scanned(parcels: QuerySet[Any]) -> list[Scanned]:
+    found: list[Any] = list(parcels.select_related("account"))
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
     for scan in TrackingEvent.objects.filter(parcel__in=found).order_by("scan_time"):
         scans[scan.parcel_id].append(scan)
-    return [_one(parcel, scans[parcel.pk], contract) for parcel in found]
+    return [_one(parcel, scans[parcel.pk]) for parcel in found]
 
 
-def _one(parcel: Any, scans: Sequence[TrackingEvent], contract: Contract) -> Scanned:
+def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
     places = (f"{scan.suburb} {scan.postcode}".strip() for scan in scans)
     return Scanned(
         parcel.reference,
@@ -89,5 +89,5 @@ def _one(parcel: Any, scans: Sequence[TrackingEvent], contract: Contract) -> Sca
         parcel.first_scan_at,
         ", ".join(dict.fromkeys(place for place in places if place)),
         frozenset(scan.postcode for scan in scans),
-        tuple({names_in(bytes(scan.raw), contract) for scan in scans}),
+        tuple({names_in(bytes(scan.raw), contract_of(parcel.account)) for scan in scans}),
     )

@@ -66,7 +66,12 @@ def fill(rows: int) -> Cast:
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
         made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
         parcels = Parcel.objects.bulk_create(
-            Parcel(reference=order.carrier_reference, order=order, created_at=order.created_at)
+            Parcel(
+                reference=order.carrier_reference,
+                order=order,
+                account=order.account,
+                created_at=order.created_at,
+            )
             for order in made
         )
         TrackingEvent.objects.bulk_create(
@@ -163,7 +168,8 @@ def _charges(orders: list[Order], reports: dict[dt.date, BillingReport], *, like
 def _scan(parcel: Parcel, number: int) -> TrackingEvent:
     at = timezone.now() - dt.timedelta(minutes=number)
     return TrackingEvent(
-        parcel=parcel, event_id=uuid.uuid4(), fingerprint=uuid.uuid4().hex, event_type="In Transit", scan_time=at,
+        parcel=parcel, account_id=parcel.account_id, event_id=uuid.uuid4(), fingerprint=uuid.uuid4().hex,
+        event_type="In Transit", scan_time=at,
         description="In transit", suburb="Fitzroy", state="VIC", postcode="3065", country="AU", raw=b"{}",
         source="push", received_at=at,
     )  # fmt: skip

@@ -41,7 +41,6 @@ from shipping_portal.carrier.messages import Measures  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.desk.cases import unclear  # noqa: E402
 from tests.test_access import OURS, address, audience, things_of  # noqa: E402
-from tracking.models import WebhookDelivery  # noqa: E402
 
 MANY = 120
 STANDINGS = [
@@ -434,7 +433,7 @@ def is_page(answer: Any) -> bool:
 
 
 if __name__ == "__main__":
-    WebhookDelivery.objects.create(received_at=timezone.now(), body=b"{", sha256="0" * 64, state="invalid")
+    factories.delivery(state="invalid")
     wanted = sys.argv[1:]
     makers = (typical, empty, many, public, operator)
     rooms = {make.__name__: make() for make in makers if not wanted or make.__name__ in wanted}

@@ -71,7 +71,7 @@ from django.utils import timezone
 from tests import factories
 from tracking import scans
 from tracking.models import Parcel
-parcel = scans.parcel_for({reference!r}, at=timezone.now())
+parcel = scans.parcel_for({reference!r}, account=factories.account(), at=timezone.now())
 Parcel.objects.filter(pk=parcel.pk).update(last_scan_at=timezone.now())
 factories.event(parcel, suburb="Darwin", postcode={postcode!r})
 """

@@ -15,14 +15,13 @@ def hundred_unread(stack: Stack) -> None:
     """Bodies of a form that the contract did not know when they came, and knows today; one per parcel."""
     code = """
 import hashlib, json, uuid
-from django.utils import timezone
-from tracking.models import WebhookDelivery
+from tests import factories
 for number in range(100):
     scan = {"carrier_reference": f"SAGAIN{number:04d}", "event_id": str(uuid.uuid4()), "event_type": "Delivered",
             "scan_time": "2026-01-05T10:00:00Z", "description": "Parcel delivered"}
     body = json.dumps(scan).encode()
-    WebhookDelivery.objects.create(received_at=timezone.now(), body=body, sha256=hashlib.sha256(body).hexdigest(),
-                                   state="quarantined", reason="the description is missing")
+    factories.delivery(body=body, sha256=hashlib.sha256(body).hexdigest(), state="quarantined",
+                       reason="the description is missing")
 """
     stack.manage("shell", "--no-imports", "-c", code)
 

@@ -17,7 +17,7 @@ from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.desk import cases
 from tests.orders.conftest import booked, submitted
-from tracking.models import EventWord, WebhookDelivery, WebhookTally
+from tracking.models import EventWord, WebhookTally
 
 __all__ = ["booked", "submitted"]  # pytest finds it here
 
@@ -78,9 +78,7 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
         factories.import_row(quill, alice)
         parcel = factories.parcel(booked)
         event = factories.event(parcel)
-        WebhookDelivery.objects.create(
-            received_at=timezone.now(), body=b"{}", sha256="0" * 64, state="stored", event=event
-        )
+        factories.delivery(body=b"{}", state="stored", event=event)
         WebhookTally.objects.create(day=timezone.now().date(), reason=f"wrong {number}", count=1)
         EventWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
         charge = factories.charge(booked, line=number + 2)

@@ -13,7 +13,6 @@ from orders.models import CarrierAccount, CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import health, queues
 from tests import factories
-from tracking.models import WebhookDelivery
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 
@@ -36,9 +35,7 @@ def called(operation: str, milliseconds: int, outcome: str = "ok", *, at: dt.dat
 
 
 def received(at: dt.datetime, *, polled_for: str = "") -> None:
-    WebhookDelivery.objects.create(
-        received_at=at, due_at=at, body=b"{", sha256="0" * 64, polled_for=polled_for
-    )
+    factories.delivery(received_at=at, due_at=at, polled_for=polled_for)
 
 
 def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_kept_to(

@@ -71,7 +71,7 @@ def test_a_listener_that_refuses_or_is_not_there_is_said(
     with pytest.raises(CommandError, match="cannot be reached"):
         call_command("webhook_url", "--test")
     settings.SITE_URL = live_server.url
-    monkeypatch.setattr("tracking.views._is_ours", lambda given, *, in_path: False)
+    monkeypatch.setattr("tracking.views._whose", lambda given, *, in_path: None)
     with pytest.raises(CommandError, match="answered 404"):
         call_command("webhook_url", "--test")
 

@@ -24,7 +24,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import queues
 from shipping_portal.jobs.models import DeadLetter
 from tests import factories, older
-from tracking.models import EventWord, Watch, WebhookDelivery
+from tracking.models import EventWord, Watch
 
 NOW = timezone.now()
 LONG_AGO = dt.timedelta(hours=2)
@@ -66,7 +66,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)
     Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
     for state in ("quarantined", "stored", "duplicate"):
-        WebhookDelivery.objects.create(received_at=now, body=b"{", sha256="0" * 64, state=state)
+        factories.delivery(received_at=now, state=state)
     for rows in (0, 3):
         call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
         CarrierCall.objects.create(at=now, unreadable=rows, **call)

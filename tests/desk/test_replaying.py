@@ -40,9 +40,7 @@ def kept(
     raw: bytes, *, state: str = "quarantined", reason: str = "another form", **fields: Any
 ) -> WebhookDelivery:
     """A body that could not be read when it came."""
-    return WebhookDelivery.objects.create(
-        received_at=timezone.now(), body=raw, sha256="0" * 64, state=state, reason=reason, **fields
-    )
+    return factories.delivery(body=raw, state=state, reason=reason, **fields)
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
@@ -61,11 +59,11 @@ def chosen_on(page: Any) -> dict[str, str]:
 def waiting(quill: Sender, alice: User) -> Parcel:
     """A collected parcel; two bodies about it and one about an unknown reference wait, one is hopeless."""
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
-    intake.receive(body(parcel.reference), now=timezone.now())
+    intake.receive(body(parcel.reference), factories.account(), now=timezone.now())
     kept(body(parcel.reference, "In Transit", scan_time="2026-11-19T03:00:00Z"))
     kept(body(parcel.reference, "Delivered", scan_time="2026-11-19T09:00:00Z"))
     kept(body("SNOBODY001", "Teleported"))
-    intake.receive(b"junk", now=timezone.now())
+    intake.receive(b"junk", factories.account(), now=timezone.now())
     return parcel
 
 
@@ -95,7 +93,7 @@ def test_a_body_that_would_still_not_be_read_says_why(desk: Client, db: None) ->
 
 def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db: None) -> None:
     taken = str(uuid.uuid4())
-    intake.receive(body(event_id=taken), now=timezone.now())
+    intake.receive(body(event_id=taken), factories.account(), now=timezone.now())
     other = kept(body("SOTHER0001", event_id=taken))
     [reading] = desk.get(URL, {"state": "quarantined"}).context["preview"].readings
     assert reading.words == f"Same id, other content: event {taken} is known with other content"
@@ -106,7 +104,7 @@ def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db:
 
 
 def test_where_nothing_would_change_there_is_no_button(desk: Client, db: None) -> None:
-    intake.receive(body(), now=timezone.now())
+    intake.receive(body(), factories.account(), now=timezone.now())
     page = desk.get(URL, {"state": "stored"})
     assert page.context["preview"].does_nothing
     assert 'name="reason"' not in page.content.decode()
@@ -150,7 +148,7 @@ def test_pressing_twice_changes_nothing_the_second_time(desk: Client, waiting: P
 def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) -> None:
     same = body()
     for raw in (same, same, body(event_id=json.loads(same)["event_id"], description="Something else")):
-        intake.receive(raw, now=timezone.now())
+        intake.receive(raw, factories.account(), now=timezone.now())
     for _ in range(2):
         for delivery in WebhookDelivery.objects.all():
             intake.read(delivery.pk)
@@ -162,7 +160,7 @@ def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) ->
 def test_a_stored_scan_stays_stored_whatever_todays_contract_makes_of_its_body(
     db: None, contract: Callable[[str], None]
 ) -> None:
-    delivery = intake.receive(body(), now=timezone.now())
+    delivery = intake.receive(body(), factories.account(), now=timezone.now())
     contract('event_id = "another.name"')
     intake.read(delivery.pk)
     delivery.refresh_from_db()
@@ -258,8 +256,11 @@ def test_a_time_range_and_a_state_choose(desk: Client, db: None) -> None:
 
 
 def test_at_most_five_hundred_go_at_once_the_oldest_first(desk: Client, db: None) -> None:
+    account = factories.account()
     WebhookDelivery.objects.bulk_create(
-        WebhookDelivery(received_at=timezone.now(), body=b"{", sha256="0" * 64, state="quarantined")
+        WebhookDelivery(
+            account=account, received_at=timezone.now(), body=b"{", sha256="0" * 64, state="quarantined"
+        )
         for _ in range(505)
     )
     page = desk.get(URL, {"state": "quarantined"})

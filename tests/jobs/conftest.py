@@ -14,7 +14,6 @@ from shipping_portal.accounts.models import ApprovalRequest, Notice, Sender, Use
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import Kind, kind_of
 from tests import factories
-from tracking.models import WebhookDelivery
 
 Message = tuple[str, int]
 Waiting = Callable[[], Order]
@@ -82,7 +81,7 @@ def price_wait(of: Sender, by: User, *, due_at: dt.datetime) -> int:
 
 
 def delivery(*, due_at: dt.datetime) -> int:
-    return WebhookDelivery.objects.create(received_at=due_at, due_at=due_at, body=b"{", sha256="0" * 64).pk
+    return factories.delivery(received_at=due_at, due_at=due_at).pk
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ class Journeys(Scene):
     def a_webhook_comes(self, which: int) -> None:
         """Any of the scans so far: in any order, twice, before the booking's answer, after a cancellation."""
         scan = self.scans[which % len(self.scans)]
-        intake.receive(json.dumps(scan.raw).encode(), now=self.clock.now())
+        intake.receive(json.dumps(scan.raw).encode(), factories.account(), now=self.clock.now())
         self.told.add(scan.event_id)
 
     # -- What the operator does ----------------------------------------------------------------

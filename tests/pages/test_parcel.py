@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.models import Label, Order
+from orders.models import CarrierAccount, Label, Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -288,11 +288,12 @@ def test_a_reference_in_the_carriers_mixed_case_opens_the_parcel(
     assert visit(alice).get(f"/parcels/{typed}/")["Location"] == f"/parcels/{made.uuid}/"
 
 
-def test_of_two_references_the_one_written_just_so_opens(
+def test_of_one_reference_at_two_carrier_accounts_the_newer_order_opens(
     order: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     page = visit(alice)
-    for reference in ("Sq7K2m", "SQ7K2M"):
-        made = order(carrier_reference=reference)
-        assert page.get(f"/parcels/{reference}/")["Location"] == f"/parcels/{made.uuid}/"
+    older = CarrierAccount.objects.create(fingerprint="f" * 64, name="of last year")
+    for account in (older, factories.account()):
+        made = order(carrier_reference="SQ7K2M", account=account)
+        assert page.get("/parcels/SQ7K2M/")["Location"] == f"/parcels/{made.uuid}/"
     assert page.get("/parcels/SQ7K2/").status_code == 404

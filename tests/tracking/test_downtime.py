@@ -20,8 +20,9 @@ Contract = Callable[[str], None]
 
 
 def parcels(count: int, *, due_in: dt.timedelta = 6 * HOUR) -> None:
+    account = factories.account()
     made = Parcel.objects.bulk_create(
-        Parcel(reference=f"SACTIVE{number:05d}", created_at=NOW) for number in range(count)
+        Parcel(reference=f"SACTIVE{number:05d}", account=account, created_at=NOW) for number in range(count)
     )
     Poll.objects.bulk_create(Poll(parcel=parcel, due_at=NOW + due_in) for parcel in made)
 

@@ -197,7 +197,7 @@ def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel:
     found = scan(parcel, by="poll", scanned=NOW - 20 * MINUTE)
     twin = scans.fingerprint(parcel.reference, intake.read_event(json.dumps(body).encode(), _contract()))
     TrackingEvent.objects.filter(pk=found.pk).update(event_id=None, fingerprint=twin)
-    intake.receive(json.dumps(body).encode(), now=NOW)
+    intake.receive(json.dumps(body).encode(), factories.account(), now=NOW)
     assert parcel.events.count() == 1
     assert rows()[0] == (0, 1, 0)
 

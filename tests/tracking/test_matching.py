@@ -57,7 +57,7 @@ def push(reference: str, kind: str = "Pickup") -> None:
         "scan_time": (timezone.now() - dt.timedelta(minutes=1)).isoformat().replace("+00:00", "Z"),
         "description": f"{kind} scan",
     }
-    intake.receive(json.dumps(event).encode(), now=timezone.now())
+    intake.receive(json.dumps(event).encode(), factories.account(), now=timezone.now())
 
 
 def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(

@@ -68,7 +68,7 @@ def test_a_pushed_and_a_polled_scan_are_one(
         "description": "Parcel picked up",
         "scan_time": when,
     }
-    intake.receive(json.dumps(pushed).encode(), now=timezone.now())
+    intake.receive(json.dumps(pushed).encode(), factories.account(), now=timezone.now())
     poll(parcel)
     event = parcel.events.get(event_type="Pickup")
     assert str(event.event_id) == event_id
@@ -221,9 +221,12 @@ def test_mixed_case_is_meant_as_it_is_typed(quill: Sender, alice: User) -> None:
 
 
 def test_ones_own_parcel_is_followed_under_its_own_name(quill: Sender, alice: User) -> None:
-    factories.order(quill, alice, status="booked", carrier_reference="Sab12cD")
-    own = watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now())
-    assert own.parcel.reference == "Sab12cD"
+    now = timezone.now()
+    order = factories.order(quill, alice, status="booked", carrier_reference="Sab12cD", due_at=now)
+    own = watching.watch(quill, "sab12cd", name="", by=alice, now=now)
+    polling.open_parcel(order.pk)
+    own.parcel.refresh_from_db()
+    assert (own.parcel, own.parcel.reference) == (order.parcel, "Sab12cD")
 
 
 def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(

@@ -118,7 +118,7 @@ def _lists(sender: Sender, lease: Lease) -> Iterator[List]:
     yield (
         "charges.csv",
         CHARGE_HEADS,
-        in_batches(sender.charges.posted(), lease),
+        in_batches(sender.charges.posted().select_related("account"), lease),
         lambda line: rows.charge(line).values(),
     )
     yield "addresses.csv", ("Kind", *_ADDRESS, "Group", "Last used"), _addresses(sender, lease), _address(day)

@@ -43,7 +43,7 @@ def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
 
 
 def _gathered(order: Order, at: dt.datetime) -> Proof:
-    charges = order.charges.posted().order_by("week", "pk")
+    charges = order.charges.posted().select_related("account").order_by("week", "pk")
     return Proof(
         order,
         list(order.labels.order_by("-size")),  # full page first

@@ -1,4 +1,5 @@
 import django.db.models.deletion
+import django.db.models.functions.text
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -44,17 +45,19 @@ class Migration(migrations.Migration):
                 ('failures', models.PositiveSmallIntegerField(default=0)),
                 ('last_error', models.CharField(blank=True, max_length=300)),
                 ('parked_at', models.DateTimeField(blank=True, null=True)),
-                ('reference', models.CharField(max_length=100, unique=True)),
+                ('reference', models.CharField(max_length=100)),
                 ('progress', models.CharField(blank=True, choices=[('', 'No scan yet'), ('collected', 'Picked up'), ('dropped_off', 'Dropped off'), ('pickup_missed', 'Missed pickup'), ('pickup_futile', 'Futile pickup'), ('in_transit', 'On its way'), ('out_for_delivery', 'Out for delivery'), ('delivery_attempted', 'Delivery attempted'), ('held', 'Held for collection'), ('delivered', 'Delivered'), ('cannot_deliver', "Can't be delivered"), ('damaged', 'Damaged'), ('lost', 'Lost'), ('returning', 'Coming back'), ('expired', 'Label expired')], default='', max_length=20)),
                 ('progress_at', models.DateTimeField(blank=True, null=True)),
                 ('last_scan_at', models.DateTimeField(blank=True, null=True)),
                 ('subscription', models.CharField(blank=True, choices=[('', 'Not needed'), ('wanted', 'Asking the carrier'), ('on', 'Following'), ('refused', 'The carrier said no')], default='', max_length=8)),
                 ('subscription_text', models.CharField(blank=True, max_length=300)),
                 ('created_at', models.DateTimeField()),
+                ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='parcels', to='orders.carrieraccount')),
                 ('order', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='parcel', to='orders.order')),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='folds_owed')],
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Upper('reference'), models.F('account'), name='a_parcel_once_per_account')],
             },
         ),
         migrations.CreateModel(
@@ -104,11 +107,12 @@ class Migration(migrations.Migration):
                 ('pushed_at', models.DateTimeField(blank=True, null=True)),
                 ('polled_at', models.DateTimeField(blank=True, null=True)),
                 ('set_aside', models.CharField(blank=True, max_length=100)),
+                ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='orders.carrieraccount')),
                 ('parcel', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='events', to='tracking.parcel')),
             ],
             options={
                 'indexes': [models.Index(fields=['parcel', 'scan_time'], name='tracking_tr_parcel__873cae_idx'), models.Index(fields=['event_type'], name='tracking_tr_event_t_f7f135_idx'), models.Index(condition=models.Q(('source', 'poll')), fields=['received_at'], name='scans_polling_found_first')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('event_id__isnull', False)), fields=('event_id',), name='an_event_id_once'), models.UniqueConstraint(condition=models.Q(('event_id__isnull', True)), fields=('parcel', 'fingerprint'), name='a_polled_scan_once')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('event_id__isnull', False)), fields=('event_id', 'account'), name='an_event_id_once_per_account'), models.UniqueConstraint(condition=models.Q(('event_id__isnull', True)), fields=('parcel', 'fingerprint'), name='a_polled_scan_once')],
             },
         ),
         migrations.CreateModel(
@@ -142,6 +146,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('new', 'Not read yet'), ('stored', 'Scan stored'), ('duplicate', 'Scan known already'), ('differs', 'Same id, other content'), ('quarantined', "Couldn't be read")], default='new', max_length=11)),
                 ('reason', models.CharField(blank=True, max_length=300)),
                 ('polled_for', models.CharField(blank=True, max_length=100)),
+                ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='orders.carrieraccount')),
                 ('event', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deliveries', to='tracking.trackingevent')),
             ],
             options={

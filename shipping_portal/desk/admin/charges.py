@@ -51,7 +51,7 @@ class ChargeAdmin(ActsAdmin):
         if not typed:
             return queryset, False
         theirs = called(Order.objects.all(), typed).order_by().values("pk")
-        return queryset.filter(Q(order__in=theirs) | Q(sender=None, reference__iexact=typed)), False
+        return queryset.filter(Q(order__in=theirs) | Q(sender=None, reference__upper=typed.upper())), False
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:

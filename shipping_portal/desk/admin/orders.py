@@ -166,7 +166,7 @@ class OrderAdmin(ActsAdmin):
 
 def _names(word: str) -> Q:
     """What one searched word may be: our own text, a reference, a number, a uuid, or a sender."""
-    named = Q(search__contains=word.lower()) | Q(carrier_reference=word.upper())
+    named = Q(search__contains=word.lower()) | Q(carrier_reference__upper=word.upper())
     senders = Q(name__icontains=word) | Q(memberships__user__email=word.lower()) | Q(pk=Sender.pk_of(word))
     named |= Q(sender__in=Sender.objects.filter(senders).values("pk"))
     if word.isdecimal() and len(word) < 10:

@@ -53,7 +53,7 @@ class AdoptForm(DecisionForm):
 
 
 def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
-    reference, heard_at = stray_scans.as_seen(cleaned["reference"])
+    reference, heard_at = stray_scans.as_seen(order.account, cleaned["reference"])
     resolving.adopt(
         order,
         reference,

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from orders import gateway
+from orders.contract import contract_of
 from shipping_portal.desk import queues
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, ReadOnlyInline, folded
 from shipping_portal.desk.masking import masked
@@ -76,12 +76,19 @@ class ParcelAdmin(ReadOnlyAdmin):
     ]
     list_filter = [WhoseFilter, "progress", "subscription"]
     list_select_related = ["order", "poll"]
-    search_fields = ["reference__startswith"]
+    search_fields = ["reference"]  # turns the box on; get_search_results does the looking
+    search_help_text = "A whole reference"
     readonly_fields = ["polled_at", "polled_next_at"]
     inlines = [EventInline, WatchInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Parcel]:
         return super().get_queryset(request).select_related("order", "poll")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Parcel], search_term: str
+    ) -> tuple[QuerySet[Parcel], bool]:
+        typed = search_term.strip().upper()
+        return (queryset.filter(reference__upper=typed) if typed else queryset), False
 
     @admin.display(description="polled at", ordering="poll__polled_at")
     def polled_at(self, parcel: Parcel) -> dt.datetime | None:
@@ -123,7 +130,7 @@ class TrackingEventAdmin(ReadOnlyAdmin):
     readonly_fields = ["as_it_came"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
-        return super().get_queryset(request).select_related("parcel").defer("raw")
+        return super().get_queryset(request).select_related("parcel", "account").defer("raw")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[TrackingEvent], search_term: str
@@ -132,7 +139,7 @@ class TrackingEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="raw")
     def as_it_came(self, event: TrackingEvent) -> SafeString | str:
-        return folded(masked(event.raw, gateway.contract()), "As the carrier sent it")
+        return folded(masked(event.raw, contract_of(event.account)), "As the carrier sent it")
 
 
 def found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[Any]:
@@ -143,4 +150,4 @@ def found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[A
     try:
         return queryset.filter(**{f"{prefix}event_id": uuid.UUID(text)})
     except ValueError:
-        return queryset.filter(**{f"{prefix}parcel__reference__in": {text, text.upper()}})
+        return queryset.filter(**{f"{prefix}parcel__reference__upper": text.upper()})

@@ -10,7 +10,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from orders import gateway
+from orders.contract import contract_of
 from shipping_portal.desk import groups, queues
 from shipping_portal.desk.admin import replaying
 from shipping_portal.desk.admin.reading import ReadOnlyAdmin, folded, link_to
@@ -48,7 +48,17 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     list_filter = [NeedsFilter, "state"]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
     search_help_text = "A whole reference, or an event id"
-    fields = ["received_at", "state", "reason", "polled_for", "parcel", "event", "sha256", "as_it_came"]
+    fields = [
+        "received_at",
+        "account",
+        "state",
+        "reason",
+        "polled_for",
+        "parcel",
+        "event",
+        "sha256",
+        "as_it_came",
+    ]
     readonly_fields = ["parcel", "as_it_came"]
 
     def get_urls(self) -> list[URLPattern]:
@@ -90,7 +100,12 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
-        return super().get_queryset(request).select_related("event__parcel").defer("body", "event__raw")
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("event__parcel", "account")
+            .defer("body", "event__raw")
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[WebhookDelivery], search_term: str
@@ -107,7 +122,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="raw")
     def as_it_came(self, delivery: WebhookDelivery) -> SafeString | str:
-        return folded(masked(delivery.body, gateway.contract()), "As the carrier sent it")
+        return folded(masked(delivery.body, contract_of(delivery.account)), "As the carrier sent it")
 
 
 @admin.register(WebhookTally)

@@ -105,18 +105,12 @@ def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
     """By order. The words are those that occur, so that every spelling of them counts."""
     parcels = Parcel.objects.filter(order__in=orders.values("pk"))
     events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
-    words = list(events.values_list("event_type", flat=True).distinct())
-    meanings = vocabulary.meanings(words)
-    by_progress = {word: meanings[vocabulary.fold_word(word)] for word in words}
+    known = vocabulary.meanings_in(events)
     found = events.values_list("parcel__order").annotate(
-        moved_at=Min("scan_time", filter=Q(event_type__in=_meaning(by_progress, MOVED))),
-        missed=Count("pk", filter=Q(event_type__in=_meaning(by_progress, {Progress.PICKUP_MISSED}))),
-        futile=Count("pk", filter=Q(event_type__in=_meaning(by_progress, {Progress.PICKUP_FUTILE}))),
+        moved_at=Min("scan_time", filter=vocabulary.says(MOVED, known)),
+        missed=Count("pk", filter=vocabulary.says({Progress.PICKUP_MISSED}, known)),
+        futile=Count("pk", filter=vocabulary.says({Progress.PICKUP_FUTILE}, known)),
     )
     return {
         key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()
     }
-
-
-def _meaning(words: dict[str, str], wanted: set[Progress]) -> list[str]:
-    return [word for word, progress in words.items() if progress in wanted]

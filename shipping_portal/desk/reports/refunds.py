@@ -112,11 +112,9 @@ class Claims:
             parcel__order__in=self.desk.orders.filter(booked_at__gte=self.since).order_by().values("pk"),
             set_aside="",
         )
-        words = list(scans.order_by().values_list("event_type", flat=True).distinct())
-        meanings = vocabulary.meanings(words)
-        missed = [word for word in words if meanings[vocabulary.fold_word(word)] == Progress.PICKUP_MISSED]
+        missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_in(scans))
         day = TruncDate("scan_time", tzinfo=self.desk.sender.tzinfo)
-        found = scans.filter(event_type__in=missed).order_by().values_list("parcel__order")
+        found = scans.filter(missed).order_by().values_list("parcel__order")
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
     def _under_way(self) -> QuerySet[Order]:

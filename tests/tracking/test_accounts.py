@@ -1,0 +1,448 @@
+"""Two carrier accounts at once: what is tracked for one is never told to the other, and is read by its own contract."""
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from orders import booking, cancelling, gateway, labels, quoting, references
+from orders.billing import checking, matching, posting, taking
+from orders.confirming import NotConfirmed, confirm
+from orders.models import CarrierAccount, Charge, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.desk import replaying, stray_scans
+from tests import factories
+from tests.catalogue.pushing import basic, event, last, push, wire
+from tests.recording import improper
+from tests.sandbox_carrier import SandboxCarrier
+from tracking import downtime, intake, links, polling, scans, timeline, vocabulary, watching
+from tracking.exporting import rows
+from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
+
+pytestmark = pytest.mark.django_db
+
+OLD, NEW = f"carrier:{'o' * 40}", f"carrier:{'n' * 40}"
+FAST = "tracking_per_second = 1000.0\nrequests_per_second = 1000.0\n"
+SIGNED = 'link = "signed"\nlink_page = "https://old.example/t/"\nlink_hosts = "old.example"\n'
+Moved = Callable[..., CarrierAccount]  # `moved('link = "none"')`
+Reread = Callable[[str], None]
+Contract = Callable[[str], None]
+
+
+@pytest.fixture
+def old(carrier: SandboxCarrier, contract: Contract) -> SandboxCarrier:
+    """The carrier of the account that takes new orders until `moved()`."""
+    contract(FAST)
+    return carrier
+
+
+@pytest.fixture
+def new(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
+    with SandboxCarrier(tmp_path / "new", key=settings.CARRIER_KEY) as it:
+        yield it
+        assert improper(it.requests()) == []
+
+
+@pytest.fixture
+def old_contract(tmp_path: Path, settings: Any) -> Reread:
+    """`old_contract(toml)` is the contract file of the older account from now on."""
+
+    def use(toml: str) -> None:
+        path = tmp_path / f"old-{abs(hash(toml))}.toml"
+        path.write_text(toml if "per_second" in toml else FAST + toml)
+        settings.OLDER_CARRIERS["OLD"]["CONTRACT"] = str(path)
+
+    return use
+
+
+@pytest.fixture
+def moved(old: SandboxCarrier, new: SandboxCarrier, old_contract: Reread, settings: Any) -> Moved:
+    """`moved()` lets another carrier's account take new orders and gives the one that did, which is only followed."""
+
+    def move(toml: str = "") -> CarrierAccount:
+        before = gateway.account()
+        parts = {name: getattr(settings, f"CARRIER_{name}") for name in settings.OF_A_CARRIER}
+        settings.OLDER_CARRIERS = {"OLD": parts | {"WEBHOOK_SECRETS": [OLD]}}
+        settings.CARRIER_BASE_URL, settings.WEBHOOK_SECRETS = new.url, [NEW]
+        old_contract(toml)
+        assert gateway.account() != before
+        return before
+
+    return move
+
+
+def other() -> CarrierAccount:
+    """An account that no settings name."""
+    return CarrierAccount.objects.create(fingerprint="f" * 64, name="of last year")
+
+
+def told(secret: str, reference: str, word: str = "Pickup", **changes: Any) -> WebhookDelivery:
+    """A carrier pushes one scan of now with its own secret."""
+    facts = {"event_id": str(uuid.uuid4()), "scan_time": timezone.now().isoformat(), **changes}
+    body = wire(carrier_reference=reference, event_type=word, **facts)
+    assert push(body, HTTP_AUTHORIZATION=basic(secret)).status_code == 200
+    return last()
+
+
+def opened(order: Order) -> Parcel:
+    Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    polling.open_parcel(order.pk)
+    return Parcel.objects.get(order=order)
+
+
+def polled(parcel: Parcel) -> Parcel:
+    Poll.objects.filter(parcel=parcel).update(due_at=timezone.now())
+    polling.work(parcel.pk)
+    parcel.refresh_from_db()
+    return parcel
+
+
+def asked(carrier: SandboxCarrier) -> str:
+    """Everything that was ever sent to it."""
+    return json.dumps(carrier.requests())
+
+
+# -- A change of carriers ----------------------------------------------------------------------------
+
+
+def test_of_100_parcels_under_way_no_scan_is_lost_and_no_reference_told_to_the_other_carrier(
+    old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
+) -> None:
+    before = gateway.account()
+    made = factories.order(quill, alice, status="booked")
+    copies = [factories.copy_of(made, number) for number in range(99)]
+    orders = [made, *Order.objects.bulk_create(copies)]
+    names = [str(order.carrier_reference) for order in orders]
+    parcels = Parcel.objects.bulk_create(
+        Parcel(reference=order.carrier_reference, order=order, account=before, created_at=timezone.now())
+        for order in orders
+    )
+    Poll.objects.bulk_create(Poll(parcel=parcel, due_at=timezone.now()) for parcel in parcels)
+    moved()
+
+    for name in names[:30]:
+        old.foreign(name)
+        old.scan(name, "In Transit", push=False)
+    for parcel in parcels[:40]:
+        polling.work(parcel.pk)
+    for name in names[30:]:
+        told(OLD, name, "Out for Delivery")
+    for name in names[::10]:
+        told(NEW, name, "Delivered")  # the new carrier gave these references to parcels of its own
+
+    progress = dict(Parcel.objects.filter(account=before).values_list("reference", "progress"))
+    assert progress == dict.fromkeys(names[:30], "in_transit") | dict.fromkeys(names[30:], "out_for_delivery")
+    assert Order.objects.filter(progress="").count() == 0
+    assert Parcel.objects.exclude(account=before).filter(progress="delivered").count() == 10
+    assert TrackingEvent.objects.count() == 30 + 70 + 10
+    assert Poll.objects.filter(due_at__gt=timezone.now()).count() == 40
+    heard = asked(new)
+    assert [name for name in names if name in heard] == []
+    assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored"}
+
+
+def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_there(
+    old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
+) -> None:
+    kept, order = booked(quill, alice), booked(quill, alice)
+    before = moved(SIGNED)
+
+    for label in order.labels.all():
+        labels.work(label.pk)
+    assert [bool(label.intact_bytes()) for label in order.labels.all()] == [True, True]
+    assert links.tracking_page_link(order, by=alice, now=timezone.now()).startswith("https://old.example/t/")
+    polled(opened(order))
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.account) == ("cancelled", before)
+    assert str(order.carrier_reference) not in asked(new)
+
+    second = booked(quill, alice)
+    assert (second.account, len(new.ledger("booked")), len(old.ledger("booked"))) == (gateway.account(), 1, 2)
+    report = taking.take(before, *old.report(), by=None, now=timezone.now())
+    while report.state == "reading":
+        checking.work(report.pk)
+        report.refresh_from_db()
+    posting.post(report, by=None, now=timezone.now())
+    assert set(Charge.objects.values_list("order", "account")) == {(kept.pk, before.pk)}
+
+
+def booked(sender: Sender, by: User) -> Order:
+    now = timezone.now()
+    quote = quoting.ask(sender, factories.entry(sender), by=by, now=now)
+    order = booking.submit(
+        quote=quote, code="STANDARD-PICKUP", form_token=uuid.uuid4(), by=by, pickup_date=None, now=now
+    )
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booked", order.problem
+    return order
+
+
+# -- References: one an account, in whatever case ----------------------------------------------------
+
+
+def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User) -> None:
+    earlier = factories.parcel(reference="STWICE0001", account=other())
+    order = factories.order(quill, alice, status="booked", carrier_reference="STWICE0001")
+    parcel = opened(order)
+    assert (parcel == earlier, parcel.account) == (False, order.account)
+
+
+@pytest.mark.parametrize("named", ["Sab12cD", "SAB12CD", "Sab12cd"])
+def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(
+    quill: Sender, alice: User, named: str
+) -> None:
+    """It has the carrier's own letters, whoever typed it otherwise, and its scans are still the same."""
+    watched = watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
+    facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
+    scan = intake.read_scan({**facts, "carrier_reference": named}, gateway.contract())
+    scans.store(watched, scan, source="poll", raw=b"{}", at=timezone.now())
+    order = factories.order(quill, alice, status="booked", carrier_reference="Sab12cD")
+    parcel = opened(order)
+    intake.receive(wire(carrier_reference="Sab12cD", **facts), order.account, now=timezone.now())
+    assert (parcel, parcel.reference) == (watched, "Sab12cD")
+    assert parcel.events.count() == 1
+    assert watching.watch(quill, named, name="", by=alice, now=timezone.now()).parcel.reference == "Sab12cD"
+    assert references.called(quill.orders.all(), named).get() == order
+
+
+@pytest.mark.parametrize("make", [
+    lambda of, by, account: factories.order(of, by, status="booked", carrier_reference="sab12CD", account=account),
+    lambda of, by, account: factories.parcel(reference="sab12CD", account=account),
+])  # fmt: skip
+def test_the_database_keeps_references_apart_by_account_alone(
+    quill: Sender, alice: User, make: Callable[[Sender, User, CarrierAccount], Any]
+) -> None:
+    own = factories.order(quill, alice, status="booked", carrier_reference="SAB12CD")
+    factories.parcel(own)
+    make(quill, alice, other())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make(quill, alice, own.account)
+
+
+def test_a_reference_that_an_order_of_another_account_has_is_free_to_be_adopted(
+    quill: Sender, alice: User, carrier: SandboxCarrier, contract: Contract
+) -> None:
+    contract('view = ""')
+    carrier.foreign("STAKEN0001")
+    order = factories.order(quill, alice, status="unconfirmed")
+    factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=other())
+    assert confirm(order, "STAKEN0001").reference == "STAKEN0001"
+    factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=order.account)
+    with pytest.raises(NotConfirmed, match="Another order already has this reference"):
+        confirm(order, "STAKEN0001")
+
+
+@pytest.mark.parametrize("rows_of", [
+    lambda: Parcel.objects.filter(account=1, reference__upper="SAB12CD"),
+    lambda: Parcel.objects.filter(reference__upper="SAB12CD"),
+    lambda: Order.objects.filter(account=1, carrier_reference__upper="SAB12CD"),
+    lambda: Order.objects.filter(account=1, carrier_reference__upper__in=["SAB12CD", "SX"]),
+    lambda: references.called(Order.objects.all(), "sab12cd").order_by(),
+    lambda: Charge.objects.unmatched().filter(account=1, reference__upper="SAB12CD"),
+])  # fmt: skip
+@pytest.mark.skipif(
+    "sqlite" not in settings.DATABASES["default"]["ENGINE"],
+    reason="on few rows PostgreSQL reads the table whatever it has",
+)
+def test_looking_a_reference_up_never_reads_the_whole_table(rows_of: Callable[[], QuerySet[Any]]) -> None:
+    plan = rows_of().explain()
+    assert "<expr>=?" in plan, plan
+    assert "SCAN" not in plan, plan
+
+
+def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: Sender, alice: User) -> None:
+    line = factories.charge(None, reference="sab12CD")
+    order = factories.order(quill, alice, status="booked", carrier_reference="SAB12CD", account=other())
+    assert (matching.match_late(), matching.orders_of(line.account_id, ["sab12CD"])) == (0, {})
+    Order.objects.filter(pk=order.pk).update(account=line.account)
+    assert matching.orders_of(line.account_id, ["sab12CD"]) == {"SAB12CD": order}
+    assert (matching.match_late(), Charge.objects.get().order) == (1, order)
+    matching.release(Order.objects.get())
+    assert Charge.objects.get().order is None
+
+
+def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User) -> None:
+    order, now = factories.order(quill, alice, status="unconfirmed"), timezone.now()
+    factories.event(factories.parcel(reference="SELSE00001", account=other(), last_scan_at=now))
+    factories.event(factories.parcel(reference="SMINE00001", last_scan_at=now))
+    hour = dt.timedelta(hours=1)
+    found = stray_scans.nobodys(order.account, now - hour, now - hour, now + hour, [])
+    assert [one.reference for one in found] == ["SMINE00001"]
+    assert stray_scans.as_seen(order.account, "selse00001") == ("selse00001", None)
+    assert stray_scans.as_seen(order.account, "smine00001")[0] == "SMINE00001"
+    assert set(stray_scans.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
+
+
+def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_unless_an_older_one_knows_it(
+    moved: Moved, quill: Sender, alice: User
+) -> None:
+    factories.parcel(reference="SKNOWN0001")
+    before = moved('subscribe = ""')
+    for typed, account in (("SNEVER0001", gateway.account()), ("sknown0001", before)):
+        parcel = watching.watch(quill, typed, name="", by=alice, now=timezone.now()).parcel
+        parcel.refresh_from_db()
+        assert (parcel.account, parcel.subscription) == (account, "" if account == before else "wanted")
+    factories.parcel(reference="SKNOWN0001", account=gateway.account())
+    parcel = watching.watch(quill, "SKNOWN0001", name="", by=alice, now=timezone.now()).parcel
+    assert parcel.account == gateway.account()
+
+
+# -- Webhooks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+@pytest.mark.parametrize("secret", [OLD, NEW])
+def test_a_delivery_belongs_to_the_account_whose_secret_it_used(
+    moved: Moved, secret: str, by_path: bool
+) -> None:
+    before = moved()
+    url = f"/webhooks/tracking/{secret.partition(':')[2]}/" if by_path else "/webhooks/tracking/"
+    assert push(wire(), url=url, HTTP_AUTHORIZATION="" if by_path else basic(secret)).status_code == 200
+    account = before if secret == OLD else gateway.account()
+    assert (last().account, Parcel.objects.get().account) == (account, account)
+
+
+def test_the_secret_of_an_account_that_no_settings_name_is_refused(moved: Moved, settings: Any) -> None:
+    moved()
+    settings.OLDER_CARRIERS = {}
+    assert push(wire(), HTTP_AUTHORIZATION=basic(OLD)).status_code == 404
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_two_carriers_may_give_one_id_to_events_of_their_own(moved: Moved) -> None:
+    before, event_id = moved(), str(uuid.uuid4())
+    told(OLD, "SONE000001", event_id=event_id)
+    assert told(NEW, "STWO000001", event_id=event_id).state == "stored"
+    assert told(OLD, "STHREE0001", event_id=event_id).state == "differs"
+    assert set(TrackingEvent.objects.values_list("parcel__reference", "account")) == {
+        ("SONE000001", before.pk),
+        ("STWO000001", gateway.account().pk),
+    }
+
+
+def test_the_database_holds_an_event_id_once_an_account() -> None:
+    one, two = factories.parcel(reference="SONE000001"), factories.parcel(reference="STWO000001")
+    elsewhere = factories.parcel(reference="STWO000001", account=other())
+    event_id = factories.event(one).event_id
+    factories.event(elsewhere, event_id=event_id)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        factories.event(two, event_id=event_id)
+
+
+def test_a_delivery_is_read_and_read_again_by_the_contract_of_its_account(moved: Moved) -> None:
+    before = moved('event_reference = "tracking_no"\n[words]\n"on the truck" = "out_for_delivery"\n')
+    sound = event(carrier_reference=..., tracking_no="SODD000001", event_type="On the truck")
+    body = json.dumps(sound).encode()
+    assert intake.receive(body, gateway.account(), now=timezone.now()).pk
+    assert last().state == "quarantined"
+    read = intake.receive(body, before, now=timezone.now())
+    assert Parcel.objects.get().progress == "out_for_delivery"
+    assert replaying.preview([read.pk]).does_nothing
+
+
+def test_a_polled_scan_that_cannot_be_read_is_kept_for_its_account_and_read_again_by_its_contract(
+    old: SandboxCarrier, moved: Moved, old_contract: Reread, quill: Sender, alice: User
+) -> None:
+    old.foreign("SFOREIGN7")
+    parcel = watching.watch(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
+    old.scan("SFOREIGN7", "Delivered", push=False)
+    before = moved('scan_time = "happened_at"')
+    polled(parcel)
+    kept = WebhookDelivery.objects.filter(state="quarantined")
+    assert {delivery.account for delivery in kept} == {before}
+    old_contract("")
+    for pk in kept.values_list("pk", flat=True):
+        intake.read(pk)
+    parcel.refresh_from_db()
+    assert (parcel.progress, Parcel.objects.count()) == ("delivered", 1)
+
+
+# -- Polls -------------------------------------------------------------------------------------------
+
+
+def test_a_watched_parcel_is_polled_at_its_own_account(
+    old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
+) -> None:
+    old.foreign("SFOREIGN7")
+    old.scan("SFOREIGN7", "Delivered", push=False)
+    parcel = watching.watch(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
+    moved()
+    assert polled(parcel).progress == "delivered"
+    assert "SFOREIGN7" not in asked(new)
+
+
+def test_a_parcel_of_an_account_no_settings_name_rests_until_they_name_it_again(
+    old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User, settings: Any
+) -> None:
+    old.foreign("SFOREIGN7")
+    parcel = watching.watch(quill, "SFOREIGN7", name="", by=alice, now=timezone.now()).parcel
+    moved()
+    named, settings.OLDER_CARRIERS = settings.OLDER_CARRIERS, {}
+    polled(parcel)
+    rest = Poll.objects.get().due_at - timezone.now()
+    assert dt.timedelta(minutes=30) < rest <= dt.timedelta(hours=6)
+    assert "SFOREIGN7" not in asked(old) + asked(new)
+    settings.OLDER_CARRIERS = named
+    old.scan("SFOREIGN7", "Delivered", push=False)
+    assert polled(parcel).progress == "delivered"
+
+
+def test_a_poll_of_an_account_no_settings_name_ends_with_the_parcels_story(
+    quill: Sender, alice: User
+) -> None:
+    parcel = factories.parcel(account=other(), poll_due_at=timezone.now())
+    assert polled(parcel).poll.due_at is None
+
+
+def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) -> None:
+    now, hour = timezone.now(), dt.timedelta(hours=1)
+    before = moved("tracking_per_second = 1.0")
+    for account in (before, gateway.account(), other()):
+        for number in range(25):
+            factories.parcel(reference=f"SMANY{number:05d}", account=account, poll_due_at=now + hour)
+    assert downtime.catch_up(now) == 50
+    due = {account: list(times(account, now)) for account in CarrierAccount.objects.all()}
+    assert due[before] == [0.0] * 10 + [10.0] * 10 + [20.0] * 5
+    assert due[gateway.account()] == [0.0] * 25
+    assert due[CarrierAccount.objects.get(name="of last year")] == [3600.0] * 25
+
+
+def times(account: CarrierAccount, now: dt.datetime) -> Iterator[float]:
+    """In how many seconds its parcels are polled."""
+    for poll in Poll.objects.filter(parcel__account=account).order_by("due_at"):
+        yield (poll.due_at - now).total_seconds()
+
+
+# -- What people read --------------------------------------------------------------------------------
+
+
+def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Sender, alice: User) -> None:
+    """On the timeline, in exports, in reports and in the fold; what neither names is one word for the operator."""
+    words = '"on the truck" = "out_for_delivery"\n"at depot" = "in_transit"'
+    before = moved(f"[words]\n{words}\n")
+    orders = [
+        factories.order(quill, alice, status="booked", carrier_reference="SSAME00001", account=account)
+        for account in (before, gateway.account())
+    ]
+    for order, secret in zip(orders, (OLD, NEW), strict=True):
+        told(secret, "SSAME00001", "On the truck")
+        opened(order)
+    old, new = (timeline.for_parcel(order.parcel, quill.tzinfo) for order in orders)
+    assert [(entry.words, entry.is_unknown) for entry in old] == [("Out for delivery", False)]
+    assert [(entry.words, entry.is_unknown) for entry in new] == [("On the truck", True)]
+    exported = rows.scans([order.pk for order in orders], quill.tzinfo)
+    assert [row["What"] for row in exported] == ["Out for delivery", "On the truck"]
+    assert EventWord.objects.get().scans == 1
+    known = vocabulary.meanings_in(TrackingEvent.objects.all())
+    assert TrackingEvent.objects.get(vocabulary.says({"out_for_delivery"}, known)).account == before
