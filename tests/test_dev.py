@@ -209,6 +209,33 @@ def test_another_carrier_may_be_given_and_is_not_written_down(
     assert "canary" not in (tmp_path / "demo.env").read_text()
 
 
+@pytest.mark.parametrize("given", ["", "https://carrier.example"])
+def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
+) -> None:
+    monkeypatch.setattr(dev, "STATE", tmp_path)
+    monkeypatch.setattr(dev, "prepare", lambda what: None)
+    monkeypatch.setenv("DEMO", "1")
+    monkeypatch.delenv("CARRIER_BASE_URL", raising=False)
+    dev.settle_demo(web=8003, carrier=8104, redis_url="redis://one")
+    if given:
+        monkeypatch.setenv("CARRIER_BASE_URL", given)
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr(os, "execve", lambda program, words, env: started.append(env))
+    dev.manage(["check"])
+    assert started[0]["CARRIER_BASE_URL"] == (given or "http://127.0.0.1:8104")
+    assert started[0]["SITE_URL"] == "http://127.0.0.1:8003"
+
+
+def test_the_help_says_how_to_run_with_another_carrier(
+    dev: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        dev.run(["--help"])
+    assert "CARRIER_" in capsys.readouterr().out
+    assert "CARRIER_" in str(dev.__doc__)
+
+
 @pytest.mark.parametrize(
     ("applied", "is_kept"),
     [

@@ -58,20 +58,22 @@ class History:
     """Which kinds were charged to some orders before, and in which weeks; lines are added as they are read."""
 
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
+        self.report_id = report and report.pk
         self.weeks: dict[tuple[int, str], Counter[dt.date]] = defaultdict(Counter)
+        self.invoiced: dict[int, Counter[dt.date]] = defaultdict(Counter)  # by other reports
         self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
         named = Upper("order__carrier_reference")
         own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
         told = own.filter(report__isnull=False, is_repeat=False)
         for charge in told.only("order_id", "kind", "week", "posted_at", "report_id"):
-            self.add(
-                charge, counts=charge.posted_at is not None or charge.report_id == getattr(report, "pk", None)
-            )
+            self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:
         """A line of another report that isn't posted yet says that something was given back, and no more."""
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
+            if charge.kind in COSTS_AN_ORDER and charge.report_id != self.report_id:
+                self.invoiced[charge.order_id][charge.week] += 1
         if charge.order_id and charge.kind in CANCEL_REFUNDS:
             self.given_back[charge.order_id][charge.week] += 1
 
@@ -93,7 +95,9 @@ class History:
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or not may_be_cancelled(order):
             return Kind.OTHER_REFUND
-        return Kind.CANCEL_REFUND if week in self._costs(order) else Kind.CANCEL_REFUND_LATER
+        # Two reports may be of one week: what the first has charged is invoiced when the second gives it back.
+        is_same_cycle = week in self._costs(order) and not _upto(week, self.invoiced[order.pk])
+        return Kind.CANCEL_REFUND if is_same_cycle else Kind.CANCEL_REFUND_LATER
 
     def _costs(self, order: Order) -> Counter[dt.date]:
         """The weeks in which it was charged, and how often."""

@@ -10,8 +10,10 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
+from django.utils import timezone
 
 from shipping_portal.accounts import demo, sender_email, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
@@ -58,6 +60,14 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         if verdict.is_unusable:
             raise ValidationError(verdict.sentence, code=verdict.kind)
         return email
+
+    @transaction.atomic
+    def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
+        """The operators hear of a new account now, not before: anybody could have typed this address."""
+        is_confirmed: bool = super().confirm_email(request, email_address)
+        if is_confirmed:
+            signing_up.announce(email_address.user, now=timezone.now())
+        return is_confirmed
 
     def can_delete_email(self, email_address: EmailAddress) -> bool:
         """An address that stands on the account's labels stays until another one does."""

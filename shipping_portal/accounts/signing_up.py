@@ -13,6 +13,7 @@ import datetime as dt
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -50,9 +51,19 @@ def open_account(user: User, *, name: str, country: str, now: dt.datetime) -> Se
     )  # fmt: skip
     Membership.objects.create(sender=sender, user=user, role=Role.OWNER)
     Audit.write("dangerous goods acknowledged", sender, by=user, sender=sender, at=now)
-    if not approved:
-        enqueue("approval", ApprovalRequest.objects.create(sender=sender, due_at=now).pk)
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
+        announce(user, now=now)
     return sender
+
+
+@transaction.atomic
+def announce(user: User, *, now: dt.datetime) -> None:
+    """Owe the operators the mail about the account that this person opened, once: as soon as the address is theirs."""
+    owned = Q(memberships__user=user, memberships__role=Role.OWNER)
+    for sender in Sender.objects.filter(owned, approved_at=None):
+        request, is_new = ApprovalRequest.objects.get_or_create(sender=sender, defaults={"due_at": now})
+        if is_new:
+            enqueue("approval", request.pk)
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """``python -m shipping_portal.sandbox``: the carrier as a process of its own."""
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -20,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
         config = _config(options)
         running = start(config)
     except (ContractError, ValueError, OSError) as error:
-        print(f"The sandbox carrier cannot start: {error}", file=sys.stderr)
+        is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        why = f"port {options.port} is in use" if is_taken else error
+        print(f"The sandbox carrier cannot start: {why}", file=sys.stderr)
         return 2
     if options.report:
         print(write_report(running.app.depot))

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.test import Client
@@ -47,6 +48,7 @@ def test_who_may_sign_up(settings: Any, mode: str) -> None:
         assert ("Before your first booking we look at your account" in page) == (mode == "approve")
         assert answer["Location"] == "/accounts/confirm-email/"
         assert (Sender.objects.get().approved_at is not None) == (mode == "open")
+        confirm()
     assert ApprovalRequest.objects.count() == (mode in {"first_limit", "approve"})
 
 
@@ -66,6 +68,7 @@ def test_an_invitation_to_a_team_works_in_every_mode(
 
 def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: Any) -> None:
     sign_up()
+    confirm()
     request, sender = ApprovalRequest.objects.get(), Sender.objects.get()
     mail.outbox.clear()
     signing_up.work(request.pk)
@@ -82,6 +85,48 @@ def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: An
         assert told in sent.body
 
 
+def confirm(email: str = MIA["email"]) -> None:
+    """The press on the page that the mail to this address leads to."""
+    link = reverse("account_confirm_email", args=[EmailConfirmationHMAC(found(email)).key])
+    assert Client().post(link, follow=True).status_code == 200
+    assert found(email).verified
+
+
+def found(email: str) -> EmailAddress:
+    return EmailAddress.objects.get(email=email)
+
+
+def test_the_operators_are_asked_once_the_address_is_confirmed_and_not_before(approving: Any) -> None:
+    sign_up()
+    assert not ApprovalRequest.objects.exists()
+    confirm()
+    assert ApprovalRequest.objects.get().sender == Sender.objects.get()
+    signing_up.work(ApprovalRequest.objects.get().pk)
+    EmailAddress.objects.create(user=User.objects.get(), email="mia@other.example")
+    confirm("mia@other.example")
+    assert ApprovalRequest.objects.get().due_at is None
+
+
+def test_where_no_address_is_confirmed_the_operators_are_asked_at_once(approving: Any) -> None:
+    approving.ACCOUNT_EMAIL_VERIFICATION = "none"
+    sign_up()
+    assert ApprovalRequest.objects.get().due_at
+
+
+def test_an_address_confirmed_after_the_yes_asks_nobody(approving: Any) -> None:
+    sign_up()
+    Sender.objects.update(approved_at=timezone.now())
+    confirm()
+    assert not ApprovalRequest.objects.exists()
+
+
+def test_a_shippers_address_asks_nobody(approving: Any) -> None:
+    sign_up()
+    Membership.objects.update(role=Role.SHIPPER)
+    confirm()
+    assert not ApprovalRequest.objects.exists()
+
+
 def test_an_account_that_could_not_be_opened_owes_no_mail(approving: Any, monkeypatch: Any) -> None:
     def fails(*given: Any, **more: Any) -> None:
         raise RuntimeError("the disk is full")
@@ -95,6 +140,7 @@ def test_an_account_that_could_not_be_opened_owes_no_mail(approving: Any, monkey
 
 def test_a_mail_server_that_is_away_is_asked_again(approving: Any, monkeypatch: Any) -> None:
     sign_up()
+    confirm()
     request = ApprovalRequest.objects.get()
     mail.outbox.clear()
     with monkeypatch.context() as away:
@@ -111,6 +157,7 @@ def test_a_mail_server_that_is_away_is_asked_again(approving: Any, monkeypatch: 
 @pytest.mark.parametrize("why", ["no address", "approved meanwhile"])
 def test_nobody_is_asked_where_there_is_nobody_or_nothing_to_ask(approving: Any, why: str) -> None:
     sign_up()
+    confirm()
     mail.outbox.clear()
     if why == "no address":
         approving.CONTACT_EMAIL = ""

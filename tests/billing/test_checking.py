@@ -99,6 +99,28 @@ def test_a_cancelled_orders_refund_is_of_the_same_cycle_or_after_invoicing(
     assert [kind for kind, _ in kinds(second)] == ["cancel-refund-later"]
 
 
+@pytest.mark.parametrize("rows", [[], [line("SLATER1", "12.50")]], ids=["refunded", "charged again"])
+def test_a_refund_of_what_another_invoice_of_the_week_had_charged_is_after_invoicing(
+    take: Take, quill: Sender, alice: User, rows: list[dict[str, str]]
+) -> None:
+    factories.order(quill, alice, status="cancelled", carrier_reference="SLATER1")
+    first = take(summed(line("SLATER1")))
+    posting.post(first, by=None, now=timezone.now())
+    second = take(summed(*rows, refund("SLATER1")), name="second-of-the-week.csv")
+    assert first.week == second.week
+    assert kinds(second)[-1][0] == "cancel-refund-later"
+
+
+def test_a_refund_is_of_the_same_cycle_though_a_later_invoice_was_read_before_it(
+    take: Take, quill: Sender, alice: User
+) -> None:
+    factories.order(quill, alice, status="cancelled", carrier_reference="SEARLY1")
+    later = take(summed(line("SEARLY1")), name="later.csv", week=timezone.now().date() + timedelta(days=7))
+    posting.post(later, by=None, now=timezone.now())
+    report = take(summed(line("SEARLY1", "13.00"), refund("SEARLY1", "13.00")), week=timezone.now().date())
+    assert [kind for kind, _ in kinds(report)] == ["order", "cancel-refund"]
+
+
 def test_an_order_charged_again_is_an_un_cancellation(take: Take, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01")
     posting.post(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=timezone.now())

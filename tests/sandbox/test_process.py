@@ -79,6 +79,14 @@ def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path, started):
     assert "unknown key: colour" in process.stderr.read()
 
 
+def test_a_port_that_is_taken_is_named(tmp_path, started):
+    _, line = started("--state", str(tmp_path / "first"))
+    port = line.strip().rpartition(":")[2]
+    process, _ = started("--state", str(tmp_path / "second"), "--port", port)
+    assert process.wait(5) == 2
+    assert f"port {port} is in use" in process.stderr.read()
+
+
 def test_with_a_certificate_it_listens_over_tls(tmp_path, started):
     certificate = own_certificate(tmp_path)
     files = ["--certificate", str(certificate.bundle), "--key-file", str(certificate.key)]
