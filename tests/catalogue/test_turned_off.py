@@ -62,7 +62,7 @@ def test_a_yes_of_somebody_else_counts(owed: Order, alice: User, ana: User, monk
     owed.refresh_from_db()
     booking.confirm(owed, by=ana, now=timezone.now())
     sent: list[Any] = []
-    monkeypatch.setattr(booking, "_send", sent.append)
+    monkeypatch.setattr(booking, "_send", lambda attempt, client: sent.append(attempt))
     booking.work(owed.pk)
     assert [attempt.order for attempt in sent] == [owed]
 
