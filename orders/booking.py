@@ -30,7 +30,6 @@ from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import enqueue, job
 
 GIVE_UP_AFTER = dt.timedelta(hours=24)
-LONG_AGO = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 
 
 class TokenReused(Exception):
@@ -49,6 +48,10 @@ class Gone(Exception):
     """The chosen product is not in the quote."""
 
 
+class CarrierChanged(Gone):
+    """The price is another carrier account's, whose product codes may be spelled like this one's."""
+
+
 class PickupDayPassed(Exception):
     """The chosen pickup day is not one of those on offer any more."""
 
@@ -58,7 +61,7 @@ def submit(
 ) -> Order:
     """Owe the carrier one booking. The same form token always answers with the same order.
 
-    Raises TokenReused, Suspended, Paused, LimitReached, Gone or PickupDayPassed; nothing is owed then.
+    Raises TokenReused, Suspended, Paused, LimitReached, Gone, CarrierChanged or PickupDayPassed; nothing is owed then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
     same_form = Order.objects.filter(sender=quote.sender, form_token=form_token)
@@ -84,27 +87,25 @@ def submit(
 def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     """The sender's yes: to a higher price, or to booking again what was settled as not booked.
 
-    Raises Suspended, Paused, LimitReached, PickupDayPassed or Order.WrongStatus; nothing is owed then.
+    An order stays with the carrier account it was made for, as do its attempts: elsewhere it is chosen and made anew.
+
+    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus; nothing is owed then.
     """
     refuse_unless_booking_is_on(order.sender, now)
+    _refuse_another_account(order.account_id)
     if order.pickup_date:
         first, pickup = order.quoted_pickup_date, order.entry().pickup
         _refuse_past_pickup(order.pickup_date, pickup_days(order.sender, pickup, now, first=first))
     with limits.owing(now):
         Order.objects.locked(order.pk)  # one that is settled as not booked moves twice
-        changes: dict[str, Any] = {"problem": {}, "tries": 0, "account": gateway.account()}
+        changes: dict[str, Any] = {"problem": {}, "tries": 0}
         if order.status == Status.NOT_BOOKED:
             order.move_to(Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
         elif order.status == Status.DRAFT and "offer" in order.problem:
             # As old as it is: a yes given hours later is priced once more before it is sent (interface §8).
             changes |= requoting.offer_fields(order.problem["offer"])
-            changes["quoted_at"] = dt.datetime.fromisoformat(
-                order.problem.get("quoted_at", LONG_AGO.isoformat())
-            )
-        if changes["account"].pk != order.account_id:
-            # The new account is asked for its price, however young the old one's is.
-            changes["quoted_at"] = LONG_AGO
+            changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
         order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
         enqueue("book", order.pk)
 
@@ -139,7 +140,7 @@ def _is_ready(order: Order, now: dt.datetime) -> bool:
         settling.back_to_draft(order, {"kind": "turned_off", "text": text}, at=now)
         return False
     if order.account_id != gateway.account().pk:
-        text = "Bookings go to another carrier account now, so the price has to be looked at again."
+        text = "We send with another carrier now, so please choose again at its prices."
         settling.back_to_draft(order, {"kind": "carrier_changed", "text": text}, at=now)
         return False
     if _is_paused(order):  # a pause ends in somebody's decision, not in a refusal by the clock
@@ -238,9 +239,10 @@ def _send(attempt: BookingAttempt, client: Carrier) -> None:
 
 
 def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
-    """What is to be booked. Raises Suspended, Paused, LimitReached, Gone or PickupDayPassed."""
+    """What is to be booked. Raises Suspended, Paused, LimitReached, Gone, CarrierChanged or PickupDayPassed."""
     offer = quote.offer(code)
     refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
+    _refuse_another_account(quote.account_id)
     if offer is None:
         raise Gone(code)
     if pickup_date and offer["first_mile"] == "drop-off":
@@ -277,6 +279,11 @@ def pickup_days(
     if first is None or first < today:
         return days
     return [first, *(day for day in days if day > first)]
+
+
+def _refuse_another_account(account_id: int) -> None:
+    if account_id != gateway.account().pk:
+        raise CarrierChanged
 
 
 def _refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:

@@ -15,6 +15,7 @@ from orders.contract import contract as contract
 from orders.contract import contract_of
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
+from orders.models.restores import GAP_IS_OPEN, Restore
 from orders.turns import Turns
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
@@ -38,9 +39,17 @@ def account_of(told: CarrierSettings) -> CarrierAccount:
         fingerprint=told.fingerprint, defaults={"name": told.name[:120]}
     )
     if is_new:
+        _pause_while_a_gap_is_open(row)
         # How its weekly report is written, for an operator to look through before the first comes.
         profile_of(row)
     return row
+
+
+def _pause_while_a_gap_is_open(row: CarrierAccount) -> None:
+    """A fence after a restore holds the bookings of accounts that come after it, too."""
+    if Restore.objects.open().exists():
+        row.paused_at, row.pause_text = timezone.now(), GAP_IS_OPEN
+        row.save(update_fields=["paused_at", "pause_text"])
 
 
 def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:

@@ -21,6 +21,7 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking.Suspended: "Booking is off for this account.",
     booking.Paused: "Bookings are paused.",
     booking.PickupDayPassed: "The pickup day passed meanwhile.",
+    booking.CarrierChanged: "We send with another carrier since, so its price no longer holds.",
 }
 
 

@@ -22,6 +22,7 @@ State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
     booking.Suspended: "Booking is off for this account.",
     booking.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
+    booking.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
     booking.Gone: "No service is offered for this parcel any more.",
 }
 
@@ -110,7 +111,10 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
         try:
             booking.confirm(order, by=by, now=now)
             agreed += 1
-        except Order.WrongStatus:  # agreed to in another tab
+        except (
+            Order.WrongStatus,
+            booking.CarrierChanged,
+        ):  # agreed to in another tab, or chosen anew one by one
             continue
         except booking.LimitReached:
             if not agreed:

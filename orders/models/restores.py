@@ -7,6 +7,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+# What senders read of the pause of bookings that holds until a gap is lifted.
+GAP_IS_OPEN = (
+    "Booking is paused: we are comparing our records with the carrier's after a fault of ours. Parcels you booked "
+    "lately may be missing here. Don't book them again before we have told you."
+)
+
 
 class DatabaseMark(models.Model):
     """What no copy of this database agrees with: one row, written by `migrate`; see orders/restoring/marks.py.

@@ -16,15 +16,12 @@ from orders import gateway
 from orders.contract import contract_of
 from orders.models import CancelAttempt, CarrierAccount, Import, ImportRow, Label, Order, Replacement, Restore
 from orders.models.attempts import BookingAttempt
+from orders.models.restores import GAP_IS_OPEN
 from orders.models.statuses import STILL_AT_SENDER, Status
 from orders.restoring import marks, numbers
 from shipping_portal.accounts.models import Audit
 
 OLDER = "the backup is older than the answer"
-PAUSED = (
-    "Booking is paused: we are comparing our records with the carrier's after a fault of ours. Parcels you booked "
-    "lately may be missing here. Don't book them again before we have told you."
-)
 HELD = (
     "We are comparing this import with the carrier's records after a fault of ours. Its other rows may be booked "
     "already. Don't import them again before we have told you."
@@ -81,7 +78,7 @@ def _pause(now: dt.datetime) -> Fenced:
     gateway.account()  # there is one, though nothing was ever booked
     for account in CarrierAccount.objects.all():
         CarrierAccount.objects.filter(pk=account.pk).update(
-            paused_at=now, pause_text=PAUSED, pause_ends_at=None
+            paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None
         )
         Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
     return Fenced("carrier accounts whose bookings are paused", CarrierAccount.objects.count())

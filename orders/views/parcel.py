@@ -201,7 +201,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return suspended(request, status=403)
     except (booking.Paused, booking.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
-    except booking.PickupDayPassed as error:  # another day is chosen with the prices
+    except (booking.CarrierChanged, booking.PickupDayPassed) as error:  # chosen anew, with the prices
         messages.error(request, sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
     except Order.WrongStatus:  # another press of the same button was faster

@@ -84,7 +84,7 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
             pickup_date=chosen["pickup_date"],
             now=timezone.now(),
         )
-    except replacing.OldPrice:
+    except (replacing.OldPrice, booking.CarrierChanged):
         return _new_prices(request, found, asked, form)
     except booking.Suspended:
         return suspended(request, status=403)
@@ -105,7 +105,7 @@ def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm
         form.add_error(None, sentence(error, request.sender, to=entry.receiver.country))
         return _prices_page(request, order, old, form)
     messages.warning(
-        request, "That price was too old, so nothing was cancelled or booked. This is the new one."
+        request, "That price no longer holds, so nothing was cancelled or booked. This is the new one."
     )
     return redirect("replace_prices", order.uuid, quote.uuid)
 

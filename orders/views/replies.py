@@ -38,6 +38,11 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
             return str(error)
         case booking.PickupDayPassed():
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
+        case booking.CarrierChanged():
+            return (
+                "We send with another carrier now, so this price no longer holds. Nothing was booked. "
+                "Check prices again."
+            )
         case booking.Gone():
             return "That service is not among the offers for this parcel. Nothing was booked. Choose another."
         case AccountStopped():

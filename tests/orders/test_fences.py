@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from orders import booking, gateway, quoting, requoting, resolving, settling
+from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
@@ -204,11 +206,9 @@ def test_a_price_of_another_account_is_booked_nowhere(
     quote = factories.quote(quill, alice)
     settings.CARRIER_ACCOUNT = "another-account"
     chosen = {"code": quote.products[0]["code"], "form_token": uuid.uuid4(), "pickup_date": None}
-    order = booking.submit(quote=quote, by=alice, now=timezone.now(), **chosen)
-    booking.work(order.pk)
-    order.refresh_from_db()
-    assert (order.status, order.problem["kind"]) == ("draft", "carrier_changed")
-    assert carrier.requests() == []
+    with pytest.raises(booking.CarrierChanged):
+        booking.submit(quote=quote, by=alice, now=timezone.now(), **chosen)
+    assert not Order.objects.exists()
 
 
 def test_a_kept_price_of_another_account_is_not_shown_again(
@@ -221,34 +221,22 @@ def test_a_kept_price_of_another_account_is_not_shown_again(
     assert quoting.ask(quill, entry, by=alice, now=timezone.now()) != kept
 
 
-def test_a_yes_right_after_the_accounts_changed_asks_the_new_one_for_its_price(
-    submitted: Submit, carrier: SandboxCarrier, alice: User
+@pytest.mark.parametrize("kind", ["carrier_changed", "price_rose", "not_booked"])
+def test_a_yes_after_the_accounts_changed_moves_no_order_to_the_new_one(
+    submitted: Submit, carrier: SandboxCarrier, alice: User, visit: Callable[[User], Client], kind: str
 ) -> None:
+    """A product of the same code may be quite another there, and its attempts were made at the old one."""
     order = submitted()
-    Order.objects.filter(pk=order.pk).update(account=older.unnamed())
-    booking.work(order.pk)
+    changes: dict[str, Any] = {"status": "draft", "problem": {"kind": kind}}
+    if kind == "not_booked":
+        changes = {"status": "not_booked"}
+    Order.objects.filter(pk=order.pk).update(**changes, account=older.unnamed(), due_at=None, **NOT_COUNTED)
     order.refresh_from_db()
-    carrier.prices(50)
-    booking.confirm(order, by=alice, now=timezone.now())
-    booking.work(order.pk)
-    order.refresh_from_db()
-    assert (order.status, order.problem["kind"], carrier.ledger("booked")) == ("draft", "price_rose", [])
-
-
-def test_a_yes_to_owing_it_at_another_account_books_there(
-    submitted: Submit, carrier: SandboxCarrier, alice: User
-) -> None:
-    order = submitted()
-    other = gateway.account()
-    other.pk, other.fingerprint = None, "0" * 64
-    other.save()
-    Order.objects.filter(pk=order.pk).update(account=other)
-    booking.work(order.pk)
-    order.refresh_from_db()
-    booking.confirm(order, by=alice, now=timezone.now())
-    booking.work(order.pk)
-    order.refresh_from_db()
-    assert (order.status, order.account) == ("booked", gateway.account())
+    answer = visit(alice).post(f"/parcels/{order.uuid}/confirm/", {"agreed": str(order.asked)})
+    assert answer["Location"] == f"/parcels/new/?again={order.uuid}"
+    seen = Order.objects.get()
+    assert (seen.status, seen.account_id) == (order.status, order.account_id)
+    assert carrier.ledger("booked") == []
 
 
 def test_a_slash_behind_the_address_is_the_same_account(db: None, settings: Any) -> None:

@@ -21,7 +21,8 @@ from orders.models import (
     Restore,
 )
 from orders.models.pauses import BOOKINGS
-from orders.restoring import comparing, fencing, marks, numbers
+from orders.models.restores import GAP_IS_OPEN
+from orders.restoring import comparing, marks, numbers
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.jobs.registry import kinds
 from tests import factories
@@ -316,7 +317,7 @@ def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, qui
     after_restore()
     pause = gateway.account().pause_of(BOOKINGS, timezone.now())
     assert pause
-    assert (pause.ends_at, pause.text) == (None, fencing.PAUSED)
+    assert (pause.ends_at, pause.text) == (None, GAP_IS_OPEN)
     with pytest.raises(booking.Paused):
         submitted()
 
@@ -429,3 +430,12 @@ def heard(reference: str) -> None:
     """A webhook from the depot."""
     body = wire(carrier_reference=reference, event_type="In Transit", scan_time=timezone.now().isoformat())
     assert push(body).status_code == 200
+
+
+def test_an_account_that_comes_while_a_gap_is_open_books_nothing_before_it_is_lifted(
+    db: None, settings: Any
+) -> None:
+    now = timezone.now()
+    Restore.objects.create(backup_at=now - dt.timedelta(hours=2), restored_at=now)
+    settings.CARRIER_ACCOUNT = "came-since"
+    assert gateway.account().pause_of(BOOKINGS, now) is not None
