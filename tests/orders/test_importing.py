@@ -12,7 +12,7 @@ from orders.importing import checking, columns, fixing, owing, reading, standing
 from orders.models import Import, ImportRow, Order, Quote
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender, User
-from tests import factories
+from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -597,3 +597,25 @@ def test_same_as_last_time_is_what_the_page_meant_by_it(
     factories.order(quill, alice, status="booked", product_code=other)
     owing.begin(file, owing.Press("last", alice, timezone.now(), last=meant))
     assert file.rows.get().product_code == meant
+
+
+def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
+    quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
+    now, file = timezone.now(), factories.import_file(quill, alice)
+    quote = factories.quote(quill, alice)
+    Quote.objects.update(account=older.unnamed())
+    owed = {
+        "state": "owed",
+        "quote": quote,
+        "product_code": "STANDARD-PICKUP",
+        "booked_by": alice,
+        "due_at": now,
+    }
+    rows = [factories.import_row(quill, alice, file=file, **owed) for _ in range(2)]
+    for row in rows:
+        importing.work(row.pk)
+    assert not Order.objects.exists()
+    told = {text for row in file.rows.all() for text in row.problems[""]}
+    assert told == {"We send with another carrier now: “Try again” asks for its prices. Nothing was booked."}
+    assert importing.retry(file, now) == 2

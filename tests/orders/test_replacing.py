@@ -11,7 +11,7 @@ from django.utils import timezone
 from orders import booking, cancelling, quoting, replacing
 from orders.models import CarrierAccount, Order, Quote, Replacement
 from shipping_portal.accounts.models import Sender, User
-from tests import factories
+from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -129,6 +129,32 @@ def test_a_price_older_than_its_quote_cancels_nothing(booked: Book, replace: Ask
         replace(order)
     order.refresh_from_db()
     assert (order.status, Replacement.objects.count()) == ("booked", 0)
+
+
+def test_a_price_of_another_carrier_account_cancels_nothing(
+    booked: Book, replace: Ask, mended: Quote
+) -> None:
+    order = booked()
+    mended.account = older.unnamed()
+    with pytest.raises(booking.CarrierChanged):
+        replace(order)
+    order.refresh_from_db()
+    assert (order.status, Replacement.objects.count()) == ("booked", 0)
+
+
+def test_accounts_that_changed_after_the_cancellation_end_a_replacement_with_words(
+    booked: Book, replace: Ask, mended: Quote
+) -> None:
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    Quote.objects.filter(pk=mended.pk).update(account=older.unnamed())
+    replacing.work(replacement.pk)
+    replacement.refresh_from_db()
+    assert (replacement.booked, replacement.problem) == (
+        None, "We send with another carrier since, so its price no longer holds.",
+    )  # fmt: skip
+    assert not Order.objects.filter(replaces=order).exists()
 
 
 def test_a_refused_replacement_may_be_asked_for_again_from_the_same_page(
