@@ -59,6 +59,11 @@ class CarrierSettings:
         return [*(f"{self.prefix}_{part}" for part in settings.OF_A_CARRIER), self.secrets_setting]
 
     @property
+    def is_closed(self) -> bool:
+        """An older account without a key: nobody is asked any more, and its history is read by its contract."""
+        return not (self.key or self.takes_new_orders)
+
+    @property
     def takes_new_orders(self) -> bool:
         """Exactly one does: that of the settings without a further name."""
         return self.prefix == CURRENT

@@ -65,11 +65,11 @@ def carrier(
     Every call waits for its turn. A job names its `first` call, and begins only if the turn of that is near; where
     somebody waits at a page (`is_person`), the lane of people is used.
 
-    Raises NotSent for an account that the environment doesn't name any more, and NotYet for a `first` turn far off.
+    Raises NotSent for an account that the environment holds no key of any more, and NotYet for a `first` turn far off.
     """
     told = carrier_settings.settings_of(row)
-    if told is None:
-        raise NotSent("no settings name this carrier account any more")
+    if told is None or told.is_closed:
+        raise NotSent("no settings hold a key of this carrier account any more")
 
     def log(call: Call) -> None:
         CarrierCall.objects.create(
@@ -112,7 +112,8 @@ def client_of(
 
 def is_reachable(row: CarrierAccount) -> bool:
     """Can its carrier still be asked? Any other would take its references and order ids for its own."""
-    return carrier_settings.settings_of(row) is not None
+    told = carrier_settings.settings_of(row)
+    return told is not None and not told.is_closed
 
 
 def replays_allowed(row: CarrierAccount) -> bool:

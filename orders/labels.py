@@ -23,6 +23,8 @@ LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
 LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT  # after three days only an operator asks again
 LONGEST_ADDRESS = 2048
+UNREACHABLE = "No settings lead to its carrier account any more, so the carrier can't be asked."
+UNREACHABLE_WAIT = dt.timedelta(hours=1)  # it is fetched once they do again
 SIZES = ("full", "cropped")
 SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 
@@ -36,10 +38,13 @@ SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 def work(label: Label) -> None:
     """Fetch what is owed of an order's labels. One that is not ready is waited for, never a reason to cancel."""
     end = _of_no_use(label.order)
-    if end is None:
+    if end is None and gateway.is_reachable(label.order.account):
         return _fetch(label)
     for one in (label, *_taken_along(label)):
-        one.finish(**end)
+        if end is None:
+            one.retry(timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE)
+        else:
+            one.finish(**end)
 
 
 def _of_no_use(order: Order) -> dict[str, str] | None:
@@ -48,8 +53,6 @@ def _of_no_use(order: Order) -> dict[str, str] | None:
         return {"address": ""}
     if not order.carrier_order_id:
         return {"state": Label.State.FAILED, "problem": "The carrier's order id is not known."}
-    if not gateway.is_reachable(order.account):
-        return {"state": Label.State.FAILED, "problem": "It was booked on another carrier account."}
     return None
 
 

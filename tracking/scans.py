@@ -8,6 +8,7 @@ import uuid
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from orders import carrier_settings
 from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
 from orders.progress import FUTURE_ALLOWED, Step, fold
@@ -140,6 +141,11 @@ def project(parcel_id: int) -> None:
         parcel = locked(parcel_id)
         if order and parcel.order_id != order.pk:  # taken from it while we waited for its lock
             order = None
+        if (
+            carrier_settings.settings_of(parcel.account) is None
+        ):  # its words mean nothing in another's contract
+            Parcel.objects.filter(pk=parcel.pk).update(due_at=None, **Parcel.AFRESH)
+            return
         events = _usable(parcel, order)
         words = vocabulary.meanings((event.event_type for event in events), contract_of(parcel.account))
         result = fold((_step(event, words) for event in events), now=now)

@@ -1,13 +1,16 @@
 """Following a reference that was booked elsewhere (interface §4 subscribe, §6.3)."""
 
 import datetime as dt
+from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 
 from django.db import transaction
 
-from orders import gateway
+from orders import carrier_settings, gateway
 from orders.contract import contract_of
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.jobs.registry import enqueue
 from tracking import scans
 from tracking.models import Parcel, Poll, Watch
@@ -28,7 +31,14 @@ def reference_in(text: str) -> str:
 
     The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
     """
-    text, contract = text.strip(), gateway.contract()
+    text = text.strip()
+    for told in carrier_settings.every():
+        with suppress(NotAReference):
+            return _reference_of(told.contract, text)
+    raise NotAReference(text[:40])
+
+
+def _reference_of(contract: Contract, text: str) -> str:
     if reference := contract.reference_typed(text):
         return reference
     found = list(dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text)))))
@@ -73,11 +83,16 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
 
 
 def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
-    """At the account that takes new orders, unless only an older one knows it: the carrier of another isn't to hear."""
-    account, *older = gateway.accounts()
-    known = Parcel.objects.filter(reference__upper=reference.upper()).select_related("account")
-    if not known.filter(account=account).exists() and (parcel := known.filter(account__in=older).first()):
-        return parcel
+    """At the account that takes new orders, unless only another knows it, be it named by the settings or not: the
+    reference of one carrier is not told to another.
+    """
+    account, typed = gateway.account(), reference.upper()
+    known = Parcel.objects.filter(reference__upper=typed).select_related("account")
+    if not known.filter(account=account).exists():
+        if parcel := known.first():
+            return parcel
+        if order := Order.objects.filter(carrier_reference__upper=typed).select_related("account").first():
+            account = order.account  # its parcel is not opened yet
     return scans.parcel_for(reference, account=account, at=now, is_typed=True)
 
 

@@ -101,9 +101,10 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
 
 def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
     """Was it matched by a reference that its order has no more? One that is assigned by hand needs none."""
-    if order is None or order.carrier_reference != charge.reference:
+    named = charge.reference.upper()
+    if order is None or (order.carrier_reference or "").upper() != named:
         return False
-    return not Order.objects.filter(pk=order.pk, carrier_reference=charge.reference).exists()
+    return not Order.objects.filter(pk=order.pk, carrier_reference__upper=named).exists()
 
 
 def _kind(charge: Charge, order: Order | None) -> str:

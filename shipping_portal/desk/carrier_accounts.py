@@ -17,6 +17,7 @@ from tracking.polling import GIVE_UP_SILENT
 TAKES_NEW_ORDERS = "Takes new orders"
 FOLLOWED = "Takes no new orders; those it has are followed to their end"
 NAMED_BY_NOBODY = "Named by no settings any more: nobody can be asked about its orders"
+CLOSED = "Its key was taken away: nobody is asked about its orders, and its history is read by its contract"
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED)
 
 
@@ -35,6 +36,8 @@ class Known:
     def role(self) -> str:
         if self.told is None:
             return NAMED_BY_NOBODY
+        if self.told.is_closed:
+            return CLOSED
         return TAKES_NEW_ORDERS if self.told.takes_new_orders else FOLLOWED
 
 
@@ -49,8 +52,8 @@ def named() -> list[Known]:
     return [Known(rows.get(told.fingerprint) or gateway.account_of(told), told) for told in every]
 
 
-def named_by_nobody() -> QuerySet[CarrierAccount]:
-    told = [told.fingerprint for told in carrier_settings.every()]
+def asked_by_nobody() -> QuerySet[CarrierAccount]:
+    told = [told.fingerprint for told in carrier_settings.every() if not told.is_closed]
     return CarrierAccount.objects.exclude(fingerprint__in=told)
 
 

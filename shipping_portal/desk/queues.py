@@ -81,7 +81,7 @@ def futile(now: dt.datetime) -> Q:
 
 def left_behind(now: dt.datetime) -> Q:
     """Orders still open on accounts that no settings name any more, the longest there first."""
-    found = carrier_accounts.still_open(carrier_accounts.named_by_nobody(), now).order_by("pk")
+    found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now).order_by("pk")
     return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 
 

@@ -130,11 +130,12 @@ def test_it_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: 
     assert matching.match_late() == 0
 
 
+@pytest.mark.parametrize("named", ["SLATER", "sLater"])
 def test_a_line_matched_as_its_order_loses_the_reference_stays_nobodys(
-    take: Take, order: Order, monkeypatch: pytest.MonkeyPatch
+    take: Take, order: Order, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     """An adoption is undone between the look for an owner and the line's change."""
-    post(take(summed(line("SLATER", "12.08"))))
+    post(take(summed(line(named, "12.08"))))
     Order.objects.update(carrier_reference="SLATER")
     attach = matching._attach
 

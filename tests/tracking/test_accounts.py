@@ -446,3 +446,81 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
     assert EventWord.objects.get().scans == 1
     known = vocabulary.meanings_in(TrackingEvent.objects.all())
     assert TrackingEvent.objects.get(vocabulary.says({"out_for_delivery"}, known)).account == before
+
+
+@pytest.mark.parametrize("known_by", ["its parcel", "its order"])
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "named no more"])
+def test_following_a_reference_of_another_account_asks_the_new_carrier_nothing(
+    moved: Moved,
+    new: SandboxCarrier,
+    quill: Sender,
+    alice: User,
+    settings: Any,
+    known_by: str,
+    is_named: bool,
+) -> None:
+    order = booked(quill, alice)
+    reference, before = str(order.carrier_reference), moved()
+    if known_by == "its parcel":
+        opened(order)
+    if not is_named:
+        settings.OLDER_CARRIERS = {}
+    watched = watching.watch(quill, reference, name="", by=alice, now=timezone.now())
+    polling.work(watched.parcel_id)
+    assert watched.parcel.account == before
+    assert reference not in asked(new)
+
+
+def test_a_reference_of_the_older_accounts_shape_can_be_followed(
+    moved: Moved, quill: Sender, alice: User, contract: Contract
+) -> None:
+    before = moved("reference_shape = 'OLD-[0-9]{6}'")
+    parcel = factories.parcel(reference="OLD-123456", account=before)
+    watched = watching.watch(quill, "OLD-123456", name="", by=alice, now=timezone.now())
+    assert watched.parcel == parcel
+
+
+def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_own_contract(
+    moved: Moved, old: SandboxCarrier, quill: Sender, alice: User, settings: Any
+) -> None:
+    order = booked(quill, alice)
+    before = moved(f'{SIGNED}[words]\n"Handed over" = "delivered"\n')
+    parcel = opened(order)
+    told(OLD, parcel.reference, "Handed over")
+    settings.OLDER_CARRIERS["OLD"] |= {"KEY": "", "LINK_KEY": "", "WEBHOOK_SECRETS": []}
+    requests = len(old.requests())
+    polled(parcel)
+    scans.project(parcel.pk)
+    assert not gateway.is_reachable(before)
+    assert len(old.requests()) == requests
+    order.refresh_from_db()
+    assert order.progress == "delivered"
+
+
+def test_a_parcel_of_an_account_no_settings_name_keeps_its_progress(
+    moved: Moved, quill: Sender, alice: User, settings: Any
+) -> None:
+    order = booked(quill, alice)
+    moved('[words]\n"Handed over" = "delivered"\n')
+    parcel = opened(order)
+    told(OLD, parcel.reference, "Handed over")
+    settings.OLDER_CARRIERS = {}
+    scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.progress == "delivered"
+
+
+def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_again(
+    moved: Moved, quill: Sender, alice: User, settings: Any
+) -> None:
+    order = booked(quill, alice)
+    moved()
+    names, settings.OLDER_CARRIERS = settings.OLDER_CARRIERS, {}
+    for label in order.labels.all():
+        labels.work(label.pk)
+    label = order.labels.earliest("pk")
+    assert (label.state, label.due_at > timezone.now()) == ("failed", True)
+    settings.OLDER_CARRIERS = names
+    order.labels.update(due_at=timezone.now())
+    labels.work(label.pk)
+    assert set(order.labels.values_list("state", flat=True)) == {"stored"}
