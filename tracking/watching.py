@@ -87,12 +87,12 @@ def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
     reference of one carrier is not told to another.
     """
     account, typed = gateway.account(), reference.upper()
-    known = Parcel.objects.filter(reference__upper=typed).select_related("account")
-    if not known.filter(account=account).exists():
-        if parcel := known.first():
-            return parcel
-        if order := Order.objects.filter(carrier_reference__upper=typed).select_related("account").first():
-            account = order.account  # its parcel is not opened yet
+    parcels = Parcel.objects.filter(reference__upper=typed).select_related("account")
+    # An order's parcel may not be opened yet.
+    orders = Order.objects.filter(carrier_reference__upper=typed).select_related("account")
+    known = [*(parcel.account for parcel in parcels), *(order.account for order in orders)]
+    if known and account not in known:
+        account = known[0]
     return scans.parcel_for(reference, account=account, at=now, is_typed=True)
 
 

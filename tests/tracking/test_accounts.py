@@ -524,3 +524,13 @@ def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_aga
     order.labels.update(due_at=timezone.now())
     labels.work(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
+
+
+def test_a_reference_that_two_accounts_have_is_followed_at_the_one_that_takes_new_orders(
+    moved: Moved, quill: Sender, alice: User
+) -> None:
+    before = moved()
+    factories.parcel(reference="SSAME00001", account=before)
+    factories.order(quill, alice, status="booked", carrier_reference="SSAME00001", account=gateway.account())
+    watched = watching.watch(quill, "SSAME00001", name="", by=alice, now=timezone.now())
+    assert watched.parcel.account == gateway.account()
