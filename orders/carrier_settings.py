@@ -64,6 +64,11 @@ class CarrierSettings:
         return not (self.key or self.takes_new_orders)
 
     @property
+    def has_parcel_tools(self) -> bool:
+        """Does the carrier give us links to its Authorised Tracking Page (interface §5)? None once it is closed."""
+        return not self.is_closed and self.contract.link != "none"
+
+    @property
     def takes_new_orders(self) -> bool:
         """Exactly one does: that of the settings without a further name."""
         return self.prefix == CURRENT

@@ -25,10 +25,10 @@ def contract_of(account: CarrierAccount) -> Contract:
 def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
     """Does the carrier give us links to its Authorised Tracking Page, where a sender moves a pickup (interface §5)?
 
-    None of an account that the environment doesn't name any more.
+    None of an account that the environment holds no key of any more.
     """
     told = carrier_settings.settings_of(account) if account else carrier_settings.current()
-    return told is not None and told.contract.link != "none"
+    return told is not None and told.has_parcel_tools
 
 
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:

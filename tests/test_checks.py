@@ -108,6 +108,13 @@ def test_what_is_wrong_with_an_older_account_names_its_own_setting(
     assert setting in f"{told.msg} {told.hint}"
 
 
+def test_an_older_account_is_closed_by_taking_away_its_key_and_secrets_alone(two: Any) -> None:
+    two.OLDER_CARRIERS["OLD"] |= {"KEY": "", "LINK_KEY": "", "WEBHOOK_SECRETS": []}
+    assert found() == []
+    two.OLDER_CARRIERS["OLD"] |= {"BASE_URL": "", "CONTRACT": "/nowhere/contract.toml"}
+    assert found() == ["portal.E001", "portal.E005"]
+
+
 def test_an_older_contract_is_looked_at_like_the_new_one(two: Any, tmp_path: Path) -> None:
     file = tmp_path / "older.toml"
     file.write_text("")

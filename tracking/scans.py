@@ -141,9 +141,8 @@ def project(parcel_id: int) -> None:
         parcel = locked(parcel_id)
         if order and parcel.order_id != order.pk:  # taken from it while we waited for its lock
             order = None
-        if (
-            carrier_settings.settings_of(parcel.account) is None
-        ):  # its words mean nothing in another's contract
+        # Its words mean nothing in another's contract.
+        if carrier_settings.settings_of(parcel.account) is None:
             Parcel.objects.filter(pk=parcel.pk).update(due_at=None, **Parcel.AFRESH)
             return
         events = _usable(parcel, order)

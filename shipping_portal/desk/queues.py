@@ -73,14 +73,14 @@ def second_order(now: dt.datetime) -> Q:
 
 def futile(now: dt.datetime) -> Q:
     """Pickups in vain that wait for a later day, where no link lets their senders move it (interface §3 rules 3, 4)."""
-    linked = [told.fingerprint for told in carrier_settings.every() if told.contract.link != "none"]
+    linked = [told.fingerprint for told in carrier_settings.every() if told.has_parcel_tools]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
     return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
 
 
 def left_behind(now: dt.datetime) -> Q:
-    """Orders still open on accounts that no settings name any more, the longest there first."""
+    """Orders still open on accounts that no settings hold a key of any more, the longest there first."""
     found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now).order_by("pk")
     return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 
@@ -116,7 +116,7 @@ NEXT_STEPS = {
     "refused": "Read the carrier's words. Many alike point at our settings or the contract file, not at senders.",
     "cancel-stuck": "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
     "futile": "Ask the carrier for another pickup day and tell the sender, who keeps the label; don't cancel it.",
-    "left-behind": "Nobody can ask about these. Name the account in OLDER_CARRIERS, with its settings, and restart.",
+    "left-behind": "Nobody can ask about them. Name the account in OLDER_CARRIERS, with settings and key, and restart.",
     "missed-twice": "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
     "used-after-cancel": "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
 }

@@ -80,6 +80,18 @@ def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orde
     )
 
 
+def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_orders(
+    desk: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
+) -> None:
+    factories.order(quill, alice, account=old, status="booked")
+    assert "nobody can ask the carrier" not in shown(desk, ACCOUNT, old.pk)
+    settings.OLDER_CARRIERS["OLD"]["KEY"] = ""
+    page = shown(desk, ACCOUNT, old.pk)
+    assert "Its key was taken away: nobody is asked about its orders" in page
+    assert "1 of its orders is still open, and nobody can ask the carrier about them" in page
+    assert left_behind(timezone.now()).count == 1
+
+
 def test_the_list_of_accounts_tells_their_roles(desk: Client, old: CarrierAccount) -> None:
     gateway.account()
     older.unnamed()

@@ -16,6 +16,7 @@ from django.utils import timezone
 from orders import booking, cancelling, gateway, labels, quoting, references
 from orders.billing import checking, matching, posting, taking
 from orders.confirming import NotConfirmed, confirm
+from orders.contract import has_parcel_tools
 from orders.models import CarrierAccount, Charge, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import replaying, stray_scans
@@ -492,6 +493,7 @@ def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_ow
     polled(parcel)
     scans.project(parcel.pk)
     assert not gateway.is_reachable(before)
+    assert not has_parcel_tools(before)
     assert len(old.requests()) == requests
     order.refresh_from_db()
     assert order.progress == "delivered"

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from orders import gateway
 from orders.models import CarrierAccount, Order
 from orders.models.pauses import BOOKINGS, QUOTES
 from orders.models.statuses import Status
@@ -25,8 +26,8 @@ STATE = [
 ]
 LEFT_BEHIND = (
     "{count} of its orders {are} still open, and nobody can ask the carrier about them: no scan is asked for, no label "
-    "fetched, nothing cancelled, and unclear bookings wait. Name the account in OLDER_CARRIERS, with its settings, and "
-    "restart."
+    "fetched, nothing cancelled, and unclear bookings wait. Name the account in OLDER_CARRIERS, with its settings "
+    "and key, and restart."
 )
 
 
@@ -106,7 +107,7 @@ class CarrierAccountAdmin(ActsAdmin):
 
     def notice(self, thing: CarrierAccount) -> str:
         """What is amiss while orders are open that nobody can follow."""
-        if known(thing).told:
+        if gateway.is_reachable(thing):
             return ""
         count = carrier_accounts.still_open(
             CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
