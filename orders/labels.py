@@ -42,7 +42,7 @@ def work(label: Label) -> None:
         return _fetch(label)
     for one in (label, *_taken_along(label)):
         if end is None:
-            one.retry(timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE)
+            one.postpone(timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE)
         else:
             one.finish(**end)
 
