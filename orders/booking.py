@@ -155,7 +155,9 @@ def _is_ready(order: Order, now: dt.datetime) -> bool:
 
 
 def _may_go(order: Order, client: Carrier, now: dt.datetime) -> bool:
-    """The last look, once it is its turn: at the price, and at what may have changed while it waited."""
+    """The last look, once it is its turn: at what may have changed while it waited, and at the price."""
+    if not _is_ready(order, now):
+        return False
     if not order.account.take_probe(now):
         order.postpone(now + dt.timedelta(seconds=60))
         return False

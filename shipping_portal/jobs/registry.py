@@ -68,11 +68,13 @@ class Kind:
             return
         if row.failures >= PARK_AFTER:
             self._park(row)
-        elif row.claim():
+            return
+        failures = row.failures
+        if row.claim():
             try:
                 self.work(row)
             except NotYet as later:
-                row.postpone(later.at)
+                row.postpone(later.at, failures=failures)  # this was no try, and those before it count on
             except Exception as error:
                 if database_answers():
                     row.fail(error)

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders import booking, gateway, labels, turns
 from orders.models import CarrierAccount, CarrierLine, Order
+from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import Crowded
 from shipping_portal.jobs.registry import NotYet
 from tests.sandbox_carrier import SandboxCarrier
@@ -171,6 +172,48 @@ def test_a_booking_whose_turn_is_far_off_is_due_then_and_was_no_try(
     assert (order.status, order.due_at, order.tries, order.failures) == ("booking", full, 0, 0)
     assert not order.attempts.exists()
     assert len(carrier.requests()) == before
+
+
+def test_work_that_was_put_off_keeps_the_count_of_what_went_wrong_before(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
+) -> None:
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(failures=4)
+    request.getfixturevalue("full")
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.failures) == ("booking", 4)
+
+
+def rested() -> None:
+    CarrierAccount.objects.update(resting_until=timezone.now() + dt.timedelta(seconds=30))
+
+
+def stopped() -> None:
+    gateway.account().stop("402", timezone.now())
+
+
+def turned_off() -> None:
+    User.objects.update(is_active=False)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "status"), [(rested, "booking"), (stopped, "booking"), (turned_off, "draft")]
+)
+def test_what_stops_bookings_while_one_waits_for_its_turn_stops_that_one(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch,
+    meanwhile: Callable[[], None], status: str,
+) -> None:  # fmt: skip
+    order, ahead = submitted(), turns.Turns.ahead
+
+    def wait(self: turns.Turns, operation: str) -> None:
+        ahead(self, operation)
+        meanwhile()
+
+    monkeypatch.setattr(turns.Turns, "ahead", wait)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, carrier.ledger("booked")) == (status, [])
 
 
 def test_a_label_whose_turn_is_far_off_is_due_then(
