@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from orders import carrier_settings
+
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
@@ -20,4 +22,6 @@ def is_same(one: str, other: str) -> bool:
 
 def called(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
     """Those of this reference, newest first: one of each account at most."""
+    if not any(told.contract.reference_typed(typed) for told in carrier_settings.every()):
+        return orders.none()
     return orders.filter(carrier_reference__upper=typed.upper()).order_by("-pk")

@@ -20,7 +20,7 @@ from orders.contract import has_parcel_tools
 from orders.models import CarrierAccount, Charge, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import replaying, stray_scans
-from tests import factories, older
+from tests import factories
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -527,15 +527,6 @@ def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_aga
     order.labels.update(due_at=timezone.now())
     labels.work(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
-
-
-def test_an_order_of_an_account_no_settings_name_is_found_by_its_reference(
-    quill: Sender, alice: User
-) -> None:
-    order = factories.order(
-        quill, alice, status="booked", carrier_reference="OLD-123456", account=older.unnamed()
-    )
-    assert references.called(quill.orders.all(), "old-123456").get() == order
 
 
 def test_a_reference_that_two_accounts_have_is_followed_at_the_one_that_takes_new_orders(
