@@ -61,7 +61,8 @@ def _fetch(label: Label) -> None:
     client = gateway.carrier_of(label.order, first="label" if has_address else "view")
     if has_address:
         size = _sizes(label.size, client.contract)[0]
-        return _store(label, (LabelLink("pdf", size, label.address),), client)
+        _store(label, (LabelLink("pdf", size, label.address),), client)
+        return
     taken = [label, *_taken_along(label)]
     try:
         links = _links(label, client)
@@ -69,8 +70,9 @@ def _fetch(label: Label) -> None:
         for place, one in enumerate(taken):
             _failed(one, error, place)
         return
-    for place, one in enumerate(taken):
-        _store(one, links, client, place)
+    waiting = 0
+    for one in taken:
+        waiting += _store(one, links, client, waiting)
 
 
 def _taken_along(label: Label) -> list[Label]:
@@ -89,17 +91,23 @@ def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
     return viewed.labels
 
 
-def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: int = 0) -> None:
+def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: int = 0) -> bool:
+    """Fetch the file of this label. True where it has to be waited for."""
     link = wanted(label.size, links, client.contract)
     if link is None and links and label.tries >= len(FIRST_WAITS):
         label.finish(state=Label.State.ABSENT, problem="The carrier has no label of this size.")
-    elif link is None:  # one size may be listed seconds before the other
+        return False
+    if link is None:  # one size may be listed seconds before the other
         _wait(label, "The carrier is still making the label.", place=place)
-    elif label.renew():  # the look may have taken most of the lease
-        try:
-            store(label, client.label(link), at=timezone.now())
-        except CarrierError as error:
-            _failed(label, error, place)
+        return True
+    if not label.renew():  # the look may have taken most of the lease
+        return False
+    try:
+        store(label, client.label(link), at=timezone.now())
+    except CarrierError as error:
+        _failed(label, error, place)
+        return True
+    return False
 
 
 def _failed(label: Label, error: CarrierError, place: int) -> None:

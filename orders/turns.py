@@ -2,8 +2,8 @@
 
 Tracking calls stand in one line, all others in another, as the contract gives each its rate. A line is the time at
 which its next call may start. Who finds it too long takes no turn: a job is due again then, a person is told. Lanes
-share a line: one that had less than its share lately may join a long line, any other a short one only. So two thousand
-rows of an import hold up neither a label nor somebody who looks at prices.
+share a line: one that had less than its share lately may join a long line, any other a shorter one only. So two
+thousand rows of an import hold up neither a label nor a booking. People join either, as nothing retries for them.
 """
 
 import datetime as dt
@@ -23,7 +23,7 @@ TRACKING = {"track": 0.8, "subscribe": 0.2}
 PERSON = "person"  # the lane of whoever waits at a page, whatever is asked
 CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "cancel": 0.1}
 # Seconds of line: what a lane within its share may join, what any other may, and what is left to who has begun.
-OWED, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 1.0, 6.0))
+OWED, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 2.5, 6.0))
 SHARE_IS_OVER = 2.0  # seconds after which nobody minds what a lane had
 LATE = 0.075  # seconds after its turn in which a call may still start
 # So much further apart than the rate says are turns, that calls which start a little late crowd no second.
@@ -60,9 +60,7 @@ class Turns:
 
     def _take(self, operation: str, patience: float) -> float:
         try:
-            return take(
-                self.account, operation, person=self.is_person, shares=self.is_person, patience=patience
-            )
+            return take(self.account, operation, person=self.is_person, shares=False, patience=patience)
         except NotYet as error:
             raise Crowded(retry_after=max((error.at - timezone.now()).total_seconds(), 1.0)) from error
 

@@ -59,7 +59,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(autouse=True, scope="session")
 def _nobody_sleeps_for_a_turn() -> None:
-    """Calls take their turns all the same. See `at_its_rate` in tests/orders/test_turns.py."""
+    """Calls take their turns all the same. See `clock` in tests/orders/test_turns.py."""
     turns.APART = 0.0
 
 

@@ -128,7 +128,7 @@ def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: s
     account = gateway.account()
     fill(account, "quote")
     if is_let_in:
-        assert turns.take(account, lane, shares=True, patience=turns.OWED) - clock.now < 2
+        assert turns.take(account, lane, shares=True, patience=turns.OWED) - clock.now < 3
     else:
         with pytest.raises(NotYet):
             turns.take(account, lane, shares=True, patience=turns.OWED)
@@ -139,7 +139,21 @@ def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> Non
     fill(account, "quote")
     before = clock.now
     turns.Turns(account, is_person=True)("quote")
-    assert clock.now - before < 2
+    assert clock.now - before < 3
+
+
+def test_eight_workers_on_an_import_all_stand_in_line(clock: Clock) -> None:
+    """Put off, a row would wait for the next sweep, and the line for nobody."""
+    account = gateway.account()
+    taken = [turns.take(account, "quote", shares=True, patience=turns.OWED) for _ in range(8)]
+    assert taken[-1] - clock.now < turns.SPARE
+
+
+def test_one_person_after_the_other_is_let_in_beside_an_import(clock: Clock) -> None:
+    fill(gateway.account(), "quote")
+    for _ in range(3):
+        turns.Turns(gateway.account(), is_person=True)("quote")
+        fill(gateway.account(), "quote")
 
 
 def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contract: Any) -> None:
@@ -250,3 +264,17 @@ def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_u
     asked = [request["operation"] for request in carrier.requests()[before:]]
     assert asked == ["quote", "book", "view", "label", "file", "label", "file"]
     assert len(asked) <= len(taken) == 7
+
+
+def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first size is stored, so it won't take the other along again."""
+    order = submitted()
+    booking.work(order.pk)
+    wanted = labels.wanted
+    monkeypatch.setattr(labels, "wanted", lambda size, *of: wanted(size, *of) if size == "full" else None)
+    labels.work(order.labels.get(size="full").pk)
+    states = dict(order.labels.values_list("size", "state"))
+    assert states == {"full": "stored", "cropped": "pending"}
+    assert order.labels.get(size="cropped").due_at < timezone.now() + dt.timedelta(seconds=5)
