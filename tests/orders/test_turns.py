@@ -149,11 +149,14 @@ def test_eight_workers_on_an_import_all_stand_in_line(clock: Clock) -> None:
     assert taken[-1] - clock.now < turns.SPARE
 
 
-def test_one_person_after_the_other_is_let_in_beside_an_import(clock: Clock) -> None:
-    fill(gateway.account(), "quote")
+def test_one_person_after_the_other_is_let_into_a_line_that_jobs_beyond_their_share_may_not_join(
+    clock: Clock,
+) -> None:
+    account = gateway.account()
     for _ in range(3):
-        turns.Turns(gateway.account(), is_person=True)("quote")
-        fill(gateway.account(), "quote")
+        while turns.take(account, "book", shares=False, patience=60) - clock.now < turns.SPARE:
+            pass
+        turns.Turns(account, is_person=True)("quote")
 
 
 def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contract: Any) -> None:
