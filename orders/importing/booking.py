@@ -25,6 +25,7 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
     booking.Gone: "No service is offered for this parcel any more.",
 }
+ALL_STOPPED = (booking.Suspended, booking.Paused, booking.LimitReached)  # the next row would be refused alike
 
 
 @transaction.atomic
@@ -101,23 +102,24 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
 
     `prices` are the new ones by the order's key, as the sender saw them, such as "9.40 AUD": one that changed again is
     asked about again.
-    Raises as booking.confirm; a limit that is reached on the way leaves the rest as they are.
+    Raises PickupDayPassed, LimitReached, Paused or Suspended, each only where nothing was booked.
     """
     risen = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
     agreed = 0
+    refusal: Exception | None = None
     for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
         if prices[str(order.uuid)] != str(order.asked):
             continue
         try:
             booking.confirm(order, by=by, now=now)
             agreed += 1
-        except (
-            Order.WrongStatus,
-            booking.CarrierChanged,
-        ):  # agreed to in another tab, or chosen anew one by one
-            continue
-        except booking.LimitReached:
-            if not agreed:
-                raise
+        except (Order.WrongStatus, booking.CarrierChanged):
+            continue  # agreed to in another tab, or chosen anew one by one
+        except booking.PickupDayPassed as error:  # of this row alone
+            refusal = error
+        except ALL_STOPPED as error:
+            refusal = error
             break
+    if refusal and not agreed:
+        raise refusal
     return agreed

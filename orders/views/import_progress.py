@@ -85,8 +85,9 @@ def _agree(request: MemberRequest, file: Import) -> None:
         if agreed < len(prices):
             messages.info(
                 request,
-                f"{agreed} of {len(prices)} were booked by this. The others had changed meanwhile, "
-                "or today's limit is reached: they wait here for your yes.",
+                f"{agreed} of {len(prices)} were booked by this. Nothing was booked for the others: they changed "
+                "meanwhile, their pickup day has passed, or booking stopped on the way. "
+                "Open one of them to book it at today's price, or on another day.",
             )
 
 

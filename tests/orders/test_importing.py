@@ -1,5 +1,6 @@
 """An import's rows: checked by the form's own rules, priced, booked once each, and come back when they fail."""
 
+import datetime as dt
 import uuid
 from typing import Any
 
@@ -219,6 +220,50 @@ def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
     with pytest.raises(booking.LimitReached):
+        importing.agree(file, seen, by=alice, now=timezone.now())
+
+
+def risen(shop: SandboxCarrier, quill: Sender, alice: User) -> tuple[Import, list[Order]]:
+    """A file of three rows whose prices went up, and their orders."""
+    file = checked(quill, alice, *(GOOD.replace("1001", number) for number in ("1001", "1002", "1003")))
+    Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
+    shop.prices(20)
+    book(file)
+    return file, list(Order.objects.order_by("pk"))
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_a_pickup_day_that_passed_holds_up_its_own_row_and_no_other(
+    shop: SandboxCarrier, quill: Sender, alice: User, late: int
+) -> None:
+    file, orders = risen(shop, quill, alice)
+    Order.objects.filter(pk=orders[late].pk).update(pickup_date=dt.date(2026, 1, 5))
+    seen = {str(order.uuid): str(order.asked) for order in orders}
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
+    left = Order.objects.get(status="draft")
+    assert left == orders[late]
+    with pytest.raises(booking.PickupDayPassed):
+        importing.agree(file, seen, by=alice, now=timezone.now())
+
+
+@pytest.mark.parametrize("stop", [booking.Paused, booking.Suspended])
+def test_what_was_booked_before_all_bookings_stopped_is_counted(
+    shop: SandboxCarrier, quill: Sender, alice: User, stop: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, orders = risen(shop, quill, alice)
+    confirm, asked = booking.confirm, []
+
+    def stopped_after_one(order: Order, **press: Any) -> None:
+        asked.append(order)
+        if len(asked) > 1:
+            raise stop
+        confirm(order, **press)
+
+    monkeypatch.setattr(booking, "confirm", stopped_after_one)
+    seen = {str(order.uuid): str(order.asked) for order in orders}
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
+    assert len(asked) == 2  # the same answer waits for every row after it
+    with pytest.raises(stop):
         importing.agree(file, seen, by=alice, now=timezone.now())
 
 

@@ -165,6 +165,22 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
     assert Order.objects.get().status == "draft"
 
 
+def test_a_yes_that_books_some_says_so_and_what_to_do_about_the_others(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    offer = {**factories.OFFER, "amount": "99.00"}
+    problem = {"kind": "price_rose", "old": "12.08", "new": "99.00", "offer": offer}
+    for pickup_date in (dt.date(2026, 1, 5), None):
+        order = factories.order(quill, alice, problem=problem, pickup_date=pickup_date)
+        factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
+    seen = {"act": "agree", "price": [f"{order.uuid}|99.00 AUD" for order in Order.objects.all()]}
+    told = text(visit(alice).post(reverse("import", args=[file.uuid]), seen, follow=True))
+    assert "1 of 2 were booked by this. Nothing was booked for the others" in told
+    assert "Open one of them to book it at today's price, or on another day." in told
+    assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
+
+
 def test_a_poll_of_the_check_asks_only_how_far_it_is(listed: Client, quill: Sender, alice: User) -> None:
     """Every two seconds, of two thousand rows."""
     file = factories.import_file(quill, alice)
