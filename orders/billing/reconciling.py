@@ -2,9 +2,8 @@
 
 import datetime as dt
 from collections import defaultdict
-from decimal import Decimal
 
-from django.db.models import DecimalField, Exists, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import BillingReport, Charge, Kind, Order
@@ -14,7 +13,6 @@ from orders.models.statuses import Status
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
 BATCH = 1000  # lines marked by one statement
-MONEY = DecimalField(max_digits=16, decimal_places=2)
 # What an order may cost: what the carrier said at the booking, and never more than was agreed to.
 EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
@@ -27,10 +25,11 @@ def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
 
 
 def not_refunded(now: dt.datetime) -> QuerySet[Order]:
-    """Cancelled orders that were charged and have no refund, though two reports of later weeks were posted."""
-    refund = POSTED.filter(kind__in=CANCEL_REFUNDS)
-    cost = POSTED.filter(kind=Kind.ORDER)
-    found = _costing(now).filter(Exists(cost), ~Exists(refund), status=Status.CANCELLED)
+    """Cancelled orders charged and not refunded in that currency, though two reports of later weeks were posted."""
+    posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
+    refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
+    cost = POSTED.filter(~Exists(refund), kind=Kind.ORDER)
+    found = _costing(now).filter(Exists(cost), status=Status.CANCELLED)
     return found.filter(_reported("cancelled_at"))
 
 
@@ -64,12 +63,15 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
 
 
 def _odd(lines: QuerySet[Charge]) -> set[int]:
-    """The orders whose cost and cover among these lines come to something else than was agreed."""
-    sums = (
-        lines.filter(kind__in=(Kind.ORDER, Kind.COVER), order__isnull=False).order_by().values_list("order")
-    )
+    """The orders whose cost and cover among these lines are not what was agreed: the amount or the currency."""
+    costs = lines.filter(kind__in=(Kind.ORDER, Kind.COVER), order__isnull=False).order_by()
+    sums = costs.values_list("order", "currency", "order__currency")
     billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
-    return {order for order, amount, expected in billed if cents(amount) != cents(expected)}
+    return {
+        order
+        for order, currency, agreed, amount, expected in billed
+        if (currency, cents(amount)) != (agreed, cents(expected))
+    }
 
 
 def accept(line: Charge) -> bool:
@@ -88,14 +90,10 @@ def _recent(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _costing(now: dt.datetime) -> QuerySet[Order]:
-    """Those that still cost something, all lines together."""
-    return _recent(now).annotate(net=_sum(POSTED)).filter(net__gt=0)
-
-
-def _sum(lines: QuerySet[Charge]) -> Coalesce:
-    """To the cent (SQLite adds as floating point), 0 for none."""
-    total = lines.order_by().values("order").annotate(total=Round(Sum("amount"), 2)).values("total")
-    return Coalesce(Subquery(total, output_field=MONEY), Value(Decimal(0)), output_field=MONEY)
+    """Those that still cost something in one currency, all its lines together, to the cent."""
+    # Rounded, because SQLite adds as floating point.
+    sums = POSTED.order_by().values("currency").annotate(net=Round(Sum("amount"), 2))
+    return _recent(now).filter(Exists(sums.filter(net__gt=0)))
 
 
 def _reported(moment: str) -> Q:

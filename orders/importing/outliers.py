@@ -1,4 +1,5 @@
-"""Rows that look wrong: too light or too heavy for their size, or far dearer than others of the file or the account.
+"""Rows that look wrong: too light or too heavy for their size, or far dearer than others of the file or the account
+in the same currency.
 
 A wrong unit does that to a whole file, at many times its price. Such a file is booked after one more yes, which holds
 for the rows, services and prices it was given to and for no others.
@@ -7,7 +8,7 @@ for the rows, services and prices it was given to and for no others.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
@@ -17,7 +18,7 @@ from orders.importing import units
 from orders.importing.choosing import Choice
 from orders.models import Import, ImportRow
 from orders.models.statuses import Status
-from shipping_portal.accounts.templatetags.words import money
+from shipping_portal.accounts.templatetags.words import money, money_in
 
 TIMES = 5
 FEWEST, LAST = 20, 100  # booked parcels that are a history, and the newest of them that count
@@ -65,26 +66,39 @@ def look(file: Import, choices: Sequence[Choice]) -> Stop | None:
     return Stop(doubts, _confirmation(choices, doubts)) if doubts else None
 
 
-def _reason(choice: Choice, limits: Mapping[str, Decimal]) -> str:
+def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
     if unlikely := odd(choice.row.measures):
         return UNLIKELY[unlikely]
-    return next((reason for reason, most in limits.items() if choice.price > most), "")
+    known = limits[choice.offer["currency"]] if choice.offer else {}
+    return next((reason for reason, most in known.items() if choice.price > most), "")
 
 
-def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, Decimal]:
-    """The highest price that is not far too dear, by what is said of a dearer one."""
-    offers = [choice.offer for choice in choices if choice.offer]
-    booked = file.rows.filter(state=ImportRow.State.BOOKED, order__isnull=False)
-    prices = [*map(_price, offers), *booked.values_list("order__price", flat=True)]
+def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, dict[str, Decimal]]:
+    """By currency, the highest price that is not far too dear, by what is said of a dearer one."""
+    offered = _by_currency((choice.offer["currency"], choice.price) for choice in choices if choice.offer)
+    rows = file.rows.filter(state=ImportRow.State.BOOKED, order__isnull=False)
+    booked = _by_currency(rows.values_list("order__currency", "order__price"))
     history = file.sender.orders.filter(status=Status.BOOKED).order_by("-pk")
-    last = list(history.values_list("price", flat=True)[:LAST])
-    known = {"this file": prices, f"your last {len(last)} parcels": last if len(last) >= FEWEST else []}
-    currency = offers[0]["currency"] if offers else ""
-    middles = {what: median(some) for what, some in known.items() if some}
-    return {
-        DEAR.format(times=TIMES, what=what, middle=money(middle, currency)): TIMES * middle
-        for what, middle in middles.items()
-    }
+    last = _by_currency(history.values_list("currency", "price")[:LAST])
+    words = money_in if len(offered) > 1 else money
+    limits: dict[str, dict[str, Decimal]] = {}
+    for currency, prices in offered.items():
+        known = {"this file": prices + booked[currency]}
+        if len(past := last[currency]) >= FEWEST:
+            known[f"your last {len(past)} parcels"] = past
+        middles = {what: median(some) for what, some in known.items()}
+        limits[currency] = {
+            DEAR.format(times=TIMES, what=what, middle=words(middle, currency)): TIMES * middle
+            for what, middle in middles.items()
+        }
+    return limits
+
+
+def _by_currency(priced: Iterable[tuple[str, Decimal]]) -> defaultdict[str, list[Decimal]]:
+    found = defaultdict(list)
+    for currency, price in priced:
+        found[currency].append(price)
+    return found
 
 
 def _question(file: Import, reason: str, first: Choice) -> str:
@@ -105,7 +119,3 @@ def _confirmation(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> str:
     rows = sorted((choice.row.pk, choice.row.quote, choice.code, str(choice.price)) for choice in choices)
     wrong = sorted(choice.row.pk for doubt in doubts for choice in doubt.choices)
     return hashlib.sha256(json.dumps([rows, wrong]).encode()).hexdigest()
-
-
-def _price(offer: Mapping[str, str]) -> Decimal:
-    return Decimal(offer["amount"])

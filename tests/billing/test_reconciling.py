@@ -113,3 +113,30 @@ def test_orders_from_before_the_first_report_are_not_missed(made: Any) -> None:
     made()
     reported(WEEKS[1], WEEKS[2])
     assert not reconciling.never_charged(NOW).exists()
+
+
+def test_the_agreed_amount_in_another_currency_is_not_what_was_agreed(made: Any, take: Any) -> None:
+    right, wrong = made(), made()
+    rows = [line(right.carrier_reference), line(wrong.carrier_reference, Currency="USD")]
+    posting.post(take(summed(*rows)), by=None, now=NOW)
+    assert reconciling.charged_otherwise(NOW).get() == wrong
+
+
+@pytest.mark.parametrize("given_back", ["-12.08", "-99.00"])
+def test_money_given_back_in_another_currency_does_not_settle_a_charge(made: Any, given_back: str) -> None:
+    order = made("cancelled")
+    factories.charge(order, kind="un-cancellation")
+    factories.charge(order, kind="other-refund", amount=given_back, currency="USD")
+    assert reconciling.charged_after_cancelling(NOW).get() == order
+    factories.charge(order, kind="other-refund", amount="-12.08")
+    assert not reconciling.charged_after_cancelling(NOW).exists()
+
+
+def test_a_cancelled_order_is_refunded_in_the_currency_it_was_charged_in(made: Any) -> None:
+    order = made("cancelled")
+    (first, _) = reported(WEEKS[0], WEEKS[1])
+    factories.charge(order, report=first)
+    factories.charge(order, report=first, kind="cancel-refund", amount="-9.40", currency="USD")
+    assert reconciling.not_refunded(NOW).get() == order
+    factories.charge(order, report=first, kind="cancel-refund", amount="-11.00")
+    assert not reconciling.not_refunded(NOW).exists()

@@ -93,19 +93,19 @@ def parcel(typed: str, unit: str = "cm") -> Measures:
     return Measures(weight, "kg", length, width, height, unit)
 
 
-def ready(file: Import, typed: str, price: str = "12.08") -> None:
+def ready(file: Import, typed: str, price: str = "12.08", **offer: str) -> None:
     """One more row of this file, priced."""
     of, by = file.sender, file.made_by
-    quote = factories.quote(of, by, parcel=factories.entry(of, measures=parcel(typed)), amount=price)
+    quote = factories.quote(of, by, parcel=factories.entry(of, measures=parcel(typed)), amount=price, **offer)
     factories.import_row(of, by, file=file, state="ready", problems={}, quote=quote)
 
 
-def history(sender: Sender, by: User, *prices: str, status: str = "booked") -> None:
+def history(sender: Sender, by: User, *prices: str, status: str = "booked", currency: str = "AUD") -> None:
     """Booked parcels at these prices, the newest last."""
     first = factories.order(sender, by, status=status)
     copies = [factories.copy_of(first, 1000 * first.pk + number) for number in range(len(prices))]
     for order, price in zip(copies, prices, strict=True):
-        order.price = Decimal(price)
+        order.price, order.currency = Decimal(price), currency
     Order.objects.bulk_create(copies)
     Order.objects.filter(pk=first.pk).delete()
 
@@ -175,6 +175,37 @@ def test_a_row_fixed_after_the_others_were_booked_is_compared_with_them(quill: S
         factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
     ready(file, "2.4,32,24,11", "60")
     assert reasons(file) == {"More than 5 times the middle price of this file, $10.00": 1}
+
+
+MIXED = "More than 5 times the middle price of "
+
+
+@pytest.mark.parametrize(
+    ("rows", "booked", "before", "found"),
+    [
+        # Dear among the parcels in its own currency, whatever those in another cost.
+        (("10 AUD", "10 AUD", "60 AUD", "100 USD", "100 USD", "100 USD"), "", "",
+         {f"{MIXED}this file, $10.00 AUD": 1}),
+        (("1 AUD", "1 AUD", "1 AUD", "10 USD", "10 USD"), "", "", {}),
+        (("60 AUD",), "10 USD", "", {}),
+        (("60 AUD",), "", "10 USD", {}),
+        (("60 AUD",), "", "10 AUD", {f"{MIXED}your last 20 parcels, $10.00": 1}),
+        (("60 AUD", "60 USD"), "", "10 USD", {f"{MIXED}your last 20 parcels, $10.00 USD": 1}),
+    ],
+)  # fmt: skip
+def test_a_price_is_compared_with_those_in_its_own_currency(
+    quill: Sender, alice: User, rows: tuple[str, ...], booked: str, before: str, found: dict[str, int]
+) -> None:
+    file = factories.import_file(quill, alice)
+    for price, currency in map(str.split, rows):
+        ready(file, "2.4,32,24,11", price, currency=currency)
+    for price, currency in [booked.split()] * 3 if booked else []:
+        order = factories.order(quill, alice, status="booked", price=Decimal(price), currency=currency)
+        factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
+    if before:
+        price, currency = before.split()
+        history(quill, alice, *[price] * 20, currency=currency)
+    assert reasons(file) == found
 
 
 def test_a_yes_is_to_the_rows_that_were_shown_and_to_no_others(
