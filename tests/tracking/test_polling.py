@@ -259,6 +259,17 @@ def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> No
         watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
 
 
+def test_at_the_limit_a_parcel_that_is_followed_already_is_shown_and_a_refused_one_leaves_nothing(
+    quill: Sender, alice: User, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(watching, "MOST_WATCHES", 1)
+    first = watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
+    assert watching.watch(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
+    with pytest.raises(watching.TooMany):
+        watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
+    assert Parcel.objects.get() == first.parcel
+
+
 def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
