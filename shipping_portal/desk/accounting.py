@@ -83,6 +83,7 @@ def set_columns(
     Audit.write("report columns set", profile, by=by, reason=reason, at=now)
 
 
+@transaction.atomic
 def give_meaning(word: ChargeWord, meaning: str, *, by: Any, reason: str, now: dt.datetime) -> None:
     """As `take`; reports that are not posted and have the word are read again."""
     checking.decide(word, meaning, now=now)

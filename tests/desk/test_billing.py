@@ -259,6 +259,22 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
     assert order.charges.get().kind == "oversize"
 
 
+@pytest.mark.parametrize(
+    "broken", ["orders.billing.checking.again", "shipping_portal.desk.accounting.Audit.write"]
+)
+def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
+    desk: Client, order: Order, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = uploaded(desk, summed(line(order.carrier_reference, Type="Fuel Levy")))
+    word = ChargeWord.objects.get(word="fuel levy / paid")
+    monkeypatch.setattr(broken, lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        desk.post(act(word, "decide"), {"meaning": "oversize", "reason": REASON})
+    word.refresh_from_db()
+    report.refresh_from_db()
+    assert (word.meaning, report.state) == ("", "checked")
+
+
 def test_the_list_of_words_has_the_undecided_first_with_their_lines(desk: Client, order: Order) -> None:
     uploaded(desk, summed(line("SA00001"), line("SA00002", Type="Levy"), line("SA00003", Type="Levy")))
     shown = desk.get("/admin/orders/chargeword/").context["cl"].result_list
