@@ -54,8 +54,13 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
 
 def set_groups(person: User, names: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
     """Who is in a group is an operator; who is in none works at the desk no longer."""
+    if not groups.may(by, "operators"):
+        raise NotThem("Only an Ops lead sets groups.")
+    _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
         raise NotThem("You cannot set your own groups.")
+    if why := why_no_groups(person):
+        raise NotThem(why)
     chosen = list(Group.objects.filter(name__in=names))
     if len(chosen) < len(set(names)):
         raise NotThem("A group is missing. Run manage.py operator_groups first.")
@@ -64,6 +69,13 @@ def set_groups(person: User, names: list[str], *, by: User, reason: str, now: dt
         User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))
         told = ", ".join(names) or "no operator any more"
         Audit.write("operator groups set", person, by=by, reason=f"{told}: {reason}", at=now)
+
+
+def why_no_groups(person: User) -> str:
+    """Why this person can be in no group, or ""."""
+    if person.is_superuser:
+        return "A superuser may do everything and is in no group."
+    return "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
 
 
 def _refuse_beyond_reach(person: User, by: User) -> None:

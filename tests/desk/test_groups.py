@@ -11,10 +11,11 @@ from django.core.management import call_command
 from django.db.models import Model
 from django.test import Client
 from django.urls import URLPattern, reverse
+from django.utils import timezone
 
 from orders.models import BillingProfile, Order
 from shipping_portal.accounts.models import User
-from shipping_portal.desk import groups
+from shipping_portal.desk import groups, people
 from shipping_portal.desk.admin.acts import ActsAdmin
 from tests import factories
 from tests.desk.conftest import REASON
@@ -219,3 +220,33 @@ def test_nobody_weakens_the_account_of_an_operator_who_may_do_more(
     person.refresh_from_db()
     assert person.is_active
     assert person.authenticator_set.exists()
+
+
+@pytest.mark.parametrize(
+    ("group", "whom", "refused"),
+    [
+        (groups.SUPPORT, "somebody new", "Only an Ops lead"),
+        (groups.SUPPORT, "another operator", "Only an Ops lead"),
+        (groups.OPS_LEAD, "a superuser", "Only a superuser"),
+        ("a superuser", "a superuser", "in no group"),
+        (groups.OPS_LEAD, "who ships for a sender", "ships for a sender"),
+    ],
+)
+def test_nobody_sets_groups_beyond_their_reach_whatever_page_was_asked(
+    operator: Operator, sam: User, alice: User, group: str, whom: str, refused: str
+) -> None:
+    operator(group)
+    by = factories.user("root@portal.example", is_staff=True, is_superuser=True)
+    person = {
+        "somebody new": factories.user("new@portal.example"),
+        "another operator": factories.user("other@portal.example", is_staff=True),
+        "a superuser": sam,
+        "who ships for a sender": alice,
+    }[whom]
+    if group in groups.GROUPS:
+        by = User.objects.get(groups__name=group)
+    was = person.is_staff
+    with pytest.raises(people.NotThem, match=refused):
+        people.set_groups(person, [groups.READ_ONLY], by=by, reason=REASON, now=timezone.now())
+    person.refresh_from_db()
+    assert (person.is_staff, person.groups.exists()) == (was, False)

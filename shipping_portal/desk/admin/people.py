@@ -113,7 +113,7 @@ class UserAdmin(ActsAdmin):
             "What this person may see and do at the desk. Who ships for a sender cannot work here as well.",
             _set_groups,
             needs="operators",
-            applies=lambda user: not user.is_superuser and not hasattr(user, "membership"),
+            applies=lambda user: not people.why_no_groups(user),
             form=GroupsForm,
             initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
             refusals=REFUSALS,
