@@ -20,7 +20,7 @@ class TooMany(Exception):
 
 def of(user: User) -> QuerySet[Draft]:
     """The drafts of this person's account, the one changed last first."""
-    return Draft.objects.for_user(user).filter(replaces=None).order_by("-updated_at", "-pk")
+    return Draft.objects.for_user(user).order_by("-updated_at", "-pk")
 
 
 def find(user: User, text: str) -> Draft | None:

@@ -397,7 +397,6 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField()),
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to='accounts.sender')),
-                ('replaces', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='orders.order')),
             ],
             options={
                 'indexes': [models.Index(fields=['sender', '-updated_at'], name='drafts_newest_first')],

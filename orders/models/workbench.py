@@ -17,13 +17,12 @@ class DraftQuerySet(models.QuerySet["Draft"]):
 
 
 class Draft(models.Model):
-    """A half-typed new-parcel form, as typed: never an order, never sent. `replaces` is the parcel to be mended."""
+    """A half-typed new-parcel form, as typed: never an order, never sent."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     values = models.JSONField(default=dict)
-    replaces = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField()
 
