@@ -209,7 +209,8 @@ def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
         return []
     theirs = kinds_for(member.role)
     off = set(NoticeChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
-    off -= {name for name, kind in KINDS.items() if kind.is_vital}  # told to owners whatever they chose
+    # Once owed, a vital one goes: it is an owner's whatever they chose, or nobody else may have been told.
+    off -= {name for name, kind in KINDS.items() if kind.is_vital}
     return [
         row
         for row in rows

@@ -231,6 +231,33 @@ def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(
     assert [row.user for row in Notice.objects.all()] == [alice]
 
 
+MONEY = {"charge", "answer", "statement"}
+
+
+@pytest.mark.parametrize("kind", notices.KINDS)
+def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
+    alice: User, ana: User, bea: User, vic: User, quill: Sender, kind: str
+) -> None:
+    on = "weekly" if kind == "statement" else "now"
+    for person in (alice, ana, bea, vic):
+        notices.choose(person, kind, on, now=NOON - dt.timedelta(hours=1))
+    notices.tell(fact(quill, kind=kind), now=NOON)
+    leave()
+    others = set() if kind == "export" else {bea.email} if kind in MONEY else {ana.email}
+    assert {message.to[0] for message in mail.outbox} == {alice.email} | others
+
+
+@pytest.mark.parametrize(("role", "told"), [("owner", 1), ("shipper", 1), ("bookkeeper", 0), ("viewer", 0)])
+def test_what_is_vital_and_owed_leaves_though_it_was_turned_off_unless_its_reader_books_no_more(
+    ana: User, quill: Sender, role: str, told: int
+) -> None:
+    notices.tell(fact(quill, kind="booking"), now=NOON)
+    notices.choose(ana, "booking", "off", now=NOON)
+    Membership.objects.filter(user=ana).update(role=role)
+    leave()
+    assert [message.to for message in mail.outbox].count([ana.email]) == told
+
+
 def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Client]) -> None:
     page = visit(alice)
     page.post("/settings/notifications/", {"pickup": "daily", "booking": "daily", "delivered": "now"})
