@@ -33,7 +33,7 @@ def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime) -> Disput
 
 
 def facts(charge: Charge) -> dict[str, Any]:
-    """What the question is about: weights in kg, volumes in m³, money in the line's currency."""
+    """What the question is about: weights in kg, volumes in m³, money with its currency."""
     order = charge.order
     return {
         "charged": str(charge.amount),
@@ -43,6 +43,7 @@ def facts(charge: Charge) -> dict[str, Any]:
         "declared_m3": _text(charge.declared_m3),
         "measured_m3": _text(charge.measured_m3),
         "quoted": _text(order.total if order else None),
+        "quoted_currency": order.currency if order else "",
         "service": order.product_name if order else "",
     }
 

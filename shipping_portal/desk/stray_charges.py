@@ -27,7 +27,10 @@ class Billed:
 
 
 def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
-    """Charged on this order's account in this time, in reports taken since `read_from`; the nearest price first."""
+    """Charged on this order's account in this time, in reports taken since `read_from`.
+
+    Those in its own currency come first, the nearest price before the others.
+    """
     days = (early.date(), late.date())
     lines = Charge.objects.unmatched().filter(
         Q(day__range=days) | Q(day=None, week__range=days),
@@ -40,7 +43,8 @@ def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt
         customer=Max("customer_reference"), read_at=Min("report__uploaded_at"),
     )  # fmt: skip
     away = Abs(F("total") - Value(order.total or Decimal(0), output_field=MONEY))
-    nearest = found.filter(read_at__gte=read_from).annotate(away=away).order_by("away", "reference")[:MOST]
+    ranked = found.filter(read_at__gte=read_from).annotate(away=away, is_foreign=~Q(currency=order.currency))
+    nearest = ranked.order_by("is_foreign", "away", "reference")[:MOST]
     return [Billed(row["reference"], ", ".join(_told(row, order)), row["customer"]) for row in nearest]
 
 

@@ -397,7 +397,8 @@ def reports() -> dict[str, str]:
     BillingReport.objects.filter(pk=reading.pk).update(rows=1500)
     dispute = Dispute.objects.create(
         charge=line, sender=of, made_by=by, made_at=timezone.now(), text="We weighed it twice: 1.5 kg.",
-        facts={"declared_kg": "1.5", "measured_kg": "3.2", "quoted": "12.08", "charged": "4.20", "currency": "AUD"},
+        facts={"declared_kg": "1.5", "measured_kg": "3.2", "quoted": "12.08", "quoted_currency": "AUD",
+               "charged": "4.20", "currency": "AUD"},
     )  # fmt: skip
     pages = {
         f"billing report {it.state}": reverse("admin:orders_billingreport_change", args=[it.pk])

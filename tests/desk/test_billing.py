@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders import gateway
-from orders.billing import checking, matching
+from orders.billing import checking, disputing, matching
 from orders.billing.fields import profile_of
 from orders.confirming import Confirmed
 from orders.models import BillingReport, Charge, ChargeWord, Dispute, Order
@@ -547,6 +547,25 @@ def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(
     assert "where this order is 12.08 AUD" in found[1].billed
     page = desk.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
     assert found[0].billed in page
+
+
+def test_a_line_in_the_orders_own_currency_comes_before_the_same_number_in_another(
+    unclear: Callable[..., Order],
+) -> None:
+    order, today = unclear(), timezone.now().date()
+    factories.charge(None, reference="SABROAD01", day=today, currency="USD")
+    factories.charge(None, reference="SNEARBY01", amount="12.50", day=today)
+    assert [it.reference for it in evidence(order).candidates] == ["SNEARBY01", "SABROAD01"]
+
+
+def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(
+    desk: Client, order: Order, alice: User
+) -> None:
+    charge = factories.charge(order, "under-declared", "4.13", currency="USD")
+    dispute = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
+    page = desk.get(f"/admin/orders/dispute/{dispute.pk}/change/").content.decode()
+    assert "Quoted 12.08 AUD" in page
+    assert "Charged 4.13 USD" in page
 
 
 def test_what_was_scanned_and_charged_is_one_candidate(unclear: Callable[..., Order]) -> None:

@@ -122,12 +122,12 @@ class DisputeAdmin(ActsAdmin):
 
     @admin.display(description="declared, measured, quoted")
     def compared(self, dispute: Dispute) -> str:
-        money = {"quoted", "charged"}
-        currency = dispute.facts.get("currency", "")
+        facts = dispute.facts
+        money = {"quoted": facts.get("quoted_currency", ""), "charged": facts.get("currency", "")}
         told = (
-            f"{title} {dispute.facts[name]}{f' {currency}' if name in money else unit}"
+            f"{title} {facts[name]}{f' {money[name]}' if name in money else unit}"
             for name, (title, unit) in FACTS.items()
-            if dispute.facts.get(name)
+            if facts.get(name)
         )
         return ". ".join(told) or "–"
 
