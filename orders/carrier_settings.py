@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.hosts import spelled_alike
 
 if TYPE_CHECKING:
     from orders.models.account import CarrierAccount
@@ -41,7 +42,7 @@ class CarrierSettings:
 
     @property
     def name(self) -> str:
-        return f"{self.account} at {self.base_url.rstrip('/')}"
+        return f"{self.account} at {spelled_alike(self.base_url)}"
 
     @property
     def fingerprint(self) -> str:

@@ -61,6 +61,20 @@ def base_origin(base_url: str) -> Origin:
     return origin
 
 
+def spelled_alike(base_url: str) -> str:
+    """The same text for each spelling of a base address: its host's case, a dot after it, the usual port, a last `/`.
+
+    What can't be read as an address stays as it is; portal.E002 tells of it.
+    """
+    origin = Origin.of(base_url)
+    if origin is None:
+        return base_url.rstrip("/")
+    host = origin.host.removesuffix(".")
+    host = f"[{host}]" if ":" in host else host
+    port = "" if origin.port == PORTS[origin.scheme] else f":{origin.port}"
+    return f"{origin.scheme}://{host}{port}{urlsplit(base_url).path.rstrip('/')}"
+
+
 def permitted(url: object, base: Origin, extra: str) -> bool:
     """May we use this address? Yes on the base's origin, or over https on an extra host ("host[:port]").
 
