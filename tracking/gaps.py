@@ -4,6 +4,7 @@ import datetime as dt
 
 from django.db.models import F, Q, QuerySet
 
+from orders.models import CarrierAccount
 from tracking.models import Parcel, TrackingEvent
 
 WINDOW = dt.timedelta(hours=1)
@@ -27,6 +28,10 @@ def found_first_by_polling(now: dt.datetime, *, within: dt.timedelta = WINDOW) -
     return owed().filter(POLLED_FIRST, received_at__gt=now - within, received_at__lte=now)
 
 
-def is_alarmed(now: dt.datetime) -> bool:
-    """One query on the index of what polling found first; it never counts further than the alarm."""
-    return len(found_first_by_polling(now).values_list("pk", flat=True)[:ALARM]) == ALARM
+def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
+    """Do the account's deliveries get lost? Another one's may come all the while.
+
+    One query on the index of what polling found first; it never counts further than the alarm.
+    """
+    found = found_first_by_polling(now).filter(account=account)
+    return len(found.values_list("pk", flat=True)[:ALARM]) == ALARM

@@ -147,11 +147,14 @@ def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
     answered is in the log of calls: `subscription_text` is the carrier's refusal, which the sender reads.
     """
     now = timezone.now()
-    factor = interval(Parcel.objects.select_related("order").get(pk=poll.parcel_id), now=now)
+    parcel = Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
+    factor = interval(parcel, now=now)
     if factor is None:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
-        factor /= 2 if gaps.is_alarmed(now) else 1  # webhooks get lost, so look twice as often
+        factor /= (
+            2 if gaps.is_alarmed(parcel.account, now) else 1
+        )  # webhooks get lost, so look twice as often
         wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
     else:

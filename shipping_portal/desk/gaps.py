@@ -3,10 +3,14 @@
 import datetime as dt
 import logging
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count, Q
 from django.urls import reverse
 
+from orders import gateway
+from orders.models import CarrierAccount
 from shipping_portal.jobs.chores import chore
 from tracking import gaps
 from tracking.models import LastTime
@@ -31,18 +35,22 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Alarm:
+    """An account whose webhooks get lost, with what polling found first in the last hour and the list of just those."""
+
+    account: str
+    polled_first: int
+    url: str
+
+
+@dataclass(frozen=True)
 class Meter:
     rows: list[Row]
-    polled_first: int  # in the last hour; what the alarm counts
-    url: str  # the list of exactly those
-
-    @property
-    def is_alarmed(self) -> bool:
-        return self.polled_first >= gaps.ALARM
+    alarms: list[Alarm]
 
 
 def meter(now: dt.datetime) -> Meter:
-    """The last hour and the last 24, in one query over the scans of a day."""
+    """The last hour and the last 24, and each account's alarm, in one query over the scans of a day."""
     since = {title: Q(received_at__gt=now - span) for title, span in SPANS.items()}
     counts = {
         f"{kind}_{place}": Count("pk", filter=rule & span)
@@ -51,17 +59,31 @@ def meter(now: dt.datetime) -> Meter:
     }
     counts["polled_first"] = Count("pk", filter=gaps.POLLED_FIRST & since["Last hour"])
     day = gaps.owed().filter(since["Last 24 hours"], received_at__lte=now)
-    found = day.aggregate(**counts)
-    rows = [Row(title, *(found[f"{kind}_{place}"] for kind in KINDS)) for place, title in enumerate(since)]
-    url = reverse("admin:tracking_trackingevent_changelist") + "?found=polling"
-    return Meter(rows, found["polled_first"], url)
+    found = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
+    rows = [
+        Row(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
+        for place, title in enumerate(since)
+    ]
+    alarmed = (one for one in found if one["polled_first"] >= gaps.ALARM)
+    return Meter(rows, [_alarm(one) for one in alarmed])
+
+
+def _alarm(found: dict[str, Any]) -> Alarm:
+    query = urlencode({"found": "polling", "account": found["account"]})
+    url = reverse("admin:tracking_trackingevent_changelist")
+    return Alarm(found["account__name"], found["polled_first"], f"{url}?{query}")
 
 
 @chore("gaps")
 def report(now: dt.datetime) -> None:
-    """One log line an hour while the alarm is on, however many sweepers look."""
-    if not gaps.is_alarmed(now):
-        return
-    if LastTime.is_first_in(gaps.WINDOW, "webhook gap logged", now=now):
-        found = gaps.found_first_by_polling(now).count()
-        logger.error("webhook_gap", extra={"found_by_polling": found, "polling": "twice as often"})
+    """One log line an hour for each account whose alarm is on, however many sweepers look."""
+    for account in gateway.accounts():
+        if gaps.is_alarmed(account, now):
+            _log(account, now)
+
+
+def _log(account: CarrierAccount, now: dt.datetime) -> None:
+    if LastTime.is_first_in(gaps.WINDOW, f"webhook gap logged {account.pk}", now=now):
+        found = gaps.found_first_by_polling(now).filter(account=account).count()
+        told = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
+        logger.error("webhook_gap", extra=told)

@@ -77,7 +77,7 @@ print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], sc
 """
     word = stack.manage("shell", "--no-imports", "-c", code).split()[-1]
     desk = log_in("operator", width=360)
-    expect(desk.get_by_text("Webhooks get lost: polling found 3 scans first")).to_be_visible()
+    expect(desk.get_by_text("get lost: polling found 3 scans first")).to_be_visible()
     desk.get_by_role("link", name="See the scans").click()
     expect(desk.locator("#result_list tbody tr")).to_have_count(3)
     for address in (

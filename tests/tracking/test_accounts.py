@@ -20,7 +20,7 @@ from orders.contract import has_parcel_tools
 from orders.models import CarrierAccount, Charge, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import replaying, stray_scans
-from tests import factories
+from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -251,6 +251,8 @@ def test_a_reference_that_an_order_of_another_account_has_is_free_to_be_adopted(
     lambda: Order.objects.filter(account=1, carrier_reference__upper="SAB12CD"),
     lambda: Order.objects.filter(account=1, carrier_reference__upper__in=["SAB12CD", "SX"]),
     lambda: references.called(Order.objects.all(), "sab12cd").order_by(),
+    lambda: references.called(Order.objects.filter(sender=1), "sab12cd")[:1],
+    lambda: references.called(Order.objects.for_user(User(pk=1)), "sab12cd")[:1],
     lambda: Charge.objects.unmatched().filter(account=1, reference__upper="SAB12CD"),
 ])  # fmt: skip
 @pytest.mark.skipif(
@@ -261,6 +263,7 @@ def test_looking_a_reference_up_never_reads_the_whole_table(rows_of: Callable[[]
     plan = rows_of().explain()
     assert "<expr>=?" in plan, plan
     assert "SCAN" not in plan, plan
+    assert "(sender_id=?)" not in plan, plan  # all orders of one sender are many, too
 
 
 def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: Sender, alice: User) -> None:
@@ -420,6 +423,16 @@ def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) ->
     assert due[CarrierAccount.objects.get(name="of last year")] == [3600.0] * 25
 
 
+@pytest.mark.skipif(
+    "sqlite" not in settings.DATABASES["default"]["ENGINE"],
+    reason="on few rows PostgreSQL reads the table whatever it has",
+)
+def test_after_an_absence_only_as_many_polls_are_read_as_can_be_moved() -> None:
+    plan = downtime.waiting(gateway.account(), timezone.now())[:5].explain()
+    assert "polls_owed (due_at>?)" in plan, plan
+    assert "ORDER BY" not in plan, plan
+
+
 def times(account: CarrierAccount, now: dt.datetime) -> Iterator[float]:
     """In how many seconds its parcels are polled."""
     for poll in Poll.objects.filter(parcel__account=account).order_by("due_at"):
@@ -527,6 +540,33 @@ def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_aga
     order.labels.update(due_at=timezone.now())
     labels.work(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
+
+
+@pytest.mark.parametrize("reference", ["OLD-123456", "77120934", "ab_12_cd"])
+def test_an_order_of_an_account_no_settings_name_is_found_by_its_reference(
+    quill: Sender, alice: User, reference: str
+) -> None:
+    """Of a shape that no contract here describes."""
+    order = factories.order(
+        quill, alice, status="booked", carrier_reference=reference, account=older.unnamed()
+    )
+    assert references.called(quill.orders.all(), reference.upper()).get() == order
+
+
+def test_an_order_of_an_older_account_is_found_by_a_reference_of_its_own_contract(
+    moved: Moved, quill: Sender, alice: User
+) -> None:
+    before = moved("reference_shape = 'OLD[A-Z]{6}'")
+    order = factories.order(quill, alice, status="booked", carrier_reference="OLDABCDEF", account=before)
+    assert references.called(quill.orders.all(), "oldabcdef").get() == order
+
+
+@pytest.mark.parametrize("typed", ["", "noor", "tamsin@quill.example", "Unit 12 Main St", "2000", "1" * 101])
+def test_words_that_can_be_no_reference_cost_no_query(
+    quill: Sender, typed: str, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(0):
+        assert references.called(quill.orders.all(), typed).first() is None
 
 
 def test_a_reference_that_two_accounts_have_is_followed_at_the_one_that_takes_new_orders(

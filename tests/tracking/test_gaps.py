@@ -16,7 +16,7 @@ from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.desk import gaps as desk_gaps
 from shipping_portal.jobs.sweep import Sweep
-from tests import factories
+from tests import factories, older
 from tests.desk.conftest import desk
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
@@ -57,7 +57,7 @@ def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
 
 def test_a_day_without_scans_is_all_zeros() -> None:
     assert rows() == [(0, 0, 0), (0, 0, 0)]
-    assert not desk_gaps.meter(NOW).is_alarmed
+    assert desk_gaps.meter(NOW).alarms == []
 
 
 def test_each_scan_is_in_time_or_late_or_found_only_by_polling(parcel: Parcel) -> None:
@@ -85,7 +85,68 @@ def test_three_scans_found_first_by_polling_in_an_hour_raise_the_alarm(
     for _ in range(found):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(parcel, by="poll", scanned=NOW - 70 * MINUTE)
-    assert gaps.is_alarmed(NOW) == desk_gaps.meter(NOW).is_alarmed == alarmed
+    assert gaps.is_alarmed(parcel.account, NOW) == bool(desk_gaps.meter(NOW).alarms) == alarmed
+
+
+@pytest.fixture
+def old_parcel(quill: Sender, alice: User, settings: Any) -> Parcel:
+    """A parcel that is followed at an older account."""
+    made = factories.order(quill, alice, status="booked", account=older.named(settings))
+    return factories.parcel(made)
+
+
+def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_parcel: Parcel) -> None:
+    """One's webhooks may stay away while the other's come; and two scans of each are no three of one."""
+    for _ in range(2):
+        scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
+        scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
+    assert desk_gaps.meter(NOW).alarms == []
+    scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
+    for _ in range(9):
+        scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
+    [alarm] = desk_gaps.meter(NOW).alarms
+    assert (alarm.account, alarm.polled_first) == (old_parcel.account.name, 3)
+    assert gaps.is_alarmed(old_parcel.account, NOW)
+    assert not gaps.is_alarmed(parcel.account, NOW)
+    with time_machine.travel(NOW, tick=False):
+        page = " ".join(desk.get("/admin/").content.decode().split())
+        found = desk.get(alarm.url).context["cl"]
+    assert f"Webhooks of {old_parcel.account} get lost: polling found 3 scans first" in page
+    assert {event.account for event in found.result_list} == {old_parcel.account}
+    assert rows()[0] == (9, 0, 5)
+
+
+def test_each_account_whose_webhooks_get_lost_is_logged(
+    parcel: Parcel, old_parcel: Parcel, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(4):
+        if number:
+            scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
+        scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
+    for _ in range(2):
+        desk_gaps.report(NOW)
+    logged = [(one.account, one.found_by_polling) for one in caplog.records if one.message == "webhook_gap"]
+    assert logged == [(parcel.account.name, 3), (old_parcel.account.name, 4)]
+
+
+def test_only_the_parcels_of_the_account_with_the_alarm_are_polled_twice_as_often(
+    parcel: Parcel, old_parcel: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling, "_jitter", lambda: 1.0)
+    with time_machine.travel(NOW, tick=False):
+        for _ in range(3):
+            scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
+        waits = [polled_in(one) for one in (parcel, old_parcel)]
+    assert waits[0] == 2 * waits[1]
+
+
+def polled_in(parcel: Parcel) -> float:
+    """Seconds until the poll after one that was answered."""
+    poll = Poll.objects.create(parcel=parcel, due_at=NOW)
+    polling._again(poll, is_answered=True)
+    due_at = Poll.objects.get(pk=poll.pk).due_at
+    assert due_at
+    return (due_at - NOW).total_seconds()
 
 
 def test_a_parcel_the_carrier_owes_us_no_webhook_for_is_no_gap(quill: Sender, alice: User) -> None:
@@ -127,7 +188,7 @@ def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
         scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
         page = desk.get("/admin/")
         assert "polling found 4 scans first" in " ".join(page.content.decode().split())
-        found = desk.get(page.context["gaps"].url).context["cl"]
+        found = desk.get(page.context["gaps"].alarms[0].url).context["cl"]
         assert found.result_count == 4
         assert desk.get("?found=polling-day").status_code
     with django_assert_num_queries(1):
@@ -135,7 +196,7 @@ def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
 
 
 def test_without_a_gap_the_first_page_raises_no_alarm(desk: Client, db: None) -> None:
-    assert "Webhooks get lost" not in desk.get("/admin/").content.decode()
+    assert "get lost" not in desk.get("/admin/").content.decode()
 
 
 # -- Every webhook dropped --------------------------------------------------------------------------

@@ -16,7 +16,9 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 
 ACTION = "carrier account moved"
-STILL_DESCRIBED = "Nothing was changed. {}_BASE_URL names {}. Take that account out of the settings, or leave it there."
+STILL_DESCRIBED = (
+    "Nothing was changed. {}_BASE_URL names {}. Take that account out of the settings, or leave it there."
+)
 NO_ROW = "Nothing was changed. There is no {}. Known are: {}."
 IN_USE = (
     "Nothing was changed. Orders, prices or scans are filed under {new} already, and nobody can tell them from the "
@@ -46,7 +48,9 @@ class Command(BaseCommand):
 @transaction.atomic
 def move(old: CarrierSettings, new: CarrierSettings) -> str:
     """Let the row of `old` find the settings of `new`. What was done, in words. Raises CommandError."""
-    if named := next((told for told in carrier_settings.every() if told.fingerprint == old.fingerprint), None):
+    if named := next(
+        (told for told in carrier_settings.every() if told.fingerprint == old.fingerprint), None
+    ):
         raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
     words = f"by carrier_moved: {old.name} → {new.name}"
     row = CarrierAccount.objects.filter(fingerprint=old.fingerprint).first()
