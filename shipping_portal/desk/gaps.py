@@ -59,7 +59,7 @@ def meter(now: dt.datetime) -> Meter:
     }
     counts["polled_first"] = Count("pk", filter=gaps.POLLED_FIRST & since["Last hour"])
     day = gaps.owed().filter(since["Last 24 hours"], received_at__lte=now)
-    found = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
+    found: list[Any] = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
     rows = [
         Row(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
         for place, title in enumerate(since)
