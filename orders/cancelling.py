@@ -16,6 +16,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import (
     AccountStopped,
     CarrierError,
+    Crowded,
     NotSent,
     OperationOff,
     OutcomeUnknown,
@@ -123,7 +124,7 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
     except (NotSent, AccountStopped) as error:
         if isinstance(error, AccountStopped):
             answers.report(error, order.account, timezone.now(), asked="cancel")
-        _try_later(order, attempt, error.reason, asked_before=asked_before)
+        _try_later(order, attempt, error, asked_before=asked_before)
     except CarrierError as error:
         _unclear(order, attempt, str(error), answer=error)
     else:
@@ -249,10 +250,12 @@ def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
     }
 
 
-def _try_later(order: Order, attempt: CancelAttempt, why: str, *, asked_before: bool) -> None:
+def _try_later(
+    order: Order, attempt: CancelAttempt, error: NotSent | AccountStopped, *, asked_before: bool
+) -> None:
     state = State.UNKNOWN if asked_before else State.WANTED
-    if _swap(attempt, state=state, answer=why[:500]):
-        _again(order)
+    if _swap(attempt, state=state, answer=error.reason[:500]):
+        _again(order, error)
 
 
 def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierError | None = None) -> None:
@@ -275,8 +278,8 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
         return
     try:
         viewed = gateway.carrier_of(order).view(order.carrier_order_id)
-    except CarrierError:
-        return _still_unclear(order, attempt)
+    except CarrierError as error:
+        return _still_unclear(order, attempt, error)
     if viewed.state.casefold() == contract_of(order.account).cancelled_word.casefold():
         _done(order, attempt, Cancelled(viewed.state, "", viewed.status, viewed.body))
     elif refusal:
@@ -285,16 +288,18 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
         _still_unclear(order, attempt)
 
 
-def _still_unclear(order: Order, attempt: CancelAttempt) -> None:
+def _still_unclear(order: Order, attempt: CancelAttempt, error: CarrierError | None = None) -> None:
     """Nobody asks at this moment any more, so that an operator may settle it."""
     if _swap(attempt, state=State.UNKNOWN):
-        _again(order)
+        _again(order, error)
 
 
-def _again(order: Order) -> None:
-    """Due again after a back-off; after eight tries an operator has it."""
+def _again(order: Order, error: CarrierError | None = None) -> None:
+    """Due again after a back-off; after eight tries an operator has it. No turn for the call is no try."""
     tries = order.tries + 1
-    if order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER:
+    if isinstance(error, Crowded):
+        order.postpone(timezone.now() + dt.timedelta(seconds=error.retry_after or 0.0))
+    elif order.status == Status.CANCEL_UNCONFIRMED and tries >= ASK_AN_OPERATOR_AFTER:
         order.finish()
     else:
         order.retry(timezone.now() + gateway.backoff(tries, first=2))

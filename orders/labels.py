@@ -12,7 +12,7 @@ from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.errors import CarrierError, OperationOff, Rejected
+from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import fold
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease
@@ -114,6 +114,9 @@ def _failed(label: Label, error: CarrierError, place: int) -> None:
     if isinstance(error, OperationOff):
         problem = "The reply to the booking named no such label, and the contract has no view to ask again."
         label.finish(state=Label.State.FAILED, problem=problem)
+    elif isinstance(error, Crowded):  # nothing was asked, so this was no try
+        wait = dt.timedelta(seconds=error.retry_after or 0.0)
+        label.postpone(timezone.now() + wait + place * lease())
     elif isinstance(error, Rejected):  # an address that is not the carrier's is no matter of waiting
         _wait(label, str(error.text or error), place=place, alarm=error.code == "unsafe_link")
     else:

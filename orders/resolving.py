@@ -13,7 +13,7 @@ from orders.contract import contract_of
 from orders.models import BookingAttempt, Order, Restore
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
-from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.carrier.errors import CarrierError, Crowded, Rejected
 from shipping_portal.carrier.messages import Booked
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
@@ -70,6 +70,12 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
         if "idempot" in f"{error.code} {error.text}".lower():  # the key, not the parcel, was refused
             return _wait(order, attempt)
         outcome = error
+    except Crowded as error:  # nothing was sent, so this was no try
+        BookingAttempt.objects.filter(pk=attempt.pk, replays=attempt.replays + 1).update(
+            replays=attempt.replays
+        )
+        order.postpone(timezone.now() + dt.timedelta(seconds=error.retry_after or 0.0))
+        return
     except CarrierError:
         return _wait(order, attempt)
     settling.settle(attempt, outcome)

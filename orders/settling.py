@@ -186,7 +186,9 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
             attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at
         ):
             try_later(order, at, retry_after=error.retry_after)
-    if not isinstance(error, Crowded):  # the carrier was not even asked
+    if isinstance(error, Crowded):  # the carrier was not even asked
+        order.account.give_probe_back(at)
+    else:
         order.account.note_failure(at)
 
 

@@ -62,7 +62,7 @@ class Turns:
         try:
             return take(self.account, operation, person=self.is_person, shares=False, patience=patience)
         except NotYet as error:
-            raise Crowded(retry_after=max((error.at - timezone.now()).total_seconds(), 1.0)) from error
+            raise Crowded(retry_after=max(error.at.timestamp() - _now(), 1.0)) from error
 
 
 def take(

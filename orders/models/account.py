@@ -79,6 +79,10 @@ class CarrierAccount(models.Model):
         later = now + dt.timedelta(seconds=PROBE_SECONDS)
         return bool(CarrierAccount.objects.filter(due, pk=self.pk).update(probe_due_at=later))
 
+    def give_probe_back(self, at: dt.datetime) -> None:
+        """The booking that was to go out and see was not sent: the next may go at once."""
+        CarrierAccount.objects.filter(pk=self.pk, stopped_at__isnull=False).update(probe_due_at=at)
+
     def stop(self, reason: str, at: dt.datetime) -> None:
         CarrierAccount.objects.filter(pk=self.pk).update(
             stopped_at=at, stopped_reason=reason[:300], probe_due_at=at + dt.timedelta(seconds=PROBE_SECONDS)

@@ -162,3 +162,9 @@ def test_probing_needs_no_tables_and_no_complete_installation(tmp_path: Path, se
 
 def _lower(request: dict[str, Any]) -> dict[str, Any]:
     return {**request, "headers": {name.lower(): value for name, value in request["headers"].items()}}
+
+
+def test_a_closed_account_is_not_probed(settings: Any) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described(KEY="")}
+    with pytest.raises(CommandError, match="CARRIER_OLD_KEY is empty, so this account is closed"):
+        call_command("carrier_contract", "--probe", "--account", "OLD")

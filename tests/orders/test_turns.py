@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, labels, turns
+from orders import booking, cancelling, gateway, labels, resolving, turns
 from orders.models import CarrierAccount, CarrierLine, Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import Crowded
@@ -282,3 +282,75 @@ def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
     states = dict(order.labels.values_list("size", "state"))
     assert states == {"full": "stored", "cropped": "pending"}
     assert order.labels.get(size="cropped").due_at < timezone.now() + dt.timedelta(seconds=5)
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called on, no call gets a turn; a job's first is given one."""
+
+    def refuse(self: turns.Turns, operation: str, not_after: float | None = None) -> None:
+        raise Crowded(retry_after=3.0)
+
+    return lambda: monkeypatch.setattr(turns.Turns, "__call__", refuse)
+
+
+def test_a_label_that_no_turn_was_found_for_was_not_tried(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
+) -> None:
+    order, now = submitted(), timezone.now()
+    booking.work(order.pk)
+    crowded()
+    label = order.labels.earliest("pk")
+    labels.work(label.pk)
+    label.refresh_from_db()
+    assert (label.state, label.tries, label.problem) == ("pending", 0, "")
+    assert label.due_at
+    assert label.due_at > now + dt.timedelta(seconds=2)
+
+
+def test_the_probe_of_a_stopped_account_is_given_back_where_it_was_not_sent(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
+) -> None:
+    order = submitted()
+    gateway.account().stop("402", timezone.now() - dt.timedelta(hours=1))
+    crowded()
+    booking.work(order.pk)
+    assert order.attempts.get().state == "not_sent"
+    assert gateway.account().take_probe(timezone.now())
+
+
+@pytest.mark.parametrize("repeatable", ["true", "false"])
+def test_a_cancellation_that_no_turn_was_found_for_was_not_tried(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None], alice: User,
+    contract: Callable[[str], None], repeatable: str,
+) -> None:  # fmt: skip
+    contract(f"cancel_repeatable = {repeatable}")
+    order = submitted()
+    booking.work(order.pk)
+    order.refresh_from_db()
+    carrier.trouble("cancel", "500")
+    cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
+    cancelling.work(order.pk)
+    Order.objects.update(due_at=timezone.now())
+    crowded()
+    cancelling.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.cancels.get().state, order.tries) == ("cancel_unconfirmed", "unknown", 1)
+    assert order.due_at
+    assert order.due_at > timezone.now()
+
+
+def test_a_replay_that_no_turn_was_found_for_was_not_tried(
+    submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None],
+    contract: Callable[[str], None],
+) -> None:  # fmt: skip
+    contract("replays = true")
+    order = submitted()
+    carrier.trouble("book", "500")
+    booking.work(order.pk)
+    Order.objects.update(due_at=timezone.now())
+    crowded()
+    resolving.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.attempts.get().replays, order.tries) == ("unconfirmed", 0, 0)
+    assert order.due_at

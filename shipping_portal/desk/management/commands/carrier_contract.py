@@ -39,6 +39,10 @@ class Command(BaseCommand):
         self.stdout.write(
             f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still assumed."
         )
+        if probe and told.is_closed:
+            raise CommandError(
+                f"{told.prefix}_KEY is empty, so this account is closed: its carrier isn't asked."
+            )
         if probe:
             self._probe(told)
 
