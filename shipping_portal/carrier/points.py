@@ -13,6 +13,7 @@ from shipping_portal.carrier.rules import (
     anything,
     assumed,
     auth_scheme,
+    bookable,
     countries,
     documented,
     header_line,
@@ -234,7 +235,7 @@ class Fields:
     link_seconds: int = assumed(900, "contract 2.14", positive)
     link_hosts: str = assumed("", "contract 2.14", hosts)
     tracking_per_second: float = assumed(5.0, "§8; contract 2.8", positive)
-    requests_per_second: float = assumed(5.0, "§8; contract 2.8", positive)
+    requests_per_second: float = assumed(5.0, "§8; contract 2.8", bookable)
     units: str = assumed("entered", "contract 2.4", one_of("entered", "metric"))
     public_tracking: str = assumed("", "contract 2.14", page)
     words: Mapping[str, str] = assumed(WORDS, "§6; contract 2.8", progress_words)

@@ -102,6 +102,12 @@ def positive(value: float) -> None:
         raise ValueError("it is more than 0")
 
 
+def bookable(value: float) -> None:
+    """At least 0.25: at a slower rate the labels of a booking find no turn."""
+    if not value >= 0.25:
+        raise ValueError("it is at least 0.25, as a booking's own calls wait six seconds for each other")
+
+
 def listed(value: tuple[str, ...]) -> None:
     """A list of words, of which there is at least one."""
     if not value or not all(word.strip() for word in value):

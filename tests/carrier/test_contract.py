@@ -48,6 +48,7 @@ def test_words_are_added_to_the_ones_we_know(tmp_path):
         ("replays = 1", "replays must be a bool"),
         ("replay_hours = true", "replay_hours must be a int"),
         ("replay_hours = 0", "more than 0"),
+        ("requests_per_second = 0.24", "at least 0.25"),
         ('quote = "products"', "quote cannot be used: an operation looks like"),
         ('quote = ""', "an operation looks like"),
         ('cancel = "DELETE /orders/{order}"', "no other braces"),

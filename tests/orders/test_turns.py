@@ -161,11 +161,12 @@ def test_people_who_come_at_once_join_a_line_that_jobs_beyond_their_share_may_no
 
 
 def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contract: Any) -> None:
-    contract("requests_per_second = 0.1")
-    turns.take(gateway.account(), "book", shares=False, patience=60)
+    contract("requests_per_second = 0.25")
+    for _ in range(2):
+        turns.take(gateway.account(), "book", shares=False, patience=60)
     with pytest.raises(Crowded) as refused:
         turns.Turns(gateway.account(), is_person=True)("quote")
-    assert refused.value.retry_after == pytest.approx(11.5, abs=0.1)
+    assert refused.value.retry_after == pytest.approx(9.2, abs=0.1)
 
 
 @pytest.fixture
@@ -259,6 +260,7 @@ def test_c6_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_u
         return take(account, operation, **how)
 
     monkeypatch.setattr(turns, "take", count)
+    monkeypatch.setattr(turns, "LATE", 60)  # a slow machine misses no turn
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
     before = len(carrier.requests())
     booking.work(order.pk)

@@ -37,6 +37,7 @@ class Portal:
             "CARRIER_CONTRACT": str(contract_file),
             "TIME_SCALE": TIME_SCALE,
             "SWEEP_SECONDS": "0.3",
+            "DAILY_MONEY_LIMIT": "1000000000",  # one portal serves many tests
         }
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 

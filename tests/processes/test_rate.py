@@ -27,7 +27,7 @@ def book(folder: Path, orders: int) -> None:
         SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier,
     ):
         portal = Portal(folder / "portal", carrier.url, contract=f"requests_per_second = {RATE}.0")
-        portal.env |= {"REDIS_URL": servers.valkey(), "TIME_SCALE": "1", "DAILY_MONEY_LIMIT": "1000000"}
+        portal.env |= {"REDIS_URL": servers.valkey(), "TIME_SCALE": "1"}
         with portal:
             portal.start_worker("second worker")
             keys = portal.submit(orders)
