@@ -48,6 +48,13 @@ def test_somebody_new_joins_by_name_and_password(page: Client, quill: Sender) ->
     assert browser.get("/parcels/").status_code == 200
 
 
+def test_an_operator_joins_no_account(page: Client, quill: Sender, sam: User) -> None:
+    invite(page, sam.email)
+    with pytest.raises(team.NotPossible):
+        team.accept(Invitation.objects.get(), sam, now=timezone.now())
+    assert not Membership.objects.filter(user=sam).exists()
+
+
 def test_reading_the_link_accepts_nothing(page: Client) -> None:
     Client().get(invite(page))
     assert not User.objects.filter(email=NEW).exists()

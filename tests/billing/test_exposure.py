@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders import booking, recounting
-from orders.billing import matching, posting
-from orders.models import BillingReport, DailySpend, Order
+from orders.billing import exposing, matching, posting
+from orders.models import BillingReport, Charge, DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.billing.conftest import line, refund, summed
@@ -118,6 +118,16 @@ def test_a_bill_that_adds_counts_on_the_day_of_its_order_while_that_lasts(
     post(take(summed(line("SQ7K2M"), line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"))))
     assert standing(quill) == (before + more, PRICE)
     assert sum(DailySpend.objects.values_list("spent", flat=True)) == 2 * PRICE + more
+
+
+def test_a_charge_in_another_currency_adds_nothing_to_what_an_order_counts_for(
+    take: Take, booked: Callable[..., Order], quill: Sender
+) -> None:
+    order = booked("SQ7K2M")
+    before = standing(quill)[0]
+    bill = factories.charge(order, amount="20.00", currency="USD")
+    exposing.count(Charge.objects.filter(pk=bill.pk))
+    assert standing(quill)[0] == before
 
 
 def test_a_posting_locks_and_writes_each_sender_once_however_many_its_lines(

@@ -51,6 +51,19 @@ def test_a_cancelled_order_charged_and_not_refunded_after_two_reports_is_a_task(
     assert not reconciling.not_refunded(NOW).exists()
 
 
+def test_an_order_of_the_newest_week_has_the_next_report_to_come(made: Any) -> None:
+    reports = reported(*WEEKS[:2])
+    newest = dt.datetime.combine(WEEKS[1] + dt.timedelta(days=1), dt.time(), dt.UTC)
+    cancelled, booked = made("cancelled"), made()
+    Order.objects.update(submitted_at=newest, booked_at=newest)
+    Order.objects.filter(pk=cancelled.pk).update(cancelled_at=newest)
+    factories.charge(cancelled, report=reports[1])
+    assert not reconciling.not_refunded(NOW).exists()
+    assert not reconciling.never_charged(NOW).exists()
+    reported(WEEKS[2])
+    assert (reconciling.not_refunded(NOW).get(), reconciling.never_charged(NOW).get()) == (cancelled, booked)
+
+
 def test_two_reports_of_one_week_are_one_week(made: Any) -> None:
     order = made("cancelled")
     first, _ = reported(WEEKS[0], WEEKS[0])

@@ -463,6 +463,7 @@ def dispute(order: Order, alice: User) -> Dispute:
         "declared_kg": "1.5",
         "measured_kg": "3.2",
         "quoted": "12.08",
+        "quoted_currency": "AUD",
         "charged": "4.20",
         "currency": "AUD",
     }

@@ -405,6 +405,28 @@ def test_an_order_number_booked_by_hand_meanwhile_is_left_out(
     assert shop.ledger("booked") == []
 
 
+def test_a_cancelled_order_or_another_accounts_holds_no_row_of_its_number_back(
+    shop: SandboxCarrier, quill: Sender, alice: User, bob: User
+) -> None:
+    factories.order(quill, alice, status="cancelled", customer_reference="1001")
+    factories.order(bob.membership.sender, bob, status="booked", customer_reference="1001")
+    file = checked(quill, alice, GOOD)
+    assert states(file) == ["ready"]
+    book(file)
+    assert (states(file), len(shop.ledger("booked"))) == (["booked"], 1)
+
+
+def test_a_pickup_day_is_for_what_is_picked_up(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    file = checked(quill, alice, GOOD, again_with("1002"))
+    (dropped, picked_up), day = file.rows.all(), timezone.localdate() + dt.timedelta(days=7)
+    offers = {offer["first_mile"]: offer for offer in dropped.quote.products}
+    for row, way in ((dropped, "drop-off"), (picked_up, "pickup")):
+        row.quote.products = [offers[way]]
+        row.quote.save()
+    owing.begin(file, owing.Press("cheapest", alice, timezone.now(), pickup_date=day))
+    assert list(file.rows.values_list("pickup_date", flat=True)) == [None, day]
+
+
 def test_one_order_number_for_all_rows_is_no_order_number(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:

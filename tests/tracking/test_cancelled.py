@@ -113,6 +113,17 @@ def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(
     assert order.used_after_cancel_at is not None
 
 
+def test_a_label_is_used_from_the_first_scan_on(quill: Sender, alice: User) -> None:
+    before = timezone.now() - 3 * DAY
+    order = factories.order(quill, alice, status="cancelled", cancelled_at=before, booked_at=before - DAY)
+    parcel = factories.parcel(order)
+    for days in (1, 2):
+        factories.event(parcel, event_type="In Transit", scan_time=before + days * DAY)
+        scans.project(parcel.pk)
+    order.refresh_from_db()
+    assert order.used_after_cancel_at == before + DAY
+
+
 def test_a_used_label_is_followed_as_closely_as_any_parcel(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)

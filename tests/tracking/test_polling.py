@@ -140,6 +140,19 @@ def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice
     assert later == [1.0, 24.0, 72.0, None]
 
 
+def test_quiet_is_counted_from_the_last_scan_however_long_ago_a_parcel_began(
+    quill: Sender, alice: User
+) -> None:
+    now, order = timezone.now(), factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order, progress="in_transit", last_scan_at=now - dt.timedelta(days=1))
+    Parcel.objects.filter(pk=parcel.pk).update(created_at=now - dt.timedelta(days=60))
+    parcel.refresh_from_db()
+    assert polling.interval(parcel, now=now) == 1
+    assert polling.interval(parcel, now=now + dt.timedelta(days=45)) is None
+    parcel.progress = "delivered"
+    assert polling.interval(parcel, now=now) == 72
+
+
 def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled")
     parcel = factories.parcel(order)
@@ -164,9 +177,10 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(
 
 
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
-    parcel: Parcel, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
+    parcel: Parcel, carrier: SandboxCarrier, contract: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "APART", 1.15)
+    contract("tracking_per_second = 0.1")  # so that no slow machine finds room in the line again
     full = fill(gateway.account(), "track")
     poll(parcel)
     assert not [request for request in carrier.requests() if request["operation"] == "track"]
