@@ -176,6 +176,13 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(desk: 
     assert after.state == "posted"
 
 
+def test_a_total_stands_beside_those_of_other_currencies(desk: Client, order: Order) -> None:
+    report = uploaded(desk, written(line(order.carrier_reference)), total="12.08", currency="AUD")
+    desk.post(act(report, "state-total"), {"total": "3.00", "currency": "USD", "reason": REASON})
+    report.refresh_from_db()
+    assert report.stated == {"AUD": "12.08", "USD": "3.00"}
+
+
 @pytest.mark.parametrize("half", [{"total": "12.08"}, {"currency": "AUD"}])
 def test_a_total_without_its_currency_is_asked_again(desk: Client, db: None, half: dict[str, str]) -> None:
     assert "A total needs its currency" in sent(desk, written(line("SA00001")), **half).content.decode()

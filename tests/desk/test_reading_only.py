@@ -166,8 +166,10 @@ def test_an_attempts_request_is_shown_with_its_people_masked(
     desk: Client, unclear: Callable[..., Order]
 ) -> None:
     body = (
-        b'{"receiver": {"contact": {"name": "Noor Tamsin", "email": "noor.tamsin@example.net"},'
-        b' "address": {"address_line1": "4 Sample Street", "suburb": "HOBART", "postcode": "7000"}},'
+        b'{"receiver": {"contact": {"name": "Noor Tamsin", "email": "noor.tamsin@example.net",'
+        b' "phone": "0491 570 156", "company": "Tamsin Bakes"},'
+        b' "address": {"address_line1": "4 Sample Street", "address_line2": "Unit 9", "suburb": "HOBART",'
+        b' "postcode": "7000", "instructions": "Behind the shed"}},'
         b' "note": "ask noor.tamsin@example.net"}'
     )
     answer = b'{"page": "https://carrier.example/t/?token=eyJabc.def.ghi", "message": "<b>no</b>"}'
@@ -175,5 +177,15 @@ def test_an_attempts_request_is_shown_with_its_people_masked(
     page = desk.get(_url(type(attempt), "change", attempt.pk)).content.decode()
     assert "HOBART" in page
     assert "7000" in page
-    for secret in ("Noor", "noor.tamsin", "Sample Street", "eyJabc", "<b>no</b>"):
+    for secret in (
+        "Noor",
+        "noor.tamsin",
+        "570 156",
+        "Bakes",
+        "Sample Street",
+        "Unit 9",
+        "shed",
+        "eyJabc",
+        "<b>no</b>",
+    ):
         assert secret not in page, secret

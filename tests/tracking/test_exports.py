@@ -2,6 +2,7 @@
 
 import csv
 import datetime as dt
+import gc
 import hashlib
 import io
 import json
@@ -100,6 +101,15 @@ def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     told = Notice.objects.filter(kind="export")
     assert [notice.line for notice in told] == lines
     assert {(notice.user, notice.path) for notice in told} <= {(alice, f"/exports/{export.uuid}/")}
+
+
+def test_each_parcel_has_a_proof_pack_of_its_own_however_soon_it_is_asked_for(
+    order: Order, alice: User
+) -> None:
+    other = factories.order(order.sender, alice, status="booked", carrier_reference="S7K2QZ")
+    packs = [proof_of(order), proof_of(other), proof_of(order)]
+    assert [pack.order for pack in packs] == [order, other, order]
+    assert packs[0] == packs[2]
 
 
 # -- What is inside ---------------------------------------------------------------------------------
@@ -351,7 +361,9 @@ def test_packing_many_parcels_takes_no_more_memory_or_queries_a_parcel(
     order: Order, quill: Sender, alice: User, django_assert_max_num_queries: Callable[..., object],
 ) -> None:  # fmt: skip
     Order.objects.bulk_create(factories.copy_of(order, number) for number in range(600))
+    packed(proof_of(order))  # what is loaded once for all packs is none of this one's memory
     export = everything_of(quill, alice)
+    gc.collect()
     tracemalloc.start()
     with django_assert_max_num_queries(120):
         packing.work(export.pk)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tracking import intake, polling
+from tracking import intake, polling, views
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
 pytestmark = pytest.mark.django_db
@@ -209,6 +209,17 @@ def test_a_body_over_64_kib_is_refused_and_counted() -> None:
     assert post(b" " * (64 * 1024 + 1)).status_code == 413
     assert not WebhookDelivery.objects.exists()
     assert WebhookTally.objects.get(reason="larger than 64 KiB").count == 1
+
+
+def test_a_body_that_broke_off_is_refused_so_that_it_is_sent_again() -> None:
+    secret = base64.b64encode(settings.WEBHOOK_SECRETS[0].encode()).decode()
+    body = json.dumps(event()).encode()
+    request = RequestFactory().post(
+        URL, body, content_type="application/json", secure=True, headers={"Authorization": f"Basic {secret}"}
+    )
+    request.META["CONTENT_LENGTH"] = str(len(body) + 1)
+    assert views.webhook(request).status_code == 400
+    assert not WebhookDelivery.objects.exists()
 
 
 def test_sent_is_stored_plus_quarantined_plus_refused() -> None:
