@@ -91,6 +91,16 @@ def test_a_booked_parcel_deletes_its_draft_and_no_other(
     assert Draft.objects.get() == other
 
 
+def test_a_booked_parcel_deletes_no_draft_of_another_account(
+    listed: Client, quill: Sender, alice: User, bob: User
+) -> None:
+    theirs, quote = factories.draft(bob.membership.sender, bob), factories.quote(quill, alice)
+    chosen = {"form_token": quote.uuid, "product": "STANDARD-PICKUP", "pickup_date": "", "draft": theirs.uuid}
+    listed.post(f"/parcels/new/{quote.uuid}/book/", chosen)
+    assert Order.objects.exists()
+    assert Draft.objects.get() == theirs
+
+
 def test_checking_the_prices_again_and_editing_go_on_with_the_draft(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
