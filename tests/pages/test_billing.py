@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import weeks
+from orders.billing import statements, weeks
 from orders.models import Charge, Order
 from orders.models.billing import REFUNDS, week_of
 from shipping_portal.accounts.models import Sender, User
@@ -105,6 +105,23 @@ def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, or
     charges(order, ("credit", "-1.00"), week=this_week)
     assert [row["is_final"] for row in page.get("/billing/").context["rows"]] == [False, True]
     assert "This week is open" in text(page.get(f"/billing/{weeks.name_of(this_week)}/"))
+
+
+@pytest.mark.parametrize(
+    ("until", "today", "is_final"),
+    [
+        ("2026-11-16", "2026-11-22", False),
+        ("2026-11-16", "2026-11-23", True),
+        ("2026-11-09", "2026-11-30", False),
+    ],
+    ids=["its Sunday", "its week is over", "its report is to come"],
+)
+def test_a_week_is_final_once_it_is_over_and_its_report_is_posted(
+    until: str, today: str, is_final: bool
+) -> None:
+    week = dt.date(2026, 11, 16)
+    found = statements.is_final(week, dt.date.fromisoformat(until), dt.date.fromisoformat(today))
+    assert found == is_final
 
 
 def test_thirteen_weeks_are_a_page_and_the_others_are_one_press_away(page: Client, order: Order) -> None:
