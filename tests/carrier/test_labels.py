@@ -68,6 +68,13 @@ def test_get_at_once_where_the_contract_says_so(client, far_side):
     assert [asked.method for asked in far_side.asked] == ["GET"]
 
 
+def test_a_label_on_another_host_is_asked_for_without_our_key(client, files):
+    files.answers(pdf())
+    carrier = client({"label_hosts": f"127.0.0.1:{files.port}", "label_fetch": "get"})
+    assert carrier.label(link(files)).content == PDF
+    assert "authorization" not in files.asked[0].headers
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_stale_signed_address_says_nothing_about_our_account(client, far_side, status):
     far_side.answers(reply(302, b"", Location="/files/1?token=abc"), reply(status, {"error": "expired"}))

@@ -8,6 +8,7 @@ import pytest
 
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Money, Party
+from shipping_portal.carrier.values import weekdays_after
 
 from .conftest import SHIRTS, reply, shipment
 
@@ -256,3 +257,15 @@ def test_a_refused_quote_names_our_fields(client, far_side):
     with pytest.raises(Rejected) as told:
         client().quote(shipment())
     assert told.value.messages == {"sender_suburb": ["can't be blank"], "weight": ["is not a number"]}
+
+
+@pytest.mark.parametrize(
+    ("start", "days", "day"),
+    [
+        ("2026-11-19", 1, "2026-11-20"), ("2026-11-20", 1, "2026-11-23"), ("2026-11-21", 1, "2026-11-23"),
+        ("2026-11-22", 1, "2026-11-23"), ("2026-11-21", 0, "2026-11-21"), ("2026-11-19", 7, "2026-11-30"),
+    ],
+    ids=["Thursday", "Friday", "Saturday", "Sunday", "no day", "over two weekends"],
+)  # fmt: skip
+def test_weekdays_are_counted_without_saturdays_and_sundays(start, days, day):
+    assert weekdays_after(date.fromisoformat(start), days) == date.fromisoformat(day)

@@ -130,6 +130,16 @@ def test_a_superuser_may_do_everything_and_an_operator_in_no_group_nothing(sam: 
     assert not groups.may(alone, act)
 
 
+def test_each_group_may_do_what_was_agreed_for_it() -> None:
+    """Said a second time, so that nobody widens the table without meaning to."""
+    support = {"resolve", "reveal", "retry", "replay", "cancel_for_sender", "imports", "people", "suspend"}
+    billing = {"suspend", "billing"}
+    lead = {"limits", "restore", "pause", "reword", "localities", "operators"} | support | billing
+    allowed = {"Support": support, "Billing": billing, "Ops lead": lead, "Read-only": set()}
+    for group, acts in allowed.items():
+        assert {act for act, may in groups.ACTS.items() if group in may} == acts, group
+
+
 def test_a_group_without_being_an_operator_is_worth_nothing(alice: User) -> None:
     groups.settle()
     alice.groups.add(Group.objects.get(name=groups.OPS_LEAD))
