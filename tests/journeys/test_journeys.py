@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from orders import turns
@@ -45,4 +46,7 @@ def test_forty_stories_keep_every_promise(tell: Tell) -> None:
 
 @pytest.mark.nightly
 def test_two_hundred_long_stories_keep_every_promise(tell: Tell) -> None:
+    if connection.vendor == "postgresql":
+        # It keeps the rows of every story that was rolled back until the end of the one transaction they are told in.
+        pytest.skip("forty stories are told on PostgreSQL: each would read what all before it left behind")
     tell(200, 50)
