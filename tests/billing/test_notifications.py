@@ -233,6 +233,13 @@ def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
     assert local_date(report.week, quill) in words
 
 
+def test_two_reports_of_one_week_are_one_statement(order: Order, report: BillingReport) -> None:
+    for one in (report, factories.billing_report(state="checked", week=report.week)):
+        factories.charge(order, "order", "12.08", report=one)
+        post(one)
+    assert len(lines("statement")) == 1
+
+
 def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     order: Order, report: BillingReport, alice: User
 ) -> None:
@@ -298,3 +305,9 @@ def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, al
         disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
     assert Notice.objects.get(kind="answer").path == f"/billing/{weeks.name_of(line.week)}/"
+
+
+def test_every_week_of_thirty_years_is_found_by_its_name() -> None:
+    mondays = [dt.date(2020, 1, 6) + dt.timedelta(weeks=number) for number in range(1560)]
+    assert [weeks.named(weeks.name_of(monday)) for monday in mondays] == mondays
+    assert weeks.name_of(dt.date(2025, 12, 29)) == "2026-W01"

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
 MONDAY = week_of(timezone.now().date()) - dt.timedelta(days=7)  # of last week, as reports are
 WEEK = weeks.name_of(MONDAY)
-BOOKED = dt.datetime.combine(MONDAY - dt.timedelta(days=13), dt.time(1), dt.UTC)
-BOOKED_IN = weeks.name_of(BOOKED.date() - dt.timedelta(days=1))
+BOOKED = dt.datetime.combine(MONDAY - dt.timedelta(days=15), dt.time(22), dt.UTC)  # a Monday in Melbourne
+BOOKED_IN = weeks.name_of(BOOKED.date() + dt.timedelta(days=1))
 STATEMENT = f"/billing/{WEEK}/"
 MEASURED = {"declared_kg": "1.0000", "measured_kg": "1.6000"}
 EVERY_KIND = [

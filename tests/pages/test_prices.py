@@ -53,6 +53,15 @@ def test_offers_stand_side_by_side_from_cheapest_to_dearest(
         assert badge in words
 
 
+def test_the_cheapest_is_so_by_its_number(page: Client, quill: Sender, alice: User) -> None:
+    quote = factories.quote(quill, alice)
+    [offer] = quote.products
+    quote.products = [{**offer, "amount": "12.00"}, {**offer, "code": "ECONOMY", "amount": "9.50"}]
+    quote.save()
+    cheapest, dearest = page.get(f"/parcels/new/{quote.uuid}/").context["page"].offers
+    assert (cheapest.code, cheapest.is_cheapest, dearest.is_cheapest) == ("ECONOMY", True, False)
+
+
 def test_every_member_of_the_breakdown_is_listed_known_or_not(
     page: Client, quill: Sender, alice: User
 ) -> None:

@@ -85,6 +85,17 @@ def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(
     assert parcel.progress == "collected"
 
 
+def test_watching_once_more_asks_for_scans_afresh_and_for_no_second_subscription(
+    parcel: Parcel, quill: Sender, alice: User
+) -> None:
+    Parcel.objects.update(subscription="refused", subscription_text="No more than one.")
+    Poll.objects.update(parked_at=timezone.now(), failures=5, due_at=None)
+    again = watching.watch(quill, parcel.reference, name="", by=alice, now=timezone.now()).parcel
+    again.refresh_from_db()
+    assert (again.subscription, again.subscription_text) == ("refused", "No more than one.")
+    assert (again.poll.parked_at, again.poll.failures, again.poll.due_at is None) == (None, 0, False)
+
+
 def test_a_reference_nobody_knows_yet_is_asked_for_again(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:

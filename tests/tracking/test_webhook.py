@@ -143,6 +143,12 @@ def test_an_unknown_word_is_stored_shown_and_asked_about() -> None:
     assert Parcel.objects.get().progress == ""
 
 
+def test_info_is_a_word_that_says_nothing_and_nobody_is_asked_about_it() -> None:
+    post(event(event_type="Info"))
+    assert TrackingEvent.objects.get().event_type == "Info"
+    assert not EventWord.objects.exists()
+
+
 @pytest.mark.parametrize(
     "body",
     [
