@@ -95,6 +95,7 @@ def text_of(archive: zipfile.ZipFile) -> str:
 def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     order: Order, alice: User, minutes: int, lines: list[str]
 ) -> None:
+    factories.member(order.sender, factories.user("other@owner.example"))
     export = everything_of(order.sender, alice)
     Export.objects.filter(pk=export.pk).update(created_at=timezone.now() - dt.timedelta(minutes=minutes))
     packed(export)
