@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from orders.importing import taking
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -80,6 +81,20 @@ def test_the_second_file_of_a_shop_goes_straight_to_its_check(listed: Client) ->
     match(listed, Import.objects.get())
     answer = upload(listed, f"{HEADER}\n{GOOD.replace('1001', '1002')}")
     assert answer["Location"].endswith("/check/")
+
+
+def test_only_the_own_accounts_bookings_of_the_very_same_file_are_told(
+    quill: Sender, alice: User, bob: User
+) -> None:
+    mine, theirs = quill, bob.membership.sender
+    files = {of: factories.import_file(of, by, sha256="a" * 64) for of, by in ((mine, alice), (theirs, bob))}
+    booked = {"state": "booked", "problems": {}}
+    factories.import_row(
+        theirs, bob, file=files[theirs], **booked, order=factories.order(theirs, bob, status="booked")
+    )
+    assert taking.booked_before(files[mine]) is None
+    again = factories.import_file(theirs, bob, sha256="a" * 64)
+    assert taking.booked_before(again) == files[theirs]
 
 
 def test_the_very_same_file_is_known_again(listed: Client) -> None:
