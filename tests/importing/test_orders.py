@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.importing import checking, columns, folding, overview, reading, shops, standing, taking
+from orders.importing import checking, columns, folding, items, overview, reading, shops, standing, taking
 from orders.importing.forms import UNIT_COLUMNS
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
@@ -608,3 +608,21 @@ def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Tak
     vase = {**{name: mug.get(name, "") for name in kept}, "Item Description": "Vase", "Length": "60"}
     assert states(take(shop_files.STARSHIPIT, mug, vase))[1] != "folded"
     assert states(take(shop_files.STARSHIPIT, mug, {**vase, "Length": "30"}))[1] == "folded"
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "weight"),
+    [
+        ([{"weight": "0.4 kg", "item_1_quantity": "2"}, {"weight": "0.15 kg"}], {}, "0.95 kg"),
+        ([{"weight": "0.4 kg"}, {"weight": "0.1 kg"}], {"item_1_quantity": "3"}, "1.5 kg"),
+        (
+            [{"weight": "0.4 kg", "item_1_quantity": "1"}, {"weight": "0.1 kg"}],
+            {"item_1_quantity": "3"},
+            "0.7 kg",
+        ),
+    ],
+)
+def test_the_weight_of_a_parcel_counts_each_item_as_often_as_it_is_in_it(
+    rows: list[dict[str, str]], given: dict[str, str], weight: str
+) -> None:
+    assert items.joined(rows, given, are_weights_of_one=True)["weight"] == weight
