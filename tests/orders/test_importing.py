@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from orders import booking
 from orders.importing import booking as importing
 from orders.importing import checking, columns, fixing, owing, reading, standing, taking
 from orders.models import Import, ImportRow, Order, Quote
+from orders.models.statuses import Status
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender, User
 from tests import factories, older
@@ -686,3 +688,25 @@ def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
     told = {text for row in file.rows.all() for text in row.problems[""]}
     assert told == {"We send with another carrier now: “Try again” asks for its prices. Nothing was booked."}
     assert importing.retry(file, now) == 2
+
+
+@pytest.mark.parametrize("status", Status.values)
+def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(
+    quill: Sender, alice: User, status: str
+) -> None:
+    made = factories.order(quill, alice, status=status)
+    row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
+    counts = standing.counts(row.file)
+    assert (counts.rows, counts.handed) == (1, 1)
+    came_to_nothing = status in {"rejected", "not_booked"}
+    assert counts.failed == len(standing.came_to_nothing(row.file)) == came_to_nothing
+
+
+def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(
+    quill: Sender, alice: User
+) -> None:
+    size = factories.size(quill, weight=Decimal(9), length=Decimal(90))
+    row = factories.import_row(quill, alice)
+    row.cells = [*row.cells[:6], "2.4", "", *row.cells[8:]]
+    typed = columns.values(row, row.file, size)
+    assert [typed[name] for name in ("weight_kg", "length_cm", "width_cm")] == ["2.4", "90", "24"]
