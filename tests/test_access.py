@@ -33,6 +33,27 @@ PUBLIC_NAMES = {
 }
 
 
+# Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
+ACCESS = {
+    ("owner", "shipper", "bookkeeper", "viewer"): """
+        appearance delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security
+        settings suggest_localities today watched watched_parcel""",
+    ("owner", "shipper", "bookkeeper"): "notifications",
+    ("owner", "shipper"): """
+        add_receiver add_size addresses bench book book_import booking_progress cancel cancel_many change_size
+        check_import confirm_price delete_draft delete_receiver delete_size edit_receiver edit_size failed_rows import
+        import_row import_template imports label label_size match_columns merge_receivers new_import new_parcel
+        note_many originals printed quotes replace replace_prices replacing ruler send_again sizes start stop_watching
+        suggest_receivers take_left_out tracking_page unpaste""",
+    ("owner", "bookkeeper"): """
+        billing charge_is_wrong refunds refunds_file report_file reports statement statement_csv""",
+    ("owner",): """
+        add_pickup_address booking_rules business change_invitation change_member change_pickup_address data
+        edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
+        pickup_addresses second_factor_rule team""",
+}
+
+
 def patterns(resolver: Any = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
     for entry in (resolver or get_resolver()).url_patterns:
         route = prefix + str(entry.pattern)
@@ -48,6 +69,11 @@ ROLES = ["owner", "shipper", "bookkeeper", "viewer"]
 
 def audience(entry: URLPattern) -> frozenset[str]:
     return getattr(entry.callback, "audience", frozenset())
+
+
+def test_every_page_is_for_whom_the_matrix_names() -> None:
+    declared = {str(entry.name): audience(entry) for _, entry in OURS if "public" not in audience(entry)}
+    assert declared == {name: frozenset(roles) for roles, names in ACCESS.items() for name in names.split()}
 
 
 @pytest.mark.parametrize(("route", "entry"), OURS, ids=[route for route, _ in OURS])

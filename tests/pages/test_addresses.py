@@ -139,13 +139,13 @@ def test_duplicates_become_one_with_the_uses_of_all(browser: Client, quill: Send
     kept = factories.saved_receiver(quill)
     other = factories.saved_receiver(quill, name="noor  TAMSIN", line1="4 Sample St", group="Shops")
     factories.saved_receiver(quill, name="Ada Lund")
-    Receiver.objects.filter(pk=kept.pk).update(uses=1)
+    Receiver.objects.filter(pk=kept.pk).update(uses=1, is_saved=False)
     Receiver.objects.filter(pk=other.pk).update(uses=3, used_at=now)
     assert [[row.pk for row in rows] for rows in address_book.duplicates(quill)] == [[other.pk, kept.pk]]
     assert "4 Sample St" in text(browser.get("/addresses/duplicates/"))
     browser.post("/addresses/duplicates/", {"keep": kept.uuid})
     kept.refresh_from_db()
-    assert (kept.uses, kept.used_at, kept.group) == (4, now, "Shops")
+    assert (kept.uses, kept.used_at, kept.group, kept.is_saved) == (4, now, "Shops", True)
     assert Receiver.objects.count() == 2
     assert "No duplicates" in text(browser.get("/addresses/duplicates/"))
 
