@@ -305,9 +305,3 @@ def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, al
         disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
     assert Notice.objects.get(kind="answer").path == f"/billing/{weeks.name_of(line.week)}/"
-
-
-def test_every_week_of_thirty_years_is_found_by_its_name() -> None:
-    mondays = [dt.date(2020, 1, 6) + dt.timedelta(weeks=number) for number in range(1560)]
-    assert [weeks.named(weeks.name_of(monday)) for monday in mondays] == mondays
-    assert weeks.name_of(dt.date(2025, 12, 29)) == "2026-W01"

@@ -54,7 +54,7 @@ def test_a_label_to_print_is_news_in_the_morning_of_its_pickup(
 ) -> None:
     now = dt.datetime(2026, 11, 24, hour, 30, tzinfo=quill.tzinfo)
     waiting(quill, alice, now, printed_at=now if printed else None, **{field: now.date()})
-    assert len(lines(now.astimezone(dt.UTC))) == count  # where it is still the day before
+    assert len(lines(now.astimezone(dt.UTC))) == count  # in UTC, which is a day behind in the morning
 
 
 def test_more_parcels_than_are_read_at_once_are_all_reminded_of(

@@ -444,3 +444,9 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
     charges(order, ("oversize", "9.00"))
     assert "New size charges this week 2" in text(page.get("/today/"))
     assert "size charges" not in text(visit(ana).get("/today/"))
+
+
+def test_every_week_of_thirty_years_is_found_by_its_name() -> None:
+    mondays = [dt.date(2020, 1, 6) + dt.timedelta(weeks=number) for number in range(1560)]
+    assert [weeks.named(weeks.name_of(monday)) for monday in mondays] == mondays
+    assert weeks.name_of(dt.date(2025, 12, 29)) == "2026-W01"
