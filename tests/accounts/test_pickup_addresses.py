@@ -77,6 +77,18 @@ def test_a_deleted_default_leaves_its_place_to_another(
     assert quill.pickup_addresses.count() == 1
 
 
+def test_a_deleted_address_that_was_not_the_default_changes_neither_the_default_nor_the_zone(
+    browser: Client, quill: Sender, second: PickupAddress
+) -> None:
+    first = quill.pickup_address()
+    browser.post(f"{LIST}{second.pk}/change/", {"default": "yes"})
+    third = factories.pickup_address(quill, email=second.email, is_default=False, line1="3 Third Street")
+    browser.post(f"{LIST}{third.pk}/change/", {"delete": "yes"})
+    quill.refresh_from_db()
+    assert (quill.pickup_address(), quill.zone) == (second, "Australia/Darwin")
+    assert set(quill.pickup_addresses.all()) == {first, second}
+
+
 def test_a_stranger_finds_no_address_and_a_get_changes_nothing(
     browser: Client, second: PickupAddress, bob: User, visit: Callable[[User], Client]
 ) -> None:

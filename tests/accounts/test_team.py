@@ -134,6 +134,28 @@ def test_at_most_twenty_invitations_are_open(page: Client, quill: Sender, alice:
     assert "20 invitations are open." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
 
 
+def test_only_links_that_still_work_count_as_open(
+    page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "MOST_OPEN", 1)
+    now = timezone.now()
+    over = [{"accepted_at": now}, {"revoked_at": now}, {"expires_at": now - dt.timedelta(seconds=1)}]
+    for number, change in enumerate(over):
+        team.invite(quill, f"p{number}@quill.example", "viewer", by=alice, now=now)
+        Invitation.objects.filter(email=f"p{number}@quill.example").update(**change)
+    assert page.post(URL, {"email": NEW, "role": "viewer"}).status_code == 302
+
+
+def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(
+    quill: Sender, alice: User
+) -> None:
+    now = timezone.now()
+    team.invite(quill, NEW, "viewer", by=alice, now=now)
+    Invitation.objects.update(accepted_at=now)
+    team.invite(quill, NEW, "viewer", by=alice, now=now)
+    assert Invitation.objects.get(accepted_at=now).revoked_at is None
+
+
 def test_who_is_removed_is_logged_out_at_once(
     page: Client, ana: User, visit: Callable[[User], Client]
 ) -> None:
@@ -154,6 +176,15 @@ def test_with_two_owners_one_may_step_back(page: Client, alice: User, ana: User)
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
     page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
     assert Membership.objects.get(user=alice).role == "viewer"
+
+
+def test_who_steps_back_is_led_home_and_an_owner_back_to_the_team(
+    page: Client, alice: User, ana: User
+) -> None:
+    change = f"{URL}members/{ana.membership.pk}/"
+    assert page.post(change, {"role": "owner"})["Location"] == URL
+    mine = page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
+    assert mine["Location"] == "/"
 
 
 def test_an_owner_who_cannot_log_in_is_not_the_last_one(page: Client, alice: User, ana: User) -> None:

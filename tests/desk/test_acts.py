@@ -108,10 +108,12 @@ def test_a_senders_page_says_how_much_of_its_limits_is_used(desk: Client, quill:
     assert "$84.56 AUD of $25,000.00 AUD; the owner&#x27;s own limit is $90.00 AUD" in page
 
 
-def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User) -> None:
+def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User, bob: User) -> None:
     desk.post(_act(alice, "turn-off"), {"reason": REASON})
     alice.refresh_from_db()
     assert not alice.is_active
+    assert (_last().action, _last().subject) == ("account turned off", f"user {alice.pk}")
+    assert User.objects.get(pk=bob.pk).is_active
     desk.post(_act(alice, "turn-on"), {"reason": REASON})
     alice.refresh_from_db()
     assert alice.is_active
@@ -144,6 +146,8 @@ def test_a_lost_second_factor_is_removed_and_the_person_is_told(desk: Client, al
     desk.post(_act(alice, "reset-second-factor"), {"reason": REASON})
     assert not alice.authenticator_set.exists()
     assert [message.to for message in mail.outbox] == [[alice.email]]
+    assert "reply to this message at once" in mail.outbox[0].body
+    assert desk.get("/admin/").status_code == 200  # the operator's own is still there
 
 
 def test_a_label_that_failed_is_owed_again(desk: Client, quill: Sender, alice: User) -> None:

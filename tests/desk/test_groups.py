@@ -14,7 +14,7 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from orders.models import BillingProfile, Order
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Audit, User
 from shipping_portal.desk import groups, people
 from shipping_portal.desk.admin.acts import ActsAdmin
 from tests import factories
@@ -185,16 +185,21 @@ def test_no_group_is_given_a_permission_to_add_change_or_delete(db: None) -> Non
 
 def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Operator, db: None) -> None:
     lead, person = operator(groups.OPS_LEAD), factories.user("new@portal.example")
+    somebody_else = factories.user("else@portal.example")
     act = address(User, "act", person.pk, "groups")
     lead.post(act, {"groups": [groups.SUPPORT, groups.BILLING], "reason": REASON})
     person.refresh_from_db()
     assert person.is_staff
     assert set(person.groups.values_list("name", flat=True)) == {groups.SUPPORT, groups.BILLING}
+    assert not User.objects.get(pk=somebody_else.pk).is_staff
 
     lead.post(act, {"reason": REASON})
     person.refresh_from_db()
     assert not person.is_staff
     assert not person.groups.exists()
+    assert User.objects.get(groups__name=groups.OPS_LEAD).is_staff
+    told = Audit.objects.filter(action="operator groups set").order_by("pk").values_list("reason", flat=True)
+    assert list(told) == [f"Support, Billing: {REASON}", f"no operator any more: {REASON}"]
 
 
 def test_nobody_sets_their_own_groups(operator: Operator) -> None:

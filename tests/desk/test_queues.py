@@ -186,3 +186,118 @@ def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
     assert text.count("Nothing to do.") == 30
     assert "None has come yet" in text
+
+
+MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "age", "count"),
+    [
+        ("new", MINUTE / 2, 0),
+        ("new", 2 * MINUTE, 1),
+        ("new", 30 * DAY, 1),  # never read: it waits for ever
+        ("stored", 2 * MINUTE, 0),
+        ("duplicate", 2 * MINUTE, 0),
+        ("quarantined", MINUTE / 2, 1),
+        ("differs", 6 * DAY, 1),
+        ("quarantined", 8 * DAY, 0),
+    ],
+)
+def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
+    db: None, state: str, age: dt.timedelta, count: int
+) -> None:
+    event = {"event": factories.event(factories.parcel())} if state == "stored" else {}
+    factories.delivery(received_at=NOW - age, state=state, **event)
+    found = next(queue for queue in queues.waiting(NOW) if queue.title == "Webhooks that gave no scan")
+    assert found.count == count
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "count"),
+    [
+        ("cancel-stuck", {"status": "cancel_unconfirmed", "due_at": None}, 1),
+        ("cancel-stuck", {"status": "cancel_unconfirmed", "due_at": NOW}, 0),
+        ("cancel-stuck", {"status": "cancelled", "due_at": None}, 0),
+        ("used-after-cancel", {"status": "cancelled", "used_after_cancel_at": NOW - 29 * DAY}, 1),
+        ("used-after-cancel", {"status": "cancelled", "used_after_cancel_at": NOW - 31 * DAY}, 0),
+        ("futile", {"progress": "pickup_futile", "progress_at": NOW}, 1),
+        ("futile", {"progress": "pickup_missed", "progress_at": NOW}, 0),
+        ("futile", {"progress": "pickup_futile", "progress_at": NOW, "status": "cancelled"}, 0),
+        (
+            "futile",
+            {
+                "progress": "pickup_futile",
+                "progress_at": NOW,
+                "carrier_pickup_date": (NOW + 3 * DAY).date(),
+            },
+            0,
+        ),
+    ],
+)
+def test_an_order_waits_as_its_state_and_age_say(
+    quill: Sender, alice: User, name: str, fields: dict[str, Any], count: int
+) -> None:
+    factories.order(quill, alice, **{"status": "booked", **fields})
+    found = next(queue for queue in queues.waiting(NOW) if queue.url.endswith(f"needs={name}"))
+    assert found.count == count
+
+
+@pytest.mark.parametrize(
+    ("fields", "room", "recount"),
+    [
+        ({"day": NOW.date(), "refused_at": NOW}, 1, 0),
+        ({"day": NOW.date()}, 0, 0),
+        ({"day": (NOW - 2 * DAY).date(), "refused_at": NOW - 2 * DAY}, 0, 0),
+        ({"day": (NOW - 6 * DAY).date(), "mended": 1, "mended_at": NOW - 6 * DAY}, 0, 1),
+        ({"day": (NOW - 7 * DAY).date(), "mended": 1, "mended_at": NOW - 7 * DAY + MINUTE}, 0, 1),
+        ({"day": (NOW - 8 * DAY).date(), "mended": 1, "mended_at": NOW - 8 * DAY}, 0, 0),
+    ],
+)
+def test_a_days_money_waits_while_it_is_news(
+    db: None, fields: dict[str, Any], room: int, recount: int
+) -> None:
+    DailySpend.objects.create(**fields)
+    counts = {queue.url: queue.count for queue in queues.waiting(NOW)}
+    assert counts["/admin/orders/dailyspend/?needs=room"] == room
+    assert counts["/admin/orders/dailyspend/?needs=recount"] == recount
+
+
+@pytest.mark.parametrize(
+    ("waited", "word"),
+    [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")],
+)
+def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_after_two(
+    waited: dt.timedelta, word: str
+) -> None:
+    assert queues.late(NOW - waited, NOW) == word
+
+
+@pytest.mark.parametrize(("age", "count"), [(23, 1), (25, 0)])
+def test_prices_nobody_can_read_and_faults_of_ours_wait_for_a_day(db: None, age: int, count: int) -> None:
+    then = NOW - dt.timedelta(hours=age)
+    factories.account()
+    CarrierAccount.objects.update(fault_at=then, fault="metadata.partner_id: can't be blank")
+    call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
+    CarrierCall.objects.create(at=then, unreadable=3, **call)
+    counts = {queue.title: queue.count for queue in queues.waiting(NOW)}
+    assert (counts["Prices we can't read"], counts["Refused for a fault of ours"]) == (count, count)
+    assert CarrierAccount.objects.filter(queues.at_fault(NOW)).count() == count
+
+
+def test_an_account_is_held_since_the_first_of_what_holds_it(db: None) -> None:
+    factories.account()
+    CarrierAccount.objects.update(
+        stopped_at=NOW - 3 * MINUTE, replays_off_at=NOW - 9 * MINUTE, paused_at=NOW - 5 * MINUTE
+    )
+    held = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("held=yes"))
+    assert (held.count, held.oldest) == (1, NOW - 9 * MINUTE)
+
+
+def test_of_many_second_orders_the_longest_waiting_are_listed(
+    unclear: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "MOST_LISTED", 1)
+    _, oldest = (unclear(second_order_at=NOW - days * DAY) for days in (1, 9))
+    rule = queues.ORDER_RULES["second-order"][1]
+    assert list(Order.objects.filter(rule(NOW))) == [oldest]

@@ -17,7 +17,7 @@ from orders.models.pauses import BOOKINGS
 from orders.restoring import fencing
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.desk import candidates, holding, queues
-from tests import factories
+from tests import factories, older
 from tests.desk.conftest import REASON
 from tests.jobs.conftest import replaced
 from tests.sandbox_carrier import SandboxCarrier
@@ -168,6 +168,17 @@ def test_what_is_left_out_is_never_booked_and_its_sender_reads_why(
     assert Order.objects.get() == cancelled
 
 
+def test_rows_of_a_held_import_that_were_not_owed_stay_as_they_are_when_it_is_left_out(
+    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User
+) -> None:
+    row = owed_row()
+    order = factories.order(quill, alice, status="booked")
+    booked = factories.import_row(quill, alice, file=row.file, state="booked", order=order)
+    ready = factories.import_row(quill, alice, file=row.file, state="ready")
+    assert press(desk, "leave-out", fenced(), count=1).status_code == 302
+    assert [again(one).state for one in (row, booked, ready)] == ["skipped", "booked", "ready"]
+
+
 @pytest.mark.parametrize("status", ["cancelled", "cancelling", "booked"])
 def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_again(
     desk: Client, quill: Sender, alice: User, visit: Any, status: str
@@ -260,6 +271,14 @@ def test_an_operator_sees_before_resuming_how_many_bookings_wait_and_since_when(
 ) -> None:
     factories.order(quill, alice, status="booking", created_at=timezone.now() - 3 * HOUR)
     assert "1, the oldest of 3\xa0hours ago" in page_of(desk, CarrierAccount.objects.get())
+
+
+def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_resume_sends(
+    desk: Client, quill: Sender, alice: User, settings: Any
+) -> None:
+    factories.order(quill, alice, account=older.named(settings), status="booking")
+    today = gateway.account()
+    assert "the oldest of" not in page_of(desk, today)
 
 
 # -- A booking of the backup as a case -------------------------------------------------------------

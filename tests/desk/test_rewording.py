@@ -90,6 +90,13 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     assert row.reason == f"“with sorter” means On its way, 2 parcels: {REASON}"
 
 
+def test_a_decision_is_about_its_own_word_alone(desk: Client, word: EventWord) -> None:
+    other = EventWord.objects.create(word="at depot", first_seen_at=timezone.now())
+    desk.post(url(word), {"progress": "in_transit", "reason": REASON})
+    other.refresh_from_db()
+    assert (other.progress, other.is_known) == ("", False)
+
+
 def test_a_word_may_be_decided_to_say_nothing(desk: Client, word: EventWord) -> None:
     desk.post(url(word), {"progress": "", "reason": REASON})
     word.refresh_from_db()
