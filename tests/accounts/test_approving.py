@@ -235,3 +235,19 @@ def test_a_mode_that_does_not_exist_is_named(settings: Any) -> None:
     assert list(checks.check_sign_up()) == []
     settings.SIGN_UP = "maybe"
     assert [message.id for message in checks.check_sign_up()] == ["portal.E009"]
+
+
+def test_the_yes_to_one_account_is_none_to_another(quill: Sender, alice: User, bob: User, sam: User) -> None:
+    Sender.objects.update(approved_at=None)
+    signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
+    assert list(Sender.objects.filter(approved_at=None)) == [bob.membership.sender]
+    assert [notice.user for notice in Notice.objects.all()] == [alice]
+
+
+def test_the_operators_read_who_opened_the_account_and_not_who_joined_it(approving: Any) -> None:
+    sign_up()
+    confirm()
+    factories.member(Sender.objects.get(), factories.user("zed@marlow.example", name="Zed Later"))
+    mail.outbox.clear()
+    signing_up.work(ApprovalRequest.objects.get().pk)
+    assert "Opened by Mia Marlow, mia@marlow.example" in mail.outbox[0].body

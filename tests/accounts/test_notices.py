@@ -312,3 +312,104 @@ def test_a_link_we_did_not_make_is_404(alice: User) -> None:
     of_another_use = signing.dumps([alice.pk, "pickup"], salt="another")
     for token in ("x", "x:y:z", of_no_kind, of_nothing, of_another_use):
         assert Client().post(f"/unsubscribe/{token}/").status_code == 404
+
+
+def test_the_lines_of_a_mail_stand_in_the_order_in_which_things_happened(alice: User, quill: Sender) -> None:
+    for once, hours in (("late", 2), ("early", 0), ("between", 1)):
+        notices.tell(
+            fact(quill, once, bundle="b", happened_at=NOON + dt.timedelta(hours=hours)),
+            now=NOON + dt.timedelta(hours=3),
+        )
+    [body] = leave()
+    assert re.findall(r"- News (\w+)", body) == ["early", "between", "late"]
+
+
+def test_a_long_mail_says_how_many_lines_it_leaves_out(
+    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailing, "MOST_LINES", 2)
+    for once in "abcde":
+        notices.tell(fact(quill, once, bundle="b"), now=NOON)
+    [body] = leave()
+    assert re.findall(r"^- .+", body, re.M) == ["- News a.", "- News b.", "- and 3 more"]
+
+
+def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of_parcels(
+    alice: User, quill: Sender
+) -> None:
+    notices.tell(fact(quill), now=NOON)
+    leave()
+    assert mail.outbox[0].subject == "News of your pickup"
+    for kind in ("pickup", "delivery"):
+        notices.choose(alice, kind, "daily", now=NOON)
+        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+    leave()
+    assert mail.outbox[0].subject == "News of your parcels"
+
+
+def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
+    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Any) -> None:
+        raise OSError("no route")
+
+    for once in "ab":
+        notices.tell(fact(quill, once, bundle="b"), now=NOON)
+    monkeypatch.setattr(mailing.EmailMessage, "send", fails)
+    Notice.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    mailing.work(Notice.objects.get(once="a").pk)
+    waits = [(row.tries, row.sent_at, row.due_at > timezone.now()) for row in Notice.objects.all()]
+    assert waits == [(1, None, True)] * 2
+
+
+@pytest.mark.parametrize(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
+def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_most(
+    tries: int, minutes: int
+) -> None:
+    assert mailing.wait_after(tries) == dt.timedelta(minutes=minutes)
+
+
+def test_what_is_taken_back_is_that_fact_alone_and_only_what_has_not_left(alice: User, quill: Sender) -> None:
+    names = ("charge:1", "charge:1:seen", "charge:12", "charge:2")
+    for once in names:
+        notices.tell(fact(quill, once, kind="charge"), now=NOON)
+    notices.tell(fact(quill, "charge:1:sent", kind="charge"), now=NOON)
+    Notice.objects.filter(once="charge:1:sent").update(sent_at=NOON, due_at=None)
+    notices.take_back("charge:1")
+    left = set(Notice.objects.values_list("once", flat=True))
+    assert left == {"charge:1:sent", "charge:12", "charge:2"}
+
+
+def test_who_turns_a_kind_on_hears_of_what_happens_from_then_on_only(alice: User, quill: Sender) -> None:
+    notices.choose(alice, "pickup", "off", now=NOON)
+    notices.choose(alice, "pickup", "now", now=NOON + dt.timedelta(hours=2))
+    for once, hours in (("before", 1), ("after", 3)):
+        happened = NOON + dt.timedelta(hours=hours)
+        notices.tell(fact(quill, once, happened_at=happened), now=NOON + dt.timedelta(hours=4))
+    assert [row.once for row in Notice.objects.all()] == ["after"]
+
+
+def test_another_time_for_a_kind_that_was_on_keeps_what_happened_before(alice: User, quill: Sender) -> None:
+    notices.choose(alice, "pickup", "daily", now=NOON + dt.timedelta(hours=2))
+    notices.tell(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=4))
+    assert Notice.objects.count() == 1
+
+
+def test_who_came_into_the_team_afterwards_is_told_nothing_of_before(
+    alice: User, ana: User, quill: Sender
+) -> None:
+    Membership.objects.filter(user=ana).update(created_at=NOON + dt.timedelta(hours=1))
+    notices.tell(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=2))
+    assert [row.user for row in Notice.objects.all()] == [alice]
+
+
+def test_what_is_for_one_person_reaches_nobody_else(alice: User, ana: User, quill: Sender) -> None:
+    notices.tell(fact(quill, kind="import", only=ana.pk), now=NOON)
+    assert [row.user for row in Notice.objects.all()] == [ana]
+
+
+def test_a_link_that_stops_mail_stops_that_persons_alone(alice: User, ana: User, quill: Sender) -> None:
+    notices.tell(fact(quill, only=ana.pk), now=NOON)
+    [body] = leave()
+    Client().post(LINK.findall(body)[-1].removeprefix(settings.SITE_URL))
+    assert (notices.choices_of(ana)["pickup"], notices.choices_of(alice)["pickup"]) == ("off", "now")

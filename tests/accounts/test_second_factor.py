@@ -185,3 +185,32 @@ def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit
     alice.set_password("another-long-passphrase")
     alice.save()
     assert not is_in(browser)
+
+
+@pytest.mark.parametrize(
+    ("fields", "has_factor", "may"),
+    [
+        ({"is_staff": True}, True, True),
+        ({"is_staff": True}, False, False),
+        ({"is_staff": False}, True, False),
+        ({"is_staff": True, "is_active": False}, True, False),
+    ],
+)
+def test_the_desk_is_for_active_operators_with_a_second_factor(
+    fields: dict[str, bool], has_factor: bool, may: bool
+) -> None:
+    person = factories.user("pat@portal.example", **fields)
+    if has_factor:
+        factories.second_factor(person)
+    assert staff.require_second_factor(person) == may
+
+
+def test_a_member_with_a_second_factor_finds_no_desk(alice: User, visit: Any) -> None:
+    factories.second_factor(alice)
+    assert visit(alice).get("/admin/", follow=True).status_code == 404
+
+
+def test_an_operator_is_told_why_a_second_factor_is_asked_for(oz: User) -> None:
+    browser, _ = log_in(oz)
+    page = browser.get("/admin/", follow=True).content.decode()
+    assert "The desk needs a second factor. Set it up, then come back." in page

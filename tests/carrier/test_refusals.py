@@ -171,3 +171,18 @@ def test_what_says_nothing_is_no_message(said):
 )
 def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
     assert read_refusal(body, Contract()).messages == said
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ([{"field": "weight", "message": "is too heavy"}], {"weight": ["is too heavy"]}),
+        ([{"path": "receiver.contact.email", "msg": "is bad"}], {"receiver_email": ["is bad"]}),
+        ([{"param": "height", "detail": "is too high"}], {"height": ["is too high"]}),
+        ({"receiver_suburb": {"message": "is unknown"}}, {"receiver_suburb": ["is unknown"]}),
+        ({"height": [{"message": "is too high"}]}, {"height": ["is too high"]}),
+        ([{"message": "Something is wrong"}], {"": ["Something is wrong"]}),
+    ],
+)
+def test_a_message_that_is_an_object_is_about_the_field_it_names_or_stands_at(said, read):
+    assert messages(said) == read

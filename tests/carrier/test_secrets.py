@@ -6,7 +6,9 @@ import traceback
 
 import pytest
 
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.carrier.scrubbing import CUT, scrubbed
 
 from .conftest import ORDER_ID, order, reply, reset, shipment
 
@@ -143,3 +145,18 @@ def test_credentials_stay_on_the_carriers_host(client, far_side):
 def test_a_client_without_a_name_is_refused(client, changes):
     with pytest.raises(ValueError, match="User-Agent"):
         client(**changes)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("See https://carrier.example/help?page=2", "See https://carrier.example/help?page=2"),
+        ("write token= before it", "write token= before it"),
+        ("https://track.carrier.example/?ref=SQ7K2M&token=l1nk-token", CUT),
+        ("at https://a.example/x?sig=abc now", f"at {CUT} now"),
+        (7, 7),
+        (None, None),
+    ],
+)
+def test_only_signed_addresses_are_cut_out_of_a_reply(said, kept):
+    assert scrubbed({"rows": [{"note": said}]}, Contract()) == {"rows": [{"note": kept}]}
