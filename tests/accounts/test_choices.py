@@ -148,3 +148,27 @@ def test_a_page_costs_few_queries_and_asks_a_visitor_to_log_in(browser: Client, 
         assert browser.get(address).status_code == 200
     assert len(seen) <= 8
     assert Client().get(address)["Location"].startswith("/accounts/login/")
+
+
+@pytest.mark.parametrize(
+    ("page", "typed"),
+    [
+        ("profile", {"name": "Alice Renamed"}),
+        ("appearance", {"theme": "dark"}),
+        ("keyboard", {}),
+        ("business", {"name": "Renamed", "zone": "Australia/Perth"}),
+        ("booking", {"service_rule": "fastest", "default_size": ""}),
+        ("limits", {"own_bookings_a_day": "50", "own_money_a_day": "600"}),
+        ("label-size", {"label_size": "cropped", "prints_at_once": "on"}),
+    ],
+)
+def test_what_one_saves_is_nobody_elses(
+    browser: Client, ana: User, bob: User, page: str, typed: dict[str, str]
+) -> None:
+    def others() -> list[object]:
+        people = User.objects.filter(pk__in=[ana.pk, bob.pk]).order_by("pk")
+        return [*people.values(), *Sender.objects.filter(memberships__user=bob).values()]
+
+    before = others()
+    assert browser.post(f"/settings/{page}/", typed)["Location"] == "/settings/"
+    assert others() == before

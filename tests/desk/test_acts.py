@@ -184,3 +184,27 @@ def test_an_order_offers_no_act_but_resolving(desk: Client, quill: Sender, alice
     order = factories.order(quill, alice, status="booked")
     page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     assert "Resolve" not in page
+
+
+def test_what_is_done_to_one_sender_leaves_another_as_it_is(
+    desk: Client, quill: Sender, bob: User, sam: User
+) -> None:
+    other = Sender.objects.get(memberships__user=bob)
+    before = Sender.objects.filter(pk=other.pk).values().get()
+    limits = {"bookings_a_day": 5, "quotes_a_minute": 9, "pickup_days_ahead": 5, "money_a_day": "8"}
+    assert desk.post(_act(quill, "limits"), {**limits, "reason": REASON}).status_code == 302
+    assert desk.post(_act(quill, "suspend"), SUSPENSION).status_code == 302
+    assert Sender.objects.filter(pk=other.pk).values().get() == before
+    other.suspend(by=sam, category="terms", text="As for the other.", note="", at=timezone.now())
+    assert desk.post(_act(quill, "reinstate"), {"reason": REASON}).status_code == 302
+    assert Sender.objects.get(pk=other.pk).suspension_text == "As for the other."
+
+
+def test_a_sender_is_not_suspended_or_reinstated_without_words(quill: Sender, sam: User) -> None:
+    now = timezone.now()
+    with pytest.raises(Sender.NotAllowed, match="text for the sender"):
+        quill.suspend(by=sam, category="terms", text="  ", note="", at=now)
+    quill.suspend(by=sam, category="terms", text="We wrote to you.", note="", at=now)
+    with pytest.raises(Sender.NotAllowed, match="Say why"):
+        quill.reinstate(by=sam, reason="  ", at=now)
+    assert Sender.objects.get(pk=quill.pk).is_suspended

@@ -17,7 +17,7 @@ from shipping_portal.desk import pausing, queues
 from shipping_portal.desk.admin.pauses import end_of
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
-from tests import factories
+from tests import factories, older
 from tests.desk.conftest import REASON
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
@@ -323,3 +323,39 @@ def test_a_second_sender_is_held_as_well(paused: Pause, bob: User, quill: Sender
     for sender in (quill, bob.membership.sender):
         with pytest.raises(booking.Paused, match="flooded"):
             booking.refuse_unless_booking_is_on(sender, now)
+
+
+def test_what_is_done_to_one_account_leaves_another_as_it_is(
+    paused: Pause, sam: User, now: dt.datetime, settings: Any
+) -> None:
+    today, other = factories.account(), older.named(settings)
+    CarrierAccount.objects.update(stopped_at=now - HOUR, stopped_reason="unpaid", probe_due_at=None)
+    paused(BOOKINGS, at=now)
+    pausing.try_now(today, by=sam, reason=REASON, now=now)
+    pausing.end_stop(gateway.account(), by=sam, reason=REASON, now=now)
+    other.refresh_from_db()
+    assert (other.paused_at, other.probe_due_at, other.stopped_at) == (None, None, now - HOUR)
+    CarrierAccount.objects.filter(pk=other.pk).update(paused_at=now, pause_text=TEXT, probe_due_at=None)
+    pausing.resume(gateway.account(), BOOKINGS, by=sam, reason=REASON, now=now)
+    other.refresh_from_db()
+    assert (gateway.account().paused_at, other.paused_at) == (None, now)
+
+
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
+    paused: Pause, sam: User, now: dt.datetime, what: str
+) -> None:
+    account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
+    pausing.end_what_is_over(now)
+    assert told() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
+    assert f"senders read “{TEXT}”" in Audit.objects.latest("pk").reason
+    account.refresh_from_db()
+    assert account.kept_pause(what) is None
+
+
+def test_only_a_stopped_account_is_asked_at_once_or_freed_of_its_stop(sam: User, now: dt.datetime) -> None:
+    account = factories.account()
+    for act in (pausing.try_now, pausing.end_stop):
+        with pytest.raises(pausing.AlreadySo, match="not stopped"):
+            act(account, by=sam, reason=REASON, now=now)
+    assert not Audit.objects.exists()

@@ -16,7 +16,7 @@ from orders import confirming, resolving
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.desk import reconcile
-from tests import factories
+from tests import factories, older
 from tests.desk.conftest import REASON
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -557,3 +557,34 @@ def test_the_page_says_what_the_carrier_is_asked_and_what_nobody_can_compare(
     contract(toml)
     text = html.unescape(desk.get(_url(unclear())).content.decode())
     assert (words in text, but in text) == (True, False)
+
+
+@pytest.mark.parametrize("why", ["another account's", "of another time"])
+def test_a_customer_reference_of_an_order_that_cannot_be_meant_decides_nothing(
+    unclear: Unclear, quill: Sender, alice: User, settings: Any, why: str
+) -> None:
+    order = unclear()
+    fields: dict[str, Any] = {"account": older.named(settings)} if why == "another account's" else {}
+    if why == "of another time":
+        fields["created_at"] = timezone.now() - dt.timedelta(days=9)
+    factories.order(quill, alice, status="booked", customer_reference="SPRING-1", **fields)
+    scanned("SPLAIN0001", raw=b'{"customer_reference": "SPRING-1"}')
+    [candidate] = reconcile.evidence(order).candidates
+    assert (candidate.reference, candidate.is_its_own) == ("SPLAIN0001", "")
+
+
+def test_a_customer_reference_of_an_order_of_the_same_days_is_that_orders(
+    unclear: Unclear, quill: Sender, alice: User
+) -> None:
+    order = unclear()
+    factories.order(quill, alice, status="booked", customer_reference="Spring-1")
+    scanned("SOTHERS001", raw=b'{"customer_reference": "SPRING-1"}')
+    assert reconcile.evidence(order).candidates == []
+
+
+@pytest.mark.parametrize(("minutes", "offered"), [(-31, False), (-29, True), (10, True)])
+def test_the_carriers_clock_may_be_half_an_hour_behind(unclear: Unclear, minutes: int, offered: bool) -> None:
+    sent = timezone.now()
+    order = unclear(sent_at=sent)
+    scanned("SCLOCK0001", scan_time=sent + dt.timedelta(minutes=minutes), received_at=timezone.now())
+    assert bool(reconcile.evidence(order).candidates) == offered

@@ -17,6 +17,7 @@ from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.desk import unadopting
 from tests import factories
 from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
+from tests.desk import cases
 from tests.desk.conftest import REASON
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, scans
@@ -334,3 +335,13 @@ def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: C
     assert unadopting.obstacle(order) == ""
     factories.restore(restored_at=timezone.now())
     assert "given out after the backup" in unadopting.obstacle(order)
+
+
+def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(
+    adopted: Callable[..., Order], sam: User
+) -> None:
+    order = adopted(state="accepted", second_order_at=timezone.now())
+    cases.attempt(order, generation=2, state="rejected")
+    unadopting.undo(order, by=sam, reason=REASON, now=timezone.now())
+    assert list(order.attempts.order_by("pk").values_list("state", flat=True)) == ["unknown", "rejected"]
+    assert not order.attempts.exclude(second_order_at=None).exists()

@@ -221,3 +221,12 @@ def test_a_booking_whose_worker_died_with_its_call_in_the_air_is_unclear_and_no_
     BOOK(order.pk)
     assert Order.objects.get(pk=order.pk).status == "unconfirmed"
     assert not DeadLetter.objects.exists()
+
+
+def test_letting_one_row_try_again_leaves_the_others_parked(waiting: Waiting) -> None:
+    first, second = waiting(), waiting()
+    letter, other = parked(first), parked(second)
+    dead_letters.try_again(letter, now=timezone.now())
+    assert list(DeadLetter.objects.all()) == [other]
+    assert list(due(BOOK, timezone.now())) == [first.pk]
+    assert Order.objects.get(pk=second.pk).parked_at

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job
+from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease
 from shipping_portal.jobs.registry import enqueue
 from tests.jobs.conftest import Waiting, doing, make_due, named
 
@@ -171,3 +171,21 @@ def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(
     with django_capture_on_commit_callbacks(execute=True):
         enqueue("check-row", 1, 2, 3)
     assert asked == [1]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_of_one_row_leaves_another_that_is_due_at_the_same_time(
+    waiting: Waiting, change: Callable[[Job], bool]
+) -> None:
+    mine, other = waiting(), waiting()
+    Order.objects.filter(pk=other.pk).update(due_at=mine.due_at)
+    there = seen(Order.objects.get(pk=other.pk))
+    change(mine)
+    assert seen(Order.objects.get(pk=other.pk)) == there
+
+
+@pytest.mark.parametrize("change", ["claim", "renew"])
+def test_a_row_is_kept_for_one_lease(waiting: Waiting, change: str) -> None:
+    order, before = waiting(), timezone.now()
+    assert CHANGES[change](order)
+    assert before + lease() <= order.due_at <= timezone.now() + lease()
