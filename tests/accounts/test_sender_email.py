@@ -7,6 +7,7 @@ from allauth.account.models import EmailAddress
 
 from shipping_portal.accounts import sender_email
 from shipping_portal.accounts.models import Sender, User
+from tests import factories
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,14 @@ def test_somebody_who_may_no_longer_log_in_lends_no_address(quill: Sender, alice
     ana.is_active = False
     ana.save()
     assert sender_email.usable(quill) == ["alice@quill.example"]
+
+
+def test_an_owners_address_comes_first_and_of_one_person_the_one_they_log_in_with(quill: Sender) -> None:
+    for name, role in (("shipper", "shipper"), ("owner", "owner")):
+        factories.member(quill, factories.user(f"{name}@quill.example"), role=role)
+    for email in EmailAddress.objects.all():
+        new = email.email.replace("@", ".new@")
+        EmailAddress.objects.filter(pk=email.pk).update(primary=False)
+        EmailAddress.objects.create(user=email.user, email=new, verified=True, primary=True)
+    names = ["owner.new", "owner", "shipper.new", "shipper"]
+    assert sender_email.usable(quill) == [f"{name}@quill.example" for name in names]

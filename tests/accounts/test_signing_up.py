@@ -274,3 +274,19 @@ def test_the_front_door_leads_to_the_log_in_or_to_ones_own_page(alice: User, sam
     assert Client().get("/")["Location"] == "/accounts/login/"
     assert visit(alice).get("/")["Location"] == "/today/"
     assert visit(sam).get("/")["Location"] == "/admin/"
+
+
+def test_only_an_owner_is_led_to_the_first_steps(ana: User, quill: Sender, visit: Any) -> None:
+    quill.pickup_addresses.all().delete()
+    assert visit(ana).get("/")["Location"] == "/today/"
+
+
+def test_an_address_on_the_labels_of_another_account_can_be_removed(
+    alice_with_password: User, bob: User
+) -> None:
+    EmailAddress.objects.create(user=alice_with_password, email="second@quill.example", verified=True)
+    bob.membership.sender.pickup_addresses.update(email="second@quill.example")
+    browser = Client()
+    log_in(browser, alice_with_password)
+    browser.post("/accounts/email/", {"action_remove": "", "email": "second@quill.example"})
+    assert not EmailAddress.objects.filter(email="second@quill.example").exists()

@@ -588,3 +588,22 @@ def test_the_carriers_clock_may_be_half_an_hour_behind(unclear: Unclear, minutes
     order = unclear(sent_at=sent)
     scanned("SCLOCK0001", scan_time=sent + dt.timedelta(minutes=minutes), received_at=timezone.now())
     assert bool(reconcile.evidence(order).candidates) == offered
+
+
+def test_of_a_conflict_not_even_a_single_reference_is_filled_in(unclear: Unclear) -> None:
+    found = reconcile.evidence(unclear(status="conflict", seen_reference="STOLD00001"))
+    assert [candidate.is_strong for candidate in found.candidates] == [True]
+    assert found.likeliest == ""
+
+
+def test_a_named_reference_is_taken_only_by_another_order_of_the_same_account(
+    unclear: Unclear, quill: Sender, alice: User, settings: Any
+) -> None:
+    order = unclear(seen_reference="STOLD00001")
+    elsewhere = older.named(settings)
+    factories.order(quill, alice, status="booked", account=elsewhere, carrier_reference="STOLD00001")
+    [candidate] = reconcile.evidence(order).candidates
+    assert (candidate.taken_by, candidate.is_strong) == (None, True)
+    here = factories.order(quill, alice, status="booked", carrier_reference="stold00001")
+    [candidate] = reconcile.evidence(order).candidates
+    assert (candidate.taken_by, candidate.is_strong) == (here, False)

@@ -16,7 +16,7 @@ from orders.models import CarrierAccount, ImportRow, Label, Order, Replacement, 
 from orders.models.pauses import BOOKINGS
 from orders.restoring import fencing
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
-from shipping_portal.desk import candidates, holding, queues
+from shipping_portal.desk import candidates, holding, queues, restoring
 from tests import factories, older
 from tests.desk.conftest import REASON
 from tests.jobs.conftest import replaced
@@ -305,3 +305,26 @@ def test_it_is_among_those_not_known_for_long(quill: Sender, alice: User) -> Non
     order = factories.order(quill, alice, status="booking")
     fenced()
     assert Order.objects.get(queues.unconfirmed_long(timezone.now())) == order
+
+
+def test_what_was_left_out_is_held_no_more(
+    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User
+) -> None:
+    owed_row()
+    replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=timezone.now())
+    restore = fenced()
+    assert restoring.held(restore) == 2
+    assert press(desk, "leave-out", restore, count=2).status_code == 302
+    assert restoring.held(restore) == 0
+
+
+def test_what_one_restore_holds_is_not_counted_or_let_go_with_another(
+    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User
+) -> None:
+    row = owed_row()
+    replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=timezone.now())
+    first, second = fenced(), factories.restore()
+    assert (restoring.held(first), restoring.held(second)) == (2, 0)
+    assert press(desk, "release", second, count=2).status_code != 302
+    assert press(desk, "lift", second).status_code == 302
+    assert (restoring.held(first), again(row).state) == (2, "owed")

@@ -1,9 +1,11 @@
 """Whoever a parcel was booked to is found again by the first letters."""
 
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts import receivers
@@ -65,3 +67,25 @@ def test_the_page_is_given_a_pasted_address_taken_apart(alice: User, visit: Call
     found = visit(alice).post("/suggest/pasted/", {"text": text}).json()
     assert found["values"]["receiver_name"] == "Priya Nair"
     assert found["left"] == ["gate code 42"]
+
+
+def test_those_kept_by_hand_are_found_first_then_the_most_used_then_the_latest(
+    quill: Sender, bob: User
+) -> None:
+    now = timezone.now()
+    uses = {"Noor Once": [5], "Noor Twice": [9, 8], "Noor Lately": [1], "Noor Kept": [9]}
+    for name, days in uses.items():
+        for ago in days:
+            receivers.remember(quill, factories.receiver(name=name), at=now - dt.timedelta(days=ago))
+    quill.receivers.filter(name="Noor Kept").update(is_saved=True)
+    receivers.remember(bob.membership.sender, factories.receiver(name="Noor Elsewhere"), at=now)
+    found = receivers.find(quill, "noor")
+    assert [one.name for one in found] == ["Noor Kept", "Noor Twice", "Noor Lately", "Noor Once"]
+    assert [(one.uses, (now - one.used_at).days) for one in found] == [(1, 9), (2, 8), (1, 1), (1, 5)]
+
+
+def test_newer_contact_details_are_found_and_the_older_ones_no_more(quill: Sender) -> None:
+    for phone in ("0491 570 156", "0491 570 157"):
+        receivers.remember(quill, factories.receiver(phone=phone), at=timezone.now())
+    assert [one.phone for one in receivers.find(quill, "0491 570 157")] == ["0491 570 157"]
+    assert receivers.find(quill, "0491 570 156") == []
