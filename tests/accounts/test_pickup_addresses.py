@@ -106,3 +106,14 @@ def test_who_adds_an_address_is_its_contact_and_no_name_is_printed_twice(
     Sender.objects.filter(pk=quill.pk).update(name="Quill & Co")
     form = browser.get(f"{LIST}new/").context["form"]
     assert (form["name"].value(), form["company"].value()) == (person, company)
+
+
+def test_a_default_chosen_in_one_account_changes_nothing_in_another(
+    browser: Client, second: PickupAddress, bob: User
+) -> None:
+    theirs = bob.membership.sender
+    before = Sender.objects.filter(pk=theirs.pk).values().get()
+    browser.post(f"{LIST}{second.pk}/change/", {"default": "yes"})
+    assert Sender.objects.filter(pk=theirs.pk).values().get() == before
+    assert theirs.pickup_addresses.get().is_default
+    assert list(second.sender.pickup_addresses.filter(is_default=True)) == [second]

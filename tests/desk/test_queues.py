@@ -301,3 +301,13 @@ def test_of_many_second_orders_the_longest_waiting_are_listed(
     _, oldest = (unclear(second_order_at=NOW - days * DAY) for days in (1, 9))
     rule = queues.ORDER_RULES["second-order"][1]
     assert list(Order.objects.filter(rule(NOW))) == [oldest]
+
+
+def test_lines_nobody_owns_wait_once_their_report_is_posted(db: None) -> None:
+    report = factories.billing_report(state="checked")
+    factories.charge(None, report=report, posted_at=None)
+    lines = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("owner=nobody"))
+    assert lines.count == 0
+    factories.charge(None, line=3)
+    lines = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("owner=nobody"))
+    assert lines.count == 1

@@ -607,3 +607,12 @@ def test_a_named_reference_is_taken_only_by_another_order_of_the_same_account(
     here = factories.order(quill, alice, status="booked", carrier_reference="stold00001")
     [candidate] = reconcile.evidence(order).candidates
     assert (candidate.taken_by, candidate.is_strong) == (here, False)
+
+
+@pytest.mark.parametrize(("days", "offered"), [(4, True), (6, False)])
+def test_what_is_first_heard_of_later_than_five_days_after_is_not_offered(
+    unclear: Unclear, days: int, offered: bool
+) -> None:
+    order = unclear(sent_at=timezone.now() - dt.timedelta(days=days))
+    scanned("SLATER0001")
+    assert bool(reconcile.evidence(order).candidates) == offered
