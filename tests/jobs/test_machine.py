@@ -178,6 +178,7 @@ def test_a_change_of_one_row_leaves_another_that_is_due_at_the_same_time(
     waiting: Waiting, change: Callable[[Job], bool]
 ) -> None:
     mine, other = waiting(), waiting()
+    assert mine.claim()
     Order.objects.filter(pk=other.pk).update(due_at=mine.due_at)
     there = seen(Order.objects.get(pk=other.pk))
     change(mine)
