@@ -108,7 +108,7 @@ def pickup_address(of: Sender, *, email: str, **fields: Any) -> PickupAddress:
 
 
 def localities() -> None:
-    for country in {pair[0] for pair in PAIRS}:
+    for country in sorted({pair[0] for pair in PAIRS}):
         made = LocalityList.objects.create(
             country=country, source="test", sha256="0" * 64, rows=1, loaded_at=timezone.now(), is_active=True
         )
