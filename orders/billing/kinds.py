@@ -39,7 +39,7 @@ def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
     found = _stored(wanted)
     if new := wanted - set(found):
         ChargeWord.objects.bulk_create(
-            (ChargeWord(word=word, meaning=KNOWN.get(word, ""), first_seen_at=now) for word in new),
+            (ChargeWord(word=word, meaning=KNOWN.get(word, ""), first_seen_at=now) for word in sorted(new)),
             ignore_conflicts=True,
         )
         found = _stored(wanted)

@@ -1,8 +1,11 @@
 """What a page says, as lines of text that a person reads and a test compares."""
 
+import difflib
+import os
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
@@ -29,6 +32,9 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 HEX = re.compile(r"\b[0-9a-f]{32}\b")
 MANY = 60  # options: of a longer list, such as the countries, only what is chosen is told
 HIDDEN_NAMES = {"csrfmiddlewaretoken", "form_token"}
+
+
+HERE = Path(__file__).parent
 
 
 class _Lines(HTMLParser):
@@ -111,3 +117,14 @@ def _names() -> Iterator[tuple[str, str]]:
                 values = model._default_manager.order_by("pk").values_list(field.attname, flat=True)
                 for number, value in enumerate(values, 1):
                     yield str(value), f"{{{model._meta.model_name} {number}}}"
+
+
+def compare(name: str, lines: list[str]) -> None:
+    """Fail with what is told otherwise than in `expected/`; where TELL is set, write it there. Nothing has no file."""
+    path = HERE / "expected" / f"{name}.txt"
+    if os.environ.get("TELL") and lines:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    expected = path.read_text().splitlines() if path.exists() else []
+    changed = list(difflib.unified_diff(expected, lines, "expected", "told", lineterm="", n=1))
+    assert not changed, "\n".join(changed)

@@ -3,24 +3,18 @@
 `TELL=1 pytest tests/told` writes the files again; what changed in them is then read like any other change.
 """
 
-import difflib
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import time_machine
 from django.conf import settings
 from django.contrib import admin
-from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from tests import factories
-from tests.test_access import MEMBERS, ROLES, World, _logged_in, address, audience
+from tests.test_access import MEMBERS, ROLES, World, address, audience
 from tests.told import week
-from tests.told.telling import lines_of, named
+from tests.told.telling import compare, lines_of, named
 
 ON_SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
 pytestmark = [
@@ -37,47 +31,8 @@ LEFT_OUT = {"appearance", "keyboard", "security", "settings"}
 PAGES = [(route, entry) for route, entry in MEMBERS if entry.name not in LEFT_OUT]
 
 
-@pytest.fixture(scope="module")
-def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    with (
-        time_machine.travel(week.NOW, tick=False),
-        django_db_blocker.unblock(),
-        transaction.atomic(),
-    ):
-        connection.cursor().execute("DELETE FROM sqlite_sequence")
-        factories.localities()
-        bolts = [
-            factories.user(f"{name}@bolts.example", name=f"{name.title()} Bolt") for name in ("bob", "ben")
-        ]
-        quill = [factories.user(f"{role}@quill.example", name=f"{role.title()} Quill") for role in ROLES]
-        others = week.things_of(
-            week.business("Bob's Bolts", bolts, zone="Australia/Perth"), bolts, mark="BB", others=[]
-        )
-        things = week.things_of(week.business("Quill & Co", quill), quill, mark="QQ", others=others["orders"])
-        sam = factories.user("sam@portal.example", name="Sam Staff", is_staff=True, is_superuser=True)
-        factories.second_factor(sam)
-        people = dict(zip(ROLES, quill, strict=True)) | {"stranger": bolts[0], "operator": sam}
-        yield World(things, {who: _logged_in(person) for who, person in people.items()})
-        transaction.set_rollback(True)
-
-
-@pytest.fixture(autouse=True)
-def _new_years_day() -> Iterator[None]:
-    with time_machine.travel(week.NOW, tick=False):
-        yield
-
-
 def told(client: Client, url: str) -> list[str]:
     return list(named(lines_of(client.get(url))))
-
-
-def compare(name: str, lines: list[str]) -> None:
-    path = HERE / "expected" / f"{name}.txt"
-    if os.environ.get("TELL"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
-    changed = difflib.unified_diff(path.read_text().splitlines(), lines, "expected", "told", lineterm="", n=1)
-    assert not list(changed), "\n".join(changed)
 
 
 def by_audience(world: World, entry: Any, url: str) -> list[str]:

@@ -1,0 +1,54 @@
+"""The week, made once: each test is a savepoint inside its transaction, at half past midnight of New Year's Day."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connection, transaction
+
+from tests import factories
+from tests.test_access import ROLES, World, _logged_in
+from tests.told import week
+from tests.told.rows import rows
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """A transaction that comes to nothing; durable ones may begin inside it, as inside a test's."""
+    story = transaction.atomic()
+    story._from_testcase = True
+    with story:
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="package")
+def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    with (
+        time_machine.travel(week.NOW, tick=False),
+        django_db_blocker.unblock(),
+        undone(),
+    ):
+        connection.cursor().execute("DELETE FROM sqlite_sequence")  # numbers begin at 1, whatever ran before
+        factories.localities()
+        bolts = [
+            factories.user(f"{name}@bolts.example", name=f"{name.title()} Bolt") for name in ("bob", "ben")
+        ]
+        quill = [factories.user(f"{role}@quill.example", name=f"{role.title()} Quill") for role in ROLES]
+        others = week.things_of(
+            week.business("Bob's Bolts", bolts, zone="Australia/Perth"), bolts, mark="BB", others=[]
+        )
+        things = week.things_of(week.business("Quill & Co", quill), quill, mark="QQ", others=others["orders"])
+        sam = factories.user("sam@portal.example", name="Sam Staff", is_staff=True, is_superuser=True)
+        factories.second_factor(sam)
+        people = dict(zip(ROLES, quill, strict=True)) | {"stranger": bolts[0], "operator": sam}
+        things["rows"] = rows()
+        yield World(things, {who: _logged_in(person) for who, person in people.items()})
+
+
+@pytest.fixture(autouse=True)
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel(week.NOW, tick=False) as traveller:
+        yield traveller
