@@ -1,4 +1,4 @@
-"""The week, made once: each test is a savepoint inside its transaction, at half past midnight of New Year's Day."""
+"""The week, made once a module: each test is a savepoint inside its transaction, at half past midnight of New Year's Day."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
     with (
         time_machine.travel(week.NOW, tick=False),
