@@ -1,12 +1,16 @@
 """What the new-parcel form does with less typing, as the server answers it: sizes, pasting, prices beside it."""
 
+from decimal import Decimal
+from typing import Any
+
 import pytest
 from django.test import Client
 
 from orders import sizes
 from orders.entry import Entry
 from orders.models import Order, Quote
-from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.messages import Measures
 from tests import factories
 from tests.pages.typed import AT_HOME
 from tests.sandbox_carrier import SandboxCarrier
@@ -51,6 +55,23 @@ def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(
     plain = entry.to_json()
     del plain["size"]
     assert Entry.from_json(plain).hash() == factories.entry(quill, size="any").hash()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"customer_reference": "SHOP-2"},
+        {"description": "Plates"},
+        {"cover": Decimal("50.00")},
+        {"receiver": factories.receiver(instructions="Leave it at the door")},
+        {"measures": Measures(Decimal("2.5"), "kg", Decimal(32), Decimal(24), Decimal(11), "cm")},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_prices_of_another_parcel_are_asked_for_anew(
+    quill: Sender, alice: User, changed: dict[str, Any]
+) -> None:
+    assert factories.entry(quill, **changed).hash() != factories.entry(quill).hash()
 
 
 def test_prices_beside_the_form_choose_by_the_senders_rule(

@@ -105,3 +105,20 @@ def test_a_broken_rule_of_a_parcel_abroad_is_told_at_its_field(
     listed: Client, name: str, typed: str, message: str
 ) -> None:
     assert message in messages_at(listed.post("/parcels/new/", {**ABROAD, name: typed}), name)
+
+
+@pytest.mark.parametrize(
+    ("part", "typed"), [("description", "Socks"), ("value", "9.00"), ("hs_code", "6115.95")]
+)
+def test_a_row_of_contents_of_which_one_part_was_typed_is_asked_for_whole(
+    listed: Client, part: str, typed: str
+) -> None:
+    answer = listed.post("/parcels/new/", {**ABROAD, f"item_2_{part}": typed})
+    assert answer.status_code == 422
+    missing = {"description", "value", "hs_code"} - {part, "hs_code"}
+    assert all(messages_at(answer, f"item_2_{name}") for name in missing)
+
+
+def test_a_line_may_not_repeat_a_state_that_the_list_filled_in(listed: Client) -> None:
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_line1": "4 Sample Street Brunswick VIC 3056"})
+    assert "Brunswick VIC" in " ".join(messages_at(answer, "receiver_line1"))
