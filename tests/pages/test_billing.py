@@ -325,6 +325,14 @@ def test_the_spreadsheet_has_every_line_with_numbers_that_add_up(page: Client, o
     assert len(filtered) == 3
 
 
+def test_the_spreadsheet_is_whole_where_the_page_ends(
+    page: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "ON_PAPER", 2)
+    charges(order, *EVERY_KIND)
+    assert len(rows_of(page.get(f"{STATEMENT}statement.csv"))) == 1 + len(EVERY_KIND)
+
+
 def test_the_bookkeeper_sees_money_and_initials_and_nothing_to_reach_anybody_by(
     order: Order, bea: User, visit: Visit
 ) -> None:
