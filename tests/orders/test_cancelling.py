@@ -63,11 +63,12 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     order = booked()
     assert (order.is_cancellable, order.can_cancel(timezone.now())) == (True, True)
     polling.open_parcel(order.pk)
+    day = dt.date(2026, 11, 25)
     for told, may in ((False, False), (None, False), (True, True)):
-        tracked = Tracked("", (), (), None, b"", is_cancellable=told)
+        tracked = Tracked("", (), (), day, b"", is_cancellable=told)
         polling.take(Parcel.objects.select_related("order").get(), tracked, now=timezone.now())
         order.refresh_from_db()
-        assert order.can_cancel(timezone.now()) is may
+        assert (order.can_cancel(timezone.now()), order.carrier_pickup_date) == (may, day)
     Order.objects.update(is_cancellable=False)
     order.refresh_from_db()
     with pytest.raises(Order.WrongStatus, match="can't be cancelled any more"):
