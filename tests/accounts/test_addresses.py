@@ -127,10 +127,18 @@ def test_a_phone_is_written_as_its_country_writes_it(typed: str, country: str, s
     assert clean_phone(typed, country) == stored
 
 
-@pytest.mark.parametrize("typed", ["13 12 34", "1300 123 456", "1800 123 456", "+61 1300 123 456"])
-def test_australian_call_centre_numbers_are_refused(typed: str) -> None:
+@pytest.mark.parametrize(
+    ("typed", "country"),
+    [("13 12 34", "AU"), ("1300 123 456", "AU"), ("1800 123 456", "AU"), ("+61 1300 123 456", "AU"),
+     ("+61 1300 123 456", "NZ")],
+)  # fmt: skip
+def test_australian_call_centre_numbers_are_refused(typed: str, country: str) -> None:
     with pytest.raises(ValidationError, match="no 13, 1300 or 1800"):
-        clean_phone(typed, "AU")
+        clean_phone(typed, country)
+
+
+def test_a_free_number_of_another_country_is_taken_in_australia() -> None:
+    assert clean_phone("+1 800 234 5678", "AU") == "+1 800-234-5678"
 
 
 def test_a_number_of_another_country_is_none_of_this_one() -> None:

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from orders.importing import taking
 from orders.models import Import, ImportRow, Order
@@ -43,11 +44,17 @@ def check_page(file: Import) -> str:
     return reverse("check_import", args=[file.uuid])
 
 
-def book(client: Client, file: Import, rule: str = "cheapest") -> Any:
-    """Presses Book on the page as it is now."""
+def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = False) -> Any:
+    """Presses Book on the page as it is now, with the last pickup day on offer if it is to be `later`."""
     page = client.get(check_page(file)).content.decode()
     hidden = dict(re.findall(r'name="(rows|newest|last)" value="([^"]*)"', page))
-    return client.post(reverse("book_import", args=[file.uuid]), hidden | {"rule": rule, "pickup_date": ""})
+    chosen = {"rule": rule, "pickup_date": (days(page) if later else [""])[-1]}
+    return client.post(reverse("book_import", args=[file.uuid]), hidden | chosen)
+
+
+def days(page: str) -> list[str]:
+    """The pickup days on offer."""
+    return re.findall(r'<option value="(\d{4}-\d\d-\d\d)">', page)
 
 
 def test_from_the_file_to_the_parcels(listed: Client, carrier: SandboxCarrier, alice: User) -> None:
@@ -276,7 +283,8 @@ def test_a_file_ten_times_too_big_asks_once_more_before_it_is_booked(
     file = Import.objects.get()
     match(listed, file)
     work_off(file)
-    answer = book(listed, file)
+    last_day = days(listed.get(check_page(file)).content.decode())[-1]
+    answer = book(listed, file, "fastest", later=True)
     stopped = listed.get(answer["Location"])
     assert "Very light for their size: 2 rows Are the measures in mm?" in text(stopped)
     assert "0.35 kg 300 × 200 × 150 cm" in text(stopped)
@@ -289,6 +297,7 @@ def test_a_file_ten_times_too_big_asks_once_more_before_it_is_booked(
     )
     work_off(file)
     assert len(carrier.ledger("booked")) == 2
+    assert {str(day) for day in file.rows.values_list("pickup_date", flat=True)} == {last_day}
 
 
 def said(stopped: Any) -> dict[str, str]:
@@ -332,6 +341,18 @@ def ready_rows(file: Import, *amounts: str) -> None:
         quote.products.append({**quote.products[0], **fast, "eta_to": "2026-12-01"})
         quote.save()
         factories.import_row(file.sender, file.made_by, file=file, state="ready", problems={}, quote=quote)
+
+
+def test_no_pickup_day_is_offered_that_some_row_cannot_have(
+    listed: Client, quill: Sender, alice: User
+) -> None:
+    file, today = factories.import_file(quill, alice), timezone.now().astimezone(quill.tzinfo).date()
+    firsts = [str(today + dt.timedelta(days=ahead)) for ahead in (1, 6)]
+    ready_rows(file, "9.00", "11.00")
+    for row, first in zip(file.rows.order_by("pk"), firsts, strict=True):
+        row.quote.products = [{**offer, "pickup": first} for offer in row.quote.products]
+        row.quote.save()
+    assert min(days(listed.get(check_page(file)).content.decode()), default="9") >= firsts[1]
 
 
 def test_every_ready_row_shows_its_parcel_service_and_price(

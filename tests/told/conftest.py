@@ -1,4 +1,4 @@
-"""The week, made once a module: each test is a savepoint inside its transaction, at half past midnight of New Year's Day."""
+"""The week, made once a module: each test is a savepoint inside its transaction, at the same midnight."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
