@@ -195,6 +195,18 @@ class TestOutcomeUnknown:
         self.unknown(client())
 
 
+    def test_a_connection_that_broke_while_the_request_was_being_sent_may_have_sent_it(
+        self, client, far_side, monkeypatch
+    ):
+        def send_and_break(self, data):
+            self.sock.sendall(data[:20])
+            raise ConnectionResetError(104, "Connection reset by peer")
+
+        monkeypatch.setattr("http.client.HTTPConnection.send", send_and_break)
+        with pytest.raises(OutcomeUnknown):
+            book(client())
+
+
 class TestRejected:
     @pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 422])
     def test_a_readable_no_is_a_no(self, client, far_side, status):

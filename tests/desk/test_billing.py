@@ -19,6 +19,7 @@ from orders.billing.fields import profile_of
 from orders.confirming import Confirmed
 from orders.models import BillingReport, Charge, ChargeWord, Dispute, Order
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.desk import money
 from shipping_portal.desk.reconcile import evidence
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
@@ -169,6 +170,8 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(desk: 
     before = uploaded(desk, written(line(order.carrier_reference)), total="12.08", currency="aud")
     assert before.stated == {"AUD": "12.08"}
     after = uploaded(desk, written(line("SNEW00001")))
+    unbalanced = BillingReport.objects.filter(money.reports_that("balance"))
+    assert set(unbalanced) == {after}  # what states no total can't be posted
     assert "It states no total in AUD." in desk.get(page_of(after)).content.decode()
     desk.post(act(after, "state-total"), {"total": "12.08", "currency": "aud", "reason": REASON})
     desk.post(act(after, "post"), {"reason": REASON})
