@@ -60,6 +60,17 @@ def test_reading_the_link_accepts_nothing(page: Client) -> None:
     assert not User.objects.filter(email=NEW).exists()
 
 
+def test_reading_the_link_while_logged_in_accepts_nothing_and_the_press_does(
+    page: Client, visit: Callable[[User], Client]
+) -> None:
+    link, wren = invite(page), factories.user(NEW)
+    browser = visit(wren)
+    assert "as shipper" in text(browser.get(link))
+    assert not Membership.objects.filter(user=wren).exists()
+    browser.post(link)
+    assert Membership.objects.get(user=wren).role == "shipper"
+
+
 def test_the_database_and_the_audit_hold_no_token(page: Client) -> None:
     token = invite(page).split("/")[-2]
     stored = repr(list(Invitation.objects.values())) + repr(list(Audit.objects.values()))
