@@ -67,15 +67,17 @@ def trouble(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
 
 
 def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime) -> int:
-    """Owe the row a check with these values, and if asked for every row in the same trouble; how many rows."""
-    rows = [row]
+    """Owe the row a check with these values; if asked, also every row in the same trouble with those it is about.
+
+    Returns how many rows.
+    """
+    rows, shared = [row], {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
     if alike and row.problems:
         size = checking.chosen_size(file)
         wanted = trouble(row, _values(row, file, size))
         others = file.rows.filter(state=State.FIX).exclude(pk=row.pk).prefetch_related("lines")
         rows += [one for one in others if wanted and trouble(one, _values(one, file, size)) == wanted]
-        corrected = {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
-    saved = [one for one in rows if checking.again(one, dict(corrected), now)]
+    saved = [one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)]
     if len(saved) > 1:
         enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))
     return len(saved)

@@ -194,7 +194,6 @@ class TestOutcomeUnknown:
         far_side.answers(b"HTTP/1.1 103 Early Hints\r\n\r\n")
         self.unknown(client())
 
-
     def test_a_connection_that_broke_while_the_request_was_being_sent_may_have_sent_it(
         self, client, far_side, monkeypatch
     ):

@@ -191,9 +191,12 @@ def test_one_correction_is_applied_to_all_rows_like_it(
     first = file.rows.first()
     assert first is not None
     place = {"receiver_suburb": "Brunswick", "receiver_state": "VIC", "receiver_postcode": "3056"}
-    assert fixing.save(file, first, place, alike=True, now=timezone.now()) == 2
+    changed = {**place, "receiver_name": "Wren Sato"}
+    assert fixing.save(file, first, changed, alike=True, now=timezone.now()) == 2
     work_off(file)
     assert states(file) == ["ready", "ready", "fix"]
+    names = [row.quote.entry["receiver"]["name"] for row in file.rows.filter(state="ready").order_by("pk")]
+    assert names[0] == "Wren Sato" != names[1]  # what else was changed in a row is that row's alone, and kept
 
 
 def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, alice: User) -> None:

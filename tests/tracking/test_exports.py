@@ -129,7 +129,9 @@ def test_a_proof_pack_has_the_original_labels_byte_for_byte(order: Order) -> Non
 
 
 def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Order) -> None:
-    Order.objects.filter(pk=order.pk).update(charged_price="13.50")  # the total is what was seen at the booking
+    Order.objects.filter(pk=order.pk).update(
+        charged_price="13.50"
+    )  # the total is what was seen at the booking
     summary = packed(proof_of(order)).read("summary.txt").decode()
     lines = [" ".join(line.split()) for line in summary.splitlines()]
     for said in (
