@@ -148,6 +148,87 @@ def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Ord
     assert "Quoted:" in summary
 
 
+def summary_of(order: Order) -> list[str]:
+    text = packed(proof_of(order)).read("summary.txt").decode()
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"customer_reference": "SHOP-77"}, "Your order number: SHOP-77"),
+        ({"cover_amount": Decimal(200)}, "Extra Cover: up to $200.00"),
+        ({"duties_paid": True}, "Duties and taxes: Included"),
+        (
+            {"charged_price": Decimal("13.50")},
+            "Carrier's price: $13.50 AUD, in its answer to the booking",
+        ),
+        (
+            {"status": "cancelled", "cancelled_at": dt.datetime(2026, 11, 20, 14, tzinfo=dt.UTC)},
+            "Cancelled: 2026-11-21 01:00:00 (2026-11-20T14:00:00Z)",
+        ),
+        (
+            {"booked_at": dt.datetime(2026, 11, 20, 14, tzinfo=dt.UTC)},
+            "Booked: 2026-11-21 01:00:00 (2026-11-20T14:00:00Z)",
+        ),
+        (
+            {"quoted_at": dt.datetime(2026, 11, 20, 14, tzinfo=dt.UTC)},
+            "Quoted: 2026-11-21 01:00:00 (2026-11-20T14:00:00Z)",
+        ),
+        ({"eta_to": None}, "Expected arrival: 2026-12-01"),
+        ({"eta_from": None, "eta_to": None}, "Expected arrival: Not given"),
+    ],
+)
+def test_a_proof_pack_says_a_fact_of_the_parcel_only_where_it_is_so(
+    order: Order, fields: dict[str, object], line: str
+) -> None:
+    assert line not in summary_of(order)
+    Order.objects.filter(pk=order.pk).update(**fields)
+    Export.objects.all().delete()
+    assert line in summary_of(Order.objects.get(pk=order.pk))
+
+
+def test_a_price_that_the_carrier_kept_is_said_once(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(charged_price="12.08")
+    assert not [line for line in summary_of(order) if line.startswith("Carrier's price")]
+
+
+NOTHING_YET = {
+    "The carrier hasn't given us its label.",
+    "The carrier has sent no scan.",
+    "The carrier's billing report has no line for it yet.",
+}
+
+
+def test_a_proof_pack_says_what_the_carrier_has_not_given_yet(order: Order, alice: User) -> None:
+    bare = factories.order(order.sender, alice, status="booked", carrier_reference="S7K2QZ")
+    assert set(summary_of(bare)) >= NOTHING_YET
+    assert not NOTHING_YET.intersection(summary_of(order))
+
+
+def test_a_charge_is_explained_under_its_line_with_every_measure(order: Order) -> None:
+    week = dt.date(2026, 11, 16)
+    measures = {"declared_m3": Decimal("0.008"), "measured_m3": Decimal("0.012"), "measured_kg": Decimal(41)}
+    factories.charge(order, "oversize", "9.00", week=week, reason="By hand.", **measures)
+    lines = summary_of(order)
+    at = lines.index("2026-11-16 Oversize penalty adjustment: $9.00 AUD")
+    assert lines[at + 1 : at + 4] == [
+        "Measured 41 kg",
+        "Measured 0.012 m³; declared 0.008 m³",
+        "By hand.",
+    ]
+
+
+def test_charges_of_a_proof_pack_are_in_the_order_of_their_weeks(order: Order) -> None:
+    factories.charge(order, "cover", "2.50", week=dt.date(2020, 1, 6))
+    found = packed(proof_of(order))
+    assert [row["Amount"] for row in rows(found, "charges.csv")] == ["2.50", "12.08", "4.13"]
+
+
+def test_a_scan_of_the_summary_says_where_it_was(order: Order) -> None:
+    assert any("Fitzroy" in line and "seen" in line for line in summary_of(order))
+
+
 def test_a_proof_pack_says_the_same_to_a_machine(order: Order) -> None:
     found = packed(proof_of(order))
     said = json.loads(found.read("proof.json"))
@@ -247,6 +328,19 @@ def test_the_export_of_an_account_has_all_of_it_and_nothing_of_others(
     said = text_of(found)
     assert "SBOBS001" not in said
     assert "Bobs Friend" not in said
+
+
+def test_an_exported_address_has_its_kind_its_group_and_its_last_use_in_the_senders_zone(
+    order: Order, quill: Sender, alice: User
+) -> None:
+    factories.saved_receiver(quill, name="Known Person", group="Shops")
+    remembered = factories.saved_receiver(quill, name="Met Once")
+    at = dt.datetime(2026, 11, 20, 14, tzinfo=dt.UTC)
+    type(remembered).objects.filter(pk=remembered.pk).update(is_saved=False, used_at=at)
+    found = {row["Name"]: row for row in rows(packed(everything_of(quill, alice)), "addresses.csv")}
+    assert (found["Known Person"]["Kind"], found["Known Person"]["Group"]) == ("Receiver, saved", "Shops")
+    assert found["Met Once"]["Kind"] == "Receiver, remembered"
+    assert found["Met Once"]["Last used"] == "2026-11-21 01:00:00"
 
 
 def test_no_cell_of_an_export_is_a_formula(order: Order, alice: User) -> None:
