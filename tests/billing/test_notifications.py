@@ -305,3 +305,49 @@ def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, al
         disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
     assert Notice.objects.get(kind="answer").path == f"/billing/{weeks.name_of(line.week)}/"
+
+
+def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
+    order: Order, report: BillingReport, quill: Sender, bob: User
+) -> None:
+    theirs = factories.order(bob.membership.sender, bob, status="booked")
+    size_charge(theirs, report)
+    for _ in range(2):
+        size_charge(order, report)
+    post(report)
+    alone = Notice.objects.filter(kind="charge", user=bob).values_list("path", flat=True)
+    assert list(alone) == [f"/parcels/{theirs.uuid}/#charges"]
+    several = Notice.objects.filter(kind="charge", sender=quill).values_list("path", flat=True)
+    assert set(several) == {f"/billing/{weeks.name_of(report.week)}/?kind=size"}
+
+
+@pytest.mark.parametrize(("whose", "is_alone"), [("nobody", True), ("bob", True), ("quill", False)])
+def test_a_charge_found_later_leads_to_its_parcel_unless_its_sender_has_another(
+    order: Order, report: BillingReport, bob: User, alice: User, whose: str, is_alone: bool
+) -> None:
+    other = {"bob": bob.membership.sender, "quill": order.sender, "nobody": None}[whose]
+    factories.charge(None, "oversize", "5.00", report=report, sender=other)
+    factories.charge(order, "order", "12.08", report=report)  # no size charge
+    line = factories.charge(None, "oversize", "9.00", report=report, reference=str(order))
+    post(report)
+    matching.match_late()
+    notice = Notice.objects.get(kind="charge", once__startswith=f"charge:{line.pk}", user=alice)
+    page = f"/parcels/{order.uuid}/#charges"
+    assert notice.path == (page if is_alone else f"/billing/{weeks.name_of(report.week)}/?kind=size")
+
+
+def test_the_news_of_a_statement_adds_up_this_week_of_this_sender_by_currency(
+    order: Order, report: BillingReport, quill: Sender, alice: User, bob: User
+) -> None:
+    other = factories.order(quill, alice, status="booked")
+    earlier = report.week - dt.timedelta(days=7)
+    factories.charge(order, "order", "99.00", week=earlier)
+    factories.charge(order, "order", "50.00", report=factories.billing_report(state="checked"))
+    factories.charge(order, "credit", "-1.00", report=factories.billing_report(week=report.week))
+    factories.charge(factories.order(bob.membership.sender, bob, status="booked"), report=report)
+    for amount, of, currency in (("7.00", other, "USD"), ("12.08", order, "AUD"), ("3.00", order, "AUD")):
+        factories.charge(of, "order", amount, report=report, currency=currency)
+    post(report)
+    [line] = Notice.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
+    assert re.findall(r"\$[\d.]+", line) == ["$14.08", "$7.00"]
+    assert line.endswith(", 2 parcels.")
