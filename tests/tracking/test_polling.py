@@ -187,6 +187,93 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(
     assert WebhookDelivery.objects.get().state == "quarantined"
 
 
+def tracked(**fields: Any) -> Tracked:
+    """An answer without a scan."""
+    return Tracked(**{"state": "", "scans": (), "unreadable": (), "pickup_date": None, "body": b"", **fields})
+
+
+@pytest.mark.parametrize(
+    ("told", "field", "before", "after"),
+    [
+        ({"pickup_date": dt.date(2026, 12, 3)}, "carrier_pickup_date", None, dt.date(2026, 12, 3)),
+        ({"pickup_date": None}, "carrier_pickup_date", dt.date(2026, 12, 2), dt.date(2026, 12, 2)),
+        ({"is_cancellable": False}, "is_cancellable", True, False),
+        ({"is_cancellable": None}, "is_cancellable", False, False),
+    ],
+)
+def test_what_a_poll_tells_of_the_order_is_written_there(
+    quill: Sender, alice: User, told: dict[str, Any], field: str, before: object, after: object
+) -> None:
+    order = factories.order(quill, alice, status="booked", **{field: before})
+    polling.take(factories.parcel(order), tracked(**told), now=timezone.now())
+    order.refresh_from_db()
+    assert getattr(order, field) == after
+
+
+def test_a_scan_of_another_parcel_is_kept_with_the_reason_and_makes_no_scan_here(parcel: Parcel) -> None:
+    row = {"carrier_reference": "SOTHER", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
+    now = timezone.now() - dt.timedelta(minutes=5)
+    polling.take(parcel, tracked(scans=(read_scan(row, gateway.contract()),)), now=now)
+    kept = WebhookDelivery.objects.get()
+    assert (kept.state, kept.reason) == ("quarantined", "the scan names SOTHER")
+    assert (kept.account, kept.polled_for, kept.received_at) == (parcel.account, parcel.reference, now)
+    assert json.loads(bytes(kept.body)) == row
+    assert kept.due_at is None
+    assert not parcel.events.exists()
+
+
+def test_the_same_unreadable_scan_is_kept_for_each_parcel_it_came_with(parcel: Parcel) -> None:
+    answer = tracked(unreadable=(({"event_type": 5}, "event_type is no text"),))
+    for one in (parcel, factories.parcel(reference="SOTHER01"), parcel):
+        polling.take(one, answer, now=timezone.now())
+    kept = WebhookDelivery.objects.order_by("pk").values_list("polled_for", "reason")
+    assert list(kept) == [("SFOREIGN7", "event_type is no text"), ("SOTHER01", "event_type is no text")]
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_the_last_poll_of_a_story_that_is_over_is_dated_only_if_it_was_answered(
+    quill: Sender, alice: User, is_answered: bool
+) -> None:
+    long_ago = timezone.now() - dt.timedelta(days=90)
+    order = factories.order(quill, alice, status="cancelled", cancelled_at=long_ago)
+    last = factories.parcel(order, poll_due_at=timezone.now()).poll
+    assert last.claim()
+    polling._again(last, is_answered=is_answered)
+    last.refresh_from_db()
+    assert last.due_at is None
+    assert (last.polled_at is not None) is is_answered
+
+
+@pytest.mark.parametrize(
+    ("progress", "quiet", "hours"),
+    [
+        ("delivered", dt.timedelta(hours=1, seconds=-1), 1.0),
+        ("delivered", dt.timedelta(hours=1), 24.0),
+        ("delivered", dt.timedelta(hours=24), 72.0),
+        ("delivered", dt.timedelta(hours=72), None),
+        ("in_transit", polling.GIVE_UP_SILENT, 1.0),
+        ("in_transit", polling.GIVE_UP_SILENT + dt.timedelta(seconds=1), None),
+    ],
+)
+def test_the_pace_changes_at_exactly_its_limit(
+    quill: Sender, alice: User, progress: str, quiet: dt.timedelta, hours: float | None
+) -> None:
+    now, order = timezone.now(), factories.order(quill, alice, status="booked")
+    parcel = factories.parcel(order, progress=progress, last_scan_at=now - quiet)
+    assert polling.interval(parcel, now=now) == hours
+
+
+def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(
+    quill: Sender, alice: User
+) -> None:
+    now = timezone.now()
+    order = factories.order(quill, alice, status="cancelled", cancelled_at=now - dt.timedelta(days=60))
+    parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
+    assert polling.interval(parcel, now=now) is None
+    order.used_after_cancel_at = now
+    assert polling.interval(parcel, now=now) == 1
+
+
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
     parcel: Parcel, carrier: SandboxCarrier, contract: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
