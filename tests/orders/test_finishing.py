@@ -191,3 +191,58 @@ def test_a_pause_before_anything_failed_is_no_news(quill: Sender, alice: User) -
     importing.pause(file, timezone.now())
     importing.pause(factories.import_file(quill, alice), timezone.now())
     assert not Notice.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("begun", "looked", "is_news"),
+    [
+        (finishing.NEWS_FOR, finishing.LEFT_AFTER, True),
+        (finishing.NEWS_FOR + dt.timedelta(seconds=1), finishing.LEFT_AFTER, False),
+        (finishing.NEWS_FOR, None, True),
+        (finishing.NEWS_FOR, finishing.LEFT_AFTER - dt.timedelta(seconds=1), False),
+    ],
+    ids=["two days", "over two days", "never looked at", "looked at just now"],
+)
+def test_a_good_end_is_news_for_two_days_to_who_has_left_the_page(
+    quill: Sender, alice: User, begun: dt.timedelta, looked: dt.timedelta | None, is_news: bool
+) -> None:
+    now, file = timezone.now(), booking_import(quill, alice, "booked")
+    Import.objects.update(begun_at=now - begun, looked_at=now - looked if looked else None)
+    finishing.look(now)
+    file.refresh_from_db()
+    assert file.finished_at == now
+    assert Notice.objects.exists() is is_news
+
+
+@pytest.mark.parametrize("status", ["rejected", "draft"])
+def test_failures_are_news_however_long_ago_the_booking_began(
+    quill: Sender, alice: User, status: str
+) -> None:
+    booking_import(quill, alice, status)
+    Import.objects.update(begun_at=timezone.now() - dt.timedelta(days=9))
+    assert len(lines()) == 1
+
+
+def test_a_pause_after_the_end_repeats_no_news(quill: Sender, alice: User) -> None:
+    file = booking_import(quill, alice, "rejected")
+    finishing.look(timezone.now())
+    file.refresh_from_db()
+    importing.pause(file, timezone.now())
+    assert Notice.objects.count() == 1
+
+
+def test_a_row_of_another_import_holds_up_no_end(quill: Sender, alice: User) -> None:
+    booking_import(quill, alice, "booked")
+    other = factories.import_file(quill, alice)
+    factories.import_row(quill, alice, file=other, state=ImportRow.State.OWED, due_at=timezone.now())
+    assert lines() == ["orders.csv: 1 booked."]
+
+
+def test_the_reason_in_the_mail_is_of_the_first_row_that_failed_and_not_of_one_to_fix(
+    quill: Sender, alice: User
+) -> None:
+    file = booking_import(quill, alice)
+    factories.import_row(quill, alice, file=file)  # to be fixed
+    for text in ("Booking is off.", "Another."):
+        factories.import_row(quill, alice, file=file, state="failed", problems={"": [text]})
+    assert lines() == ["orders.csv: 0 booked, 2 not booked. Row 3: Booking is off."]

@@ -100,6 +100,19 @@ def test_a_file_in_many_parts_comes_whole(quill: Sender, alice: User, visit: Vis
     assert visit(alice).get(f"/exports/{export.uuid}/file.zip").getvalue() == content  # type: ignore[attr-defined]
 
 
+def test_a_file_is_of_its_own_parts_its_own_day_and_kept_in_the_books_of_its_sender(
+    order: Order, quill: Sender, alice: User, bob: User, visit: Visit
+) -> None:
+    factories.export(bob.membership.sender, bob, content=b"PK of another account")
+    at = dt.datetime(2026, 11, 20, 14, tzinfo=dt.UTC)  # the 21st in Melbourne
+    export = factories.export(quill, alice, order=order, content=b"PK our own", created_at=at)
+    answer = visit(alice).get(f"/exports/{export.uuid}/file.zip")
+    assert answer.getvalue() == b"PK our own"  # type: ignore[attr-defined]
+    assert answer["Content-Disposition"] == 'attachment; filename="proof-S7K2QX-2026-11-21.zip"'
+    kept = Audit.objects.get(action="proof pack downloaded")
+    assert (kept.sender, kept.actor, kept.subject) == (quill, alice, f"order {order.pk}")
+
+
 def test_everything_is_asked_for_in_settings_and_found_there_again(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
