@@ -426,6 +426,22 @@ def test_without_a_restore_an_unknown_reference_is_not_polled(carrier: SandboxCa
     assert not Poll.objects.exists()
 
 
+@pytest.mark.parametrize("known_by", ["an order", "a scan"])
+def test_a_parcel_that_is_known_already_is_not_polled_for_a_gap(
+    carrier: SandboxCarrier, quill: Sender, alice: User, known_by: str
+) -> None:
+    after_restore()
+    order = factories.order(quill, alice, status="booked", carrier_reference="SKNOWN0001")
+    is_ours = known_by == "an order"
+    factories.parcel(
+        order if is_ours else None,
+        reference="SKNOWN0001",
+        last_scan_at=None if is_ours else timezone.now(),
+    )
+    heard("SKNOWN0001")
+    assert not Poll.objects.filter(parcel__reference="SKNOWN0001").exists()
+
+
 def heard(reference: str) -> None:
     """A webhook from the depot."""
     body = wire(carrier_reference=reference, event_type="In Transit", scan_time=timezone.now().isoformat())

@@ -195,7 +195,11 @@ REASONS: list[tuple[str, dict[str, Any], str]] = [
         "Over the service's limit. You declared 2.4 kg; the carrier measured 41 kg.",
     ),
     ("other-refund", {"word": "Goodwill <b>"}, "The carrier gave money back. In its words: “Goodwill <b>”."),
+    ("other-refund", {"word": "a" * 101}, f"In its words: “{'a' * 100}”."),
     ("un-cancellation", {}, "Its label was used after it was cancelled"),
+    ("cover", {}, "The Extra Cover of the booking."),
+    ("under-declared", {"declared_kg": "1.0", "measured_m3": "0.012"}, "You declared 1 kg; the carrier"),
+    ("under-declared", {"measured_m3": "0.012"}, "The carrier measured 0.012 m³."),
 ]
 
 
@@ -205,6 +209,40 @@ def test_each_reason_is_a_sentence(
 ) -> None:
     charges(order, (kind, "1.00"), **fields)
     assert said in text(page.get(STATEMENT))
+
+
+def test_a_refund_without_the_carriers_words_quotes_none(page: Client, order: Order) -> None:
+    charges(order, ("other-refund", "-1.00"), word="")
+    words = text(page.get(STATEMENT))
+    assert "The carrier gave money back." in words
+    assert "In its words" not in words
+
+
+def test_a_charge_for_cover_says_how_much_is_covered(page: Client, order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(cover_amount="200.00")
+    charges(order, ("cover", "2.50"))
+    assert "Extra Cover, up to $200.00." in text(page.get(STATEMENT))
+
+
+def test_what_was_found_is_summed_by_currency_in_the_order_of_their_names(page: Client, order: Order) -> None:
+    charges(order, ("oversize", "7.00"), currency="USD")
+    charges(order, ("oversize", "2.00"), ("under-declared", "3.00"), ("order", "99.00"))
+    totals = page.get(STATEMENT, {"kind": "size"}).context["statement"].totals
+    assert totals == [
+        {"currency": "AUD", "count": 2, "amount": Decimal("5.00")},
+        {"currency": "USD", "count": 1, "amount": Decimal("7.00")},
+    ]
+
+
+def test_a_line_without_a_day_is_dated_by_its_week_on_the_page_and_by_none_in_the_spreadsheet(
+    page: Client, order: Order
+) -> None:
+    charges(order, ("oversize", "7.00"), day=None)
+    charges(order, ("order", "9.00"), day=MONDAY + dt.timedelta(days=3))
+    days = [row["day"] for row in page.get(STATEMENT).context["rows"]]
+    assert days == [local_date(MONDAY + dt.timedelta(days=number), order.sender) for number in (3, 0)]
+    heads, *lines = rows_of(page.get(f"{STATEMENT}statement.csv"))
+    assert [line[heads.index("Date")] for line in lines] == [str(MONDAY + dt.timedelta(days=3)), ""]
 
 
 def test_people_who_weigh_in_pounds_read_pounds(visit: Visit) -> None:

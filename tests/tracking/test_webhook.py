@@ -52,6 +52,28 @@ def test_it_stores_a_scan_and_its_raw_bytes() -> None:
     assert (delivery.state, delivery.event.event_type) == ("stored", "Pickup")
 
 
+@pytest.mark.parametrize(
+    ("place", "remark"),
+    [(None, ""), ("a depot", "the location could not be read"), ({"suburb": "Fitzroy"}, "")],
+)
+def test_a_scan_whose_place_cannot_be_read_is_stored_with_a_remark(place: object, remark: str) -> None:
+    assert post(event(location_data=place)).status_code == 200
+    delivery = WebhookDelivery.objects.get()
+    assert (delivery.state, delivery.reason, delivery.due_at) == ("stored", remark, None)
+
+
+def test_a_delivery_that_was_a_duplicate_stays_one_however_often_it_is_read() -> None:
+    same = event()
+    for _ in range(2):
+        post(same)
+    for pk in WebhookDelivery.objects.values_list("pk", flat=True):
+        intake.read(pk)
+    assert list(WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)) == [
+        "stored",
+        "duplicate",
+    ]
+
+
 def test_it_takes_the_older_secret_during_a_rotation() -> None:
     assert post(event(), secret=settings.WEBHOOK_SECRETS[1]).status_code == 200
 
