@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders import booking
 from orders.importing import booking as importing
-from orders.importing import checking, columns, fixing, owing, reading, standing, taking
+from orders.importing import checking, columns, fixing, owing, reading, standing, taking, twins
 from orders.models import Import, ImportRow, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
@@ -713,3 +713,98 @@ def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own
     row.cells = [*row.cells[:6], "2.4", "", *row.cells[8:]]
     typed = columns.values(row, row.file, size)
     assert [typed[name] for name in ("weight_kg", "length_cm", "width_cm")] == ["2.4", "90", "24"]
+
+
+@pytest.mark.parametrize("field", ["printed", "cancelled", "other file", ""])
+def test_labels_to_print_are_of_this_files_booked_parcels_that_are_not_on_paper(
+    quill: Sender, alice: User, field: str
+) -> None:
+    now, file = timezone.now(), factories.import_file(quill, alice)
+    orders = [factories.order(quill, alice, status="booked") for _ in range(2)]
+    odd = factories.order(
+        quill,
+        alice,
+        status="cancelled" if field == "cancelled" else "booked",
+        printed_at=now if field == "printed" else None,
+    )
+    for order in (orders[0], odd, orders[1]):
+        of = factories.import_file(quill, alice) if order == odd and field == "other file" else file
+        factories.import_row(quill, alice, file=of, state="booked", order=order, problems={})
+    wanted = [orders[0].uuid, *([] if field else [odd.uuid]), orders[1].uuid]
+    assert standing.to_print(file, 10) == wanted
+    assert standing.to_print(file, 1) == wanted[:1]
+
+
+@pytest.mark.parametrize(
+    ("ago", "is_written"),
+    [(None, True), (dt.timedelta(seconds=10), False), (dt.timedelta(seconds=10.1), True)],
+)
+def test_a_look_at_an_import_is_written_down_every_ten_seconds(
+    quill: Sender, alice: User, ago: dt.timedelta | None, is_written: bool
+) -> None:
+    now = timezone.now()
+    before = now - ago if ago else None
+    file, other = (factories.import_file(quill, alice, looked_at=before) for _ in range(2))
+    standing.watched(file, now)
+    file.refresh_from_db()
+    other.refresh_from_db()
+    assert (file.looked_at, other.looked_at) == (now if is_written else before, before)
+
+
+@pytest.mark.parametrize(("hold", "is_resumed"), [("", True), ("We look at it.", False)])
+def test_an_import_that_an_operator_holds_is_not_resumed(
+    quill: Sender, alice: User, hold: str, is_resumed: bool
+) -> None:
+    paused = timezone.now()
+    file, other = (factories.import_file(quill, alice, paused_at=paused, hold=hold) for _ in range(2))
+    assert importing.resume(file) is is_resumed
+    file.refresh_from_db()
+    other.refresh_from_db()
+    assert (file.paused_at, other.paused_at) == (None if is_resumed else paused, paused)
+
+
+def test_trying_again_is_of_this_files_failed_rows_that_have_no_order(quill: Sender, alice: User) -> None:
+    now, file = timezone.now(), factories.import_file(quill, alice)
+    failed = factories.import_row(
+        quill, alice, file=file, state="failed", quote=factories.quote(quill, alice), tries=4
+    )
+    order = factories.order(quill, alice, status="rejected")
+    factories.import_row(quill, alice, file=file, state="failed", order=order)
+    factories.import_row(quill, alice, file=file)
+    factories.import_row(quill, alice, state="failed")
+    assert importing.retry(file, now) == 1
+    failed.refresh_from_db()
+    assert (failed.state, failed.due_at, failed.problems, failed.quote, failed.tries) == (
+        "new", now, {}, None, 0,
+    )  # fmt: skip
+    assert states(file) == ["new", "failed", "fix"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [("booked", "is booked already"), ("conflict", "has a parcel already"), ("rejected", "")],
+)
+def test_of_an_order_number_that_was_used_before_the_newest_order_that_was_bought_is_named(
+    quill: Sender, alice: User, bob: User, status: str, said: str
+) -> None:
+    theirs = bob.membership.sender
+    factories.order(theirs, bob, status="booked", customer_reference="1001")
+    factories.order(quill, alice, status="cancelled", customer_reference="1001")
+    factories.order(quill, alice, status=status, customer_reference="1001")
+    row = factories.import_row(quill, alice)
+    told = twins.bought(row, "1001")
+    assert told.startswith(f"Your order number 1001 {said}") if said else told == ""
+    row.corrected = {twins.ANYWAY: "yes"}
+    assert twins.bought(row, "1001") == ""
+
+
+def test_rows_without_an_order_number_or_let_through_are_never_left_out(quill: Sender, alice: User) -> None:
+    file, now = factories.import_file(quill, alice), timezone.now()
+    for reference, corrected in (("", {}), ("", {}), ("7", {}), ("7", {}), ("7", {twins.ANYWAY: "yes"})):
+        factories.import_row(
+            quill, alice, file=file, state="ready", reference=reference, corrected=corrected, due_at=now
+        )
+    twins.leave_out(file, ["ready"])
+    assert states(file) == ["ready", "ready", "ready", "skipped", "ready"]
+    left = file.rows.get(state="skipped")
+    assert (left.problems, left.due_at) == ({"": ["Your order number 7 is on row 4 too."]}, None)
