@@ -1,7 +1,7 @@
 """A report is read whole, matched and given its kinds; until it is posted nothing of it counts."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.billing import checking, posting, taking
+from orders.billing import kinds as kinds_of
 from orders.billing.balancing import tallies
 from orders.billing.fields import profile_of
 from orders.models import BillingReport, Charge, ChargeWord, Order
@@ -220,6 +221,87 @@ def test_a_line_of_an_order_given_back_is_no_second_bill_while_its_label_was_not
     factories.order(quill, alice, status="cancelled", carrier_reference="SGONE01")
     posting.post(take(summed(line("SGONE01"), refund("SGONE01"))), by=None, now=timezone.now())
     assert take(summed(line("SGONE01"))).lines.get().is_repeat
+
+
+EARLIER: list[tuple[dict[str, Any], str]] = [
+    ({}, "un-cancellation"),
+    ({"kind": "un-cancellation"}, "un-cancellation"),
+    ({"kind": "cover"}, "order"),
+    ({"week": date(2026, 11, 16)}, "un-cancellation"),
+    ({"week": date(2026, 11, 23)}, "order"),  # a later week's
+    ({"posted_at": None}, "order"),
+    ({"reference": "sq7k2m"}, "un-cancellation"),
+    ({"reference": "SOTHER"}, "order"),  # given to the order by hand
+]
+
+
+@pytest.mark.parametrize(("fields", "kind"), EARLIER)
+def test_an_order_line_is_the_second_only_after_one_of_its_own_that_counts(
+    order: Order, fields: dict[str, Any], kind: str
+) -> None:
+    values = {"kind": "order", "week": date(2026, 11, 9), **fields}
+    factories.charge(order, **values)
+    history = kinds_of.History([order.pk], factories.billing_report(state="checked"))
+    assert history.kind("order", order, date(2026, 11, 16)) == kind
+
+
+@pytest.mark.parametrize(("is_repeat", "kind"), [(False, "un-cancellation"), (True, "order")])
+def test_a_line_of_the_same_report_counts_before_it_is_posted_unless_it_is_a_repeat(
+    order: Order, is_repeat: bool, kind: str
+) -> None:
+    report = factories.billing_report(state="checked", week=date(2026, 11, 16))
+    factories.charge(order, report=report, is_repeat=is_repeat)
+    assert kinds_of.History([order.pk], report).kind("order", order, report.week) == kind
+
+
+@pytest.mark.parametrize(
+    ("of_report", "week", "kind"),
+    [
+        ("this", 0, "cancel-refund"),
+        ("another", 0, "cancel-refund-later"),
+        ("this", -7, "cancel-refund-later"),
+        (None, 0, "cancel-refund-later"),
+    ],
+)
+def test_a_refund_is_of_the_same_cycle_only_beside_the_charge_of_its_own_report(
+    order: Order, of_report: str | None, week: int, kind: str
+) -> None:
+    order.cancelled_at = timezone.now()
+    this, monday = factories.billing_report(state="checked"), date(2026, 11, 16)
+    reports = {"this": this, "another": factories.billing_report()}
+    if of_report:
+        factories.charge(order, report=reports[of_report], week=monday + timedelta(days=week))
+    history = kinds_of.History([order.pk], this)
+    assert history.kind(ChargeWord.ORDER_REFUND, order, monday) == kind
+    assert history.kind(ChargeWord.ORDER_REFUND, None, monday) == "other-refund"
+    order.cancelled_at = None
+    assert history.kind(ChargeWord.ORDER_REFUND, order, monday) == "other-refund"
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_used"),
+    [
+        ({"used_after_cancel_at": datetime(2026, 11, 22, 23, tzinfo=UTC)}, True),
+        ({"used_after_cancel_at": datetime(2026, 11, 23, tzinfo=UTC)}, False),
+        ({"progress": "in_transit", "progress_at": datetime(2026, 11, 20, tzinfo=UTC)}, False),
+        (
+            {
+                "progress": "in_transit",
+                "progress_at": datetime(2026, 11, 20, tzinfo=UTC),
+                "cancelled_at": datetime(2026, 11, 20, tzinfo=UTC),
+            },
+            True,
+        ),
+        ({"cancelled_at": datetime(2026, 11, 20, tzinfo=UTC)}, False),
+    ],
+)
+def test_a_label_was_used_in_the_week_of_the_scan_that_tells_it_and_after(
+    order: Order, fields: dict[str, Any], is_used: bool
+) -> None:
+    for name, value in fields.items():
+        setattr(order, name, value)
+    assert kinds_of.was_used(order, date(2026, 11, 16)) is is_used
+    assert kinds_of.was_used(order, date(2026, 11, 9)) is False
 
 
 def test_a_word_nobody_knows_is_kept_in_its_own_words_and_stops_posting(take: Take, order: Any) -> None:
