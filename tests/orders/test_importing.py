@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from orders import booking
 from orders.importing import booking as importing
-from orders.importing import checking, columns, fixing, owing, reading, standing, taking, twins
+from orders.importing import checking, columns, fixing, listing, owing, reading, standing, taking, twins
 from orders.models import Import, ImportRow, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
@@ -808,3 +808,50 @@ def test_rows_without_an_order_number_or_let_through_are_never_left_out(quill: S
     assert states(file) == ["ready", "ready", "ready", "skipped", "ready"]
     left = file.rows.get(state="skipped")
     assert (left.problems, left.due_at) == ({"": ["Your order number 7 is on row 4 too."]}, None)
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "service"),
+    [
+        ("ready", "DEAR", "Cheap"),
+        ("warning", "", "Cheap"),
+        ("owed", "DEAR", "Dear"),
+        ("booked", "DEAR", "Dear"),
+    ],
+)
+def test_a_row_that_is_handed_over_is_listed_with_what_was_chosen_and_another_by_the_rule(
+    quill: Sender, alice: User, state: str, code: str, service: str
+) -> None:
+    quote = factories.quote(quill, alice)
+    offers = (("CHEAP", "Cheap", "5.00"), ("DEAR", "Dear", "9.00"))
+    quote.products = [{**factories.OFFER, "code": code, "name": name, "amount": amount}
+                      for code, name, amount in offers]  # fmt: skip
+    row = factories.import_row(quill, alice, state=state, quote=quote, product_code=code, problems={})
+    [line] = listing.lines([row], "cheapest", "")
+    price = {"Cheap": Decimal("5.00"), "Dear": Decimal("9.00")}[service]
+    assert (line.service, line.price, line.currency) == (service, price, "AUD")
+
+
+def test_a_row_without_a_quote_is_listed_without_a_price_and_one_with_an_order_as_that_is(
+    quill: Sender, alice: User
+) -> None:
+    bare = factories.import_row(quill, alice)
+    order = factories.order(quill, alice, status="booked")
+    made = factories.import_row(quill, alice, state="booked", order=order, problems={})
+    first, second = listing.lines([bare, made], "cheapest", "")
+    assert (first.service, first.price, first.currency) == ("", None, "")
+    assert (second.service, second.price, second.currency) == (order.product_name, order.total, "AUD")
+
+
+@pytest.mark.parametrize(("rows", "number", "listed", "has_more"), [
+    (50, 1, 50, False), (51, 1, 50, True), (51, 2, 1, False), (0, 1, 0, False),
+])  # fmt: skip
+def test_fifty_rows_are_listed_on_a_page_in_the_files_order(
+    quill: Sender, alice: User, rows: int, number: int, listed: int, has_more: bool
+) -> None:
+    file = factories.import_file(quill, alice)
+    ImportRow.objects.bulk_create(ImportRow(file=file, number=at + 2, cells=[]) for at in range(rows))
+    page = listing.page(file.rows.all(), "cheapest", "", dearest_of=None, number=number)
+    first = 2 + 50 * (number - 1)
+    assert [line.row.number for line in page.lines] == list(range(first, first + listed))
+    assert (page.has_more, page.before, page.after) == (has_more, number - 1, number + 1)
