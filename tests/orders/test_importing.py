@@ -855,3 +855,24 @@ def test_fifty_rows_are_listed_on_a_page_in_the_files_order(
     first = 2 + 50 * (number - 1)
     assert [line.row.number for line in page.lines] == list(range(first, first + listed))
     assert (page.has_more, page.before, page.after) == (has_more, number - 1, number + 1)
+
+
+@pytest.mark.parametrize("problems", [{}, {"": ["Tell us first where your parcels are picked up."]}])
+def test_a_correction_of_a_row_without_a_field_in_trouble_is_that_rows_alone(
+    quill: Sender, alice: User, problems: dict[str, list[str]]
+) -> None:
+    file = factories.import_file(quill, alice)
+    first, second = (factories.import_row(quill, alice, file=file, problems=problems) for _ in range(2))
+    assert fixing.save(file, first, {"receiver_name": "Wren"}, alike=True, now=timezone.now()) == 1
+    second.refresh_from_db()
+    assert (second.state, second.corrected) == ("fix", {})
+
+
+def test_only_rows_to_be_fixed_take_the_correction_of_a_row_like_them(quill: Sender, alice: User) -> None:
+    file = factories.import_file(quill, alice)
+    first = factories.import_row(quill, alice, file=file)
+    for state in ("skipped", "ready", "fix"):
+        factories.import_row(quill, alice, file=file, state=state)
+    factories.import_row(quill, alice)  # of another file
+    assert fixing.save(file, first, {"weight_kg": "2"}, alike=True, now=timezone.now()) == 2
+    assert states(file) == ["new", "skipped", "ready", "new"]
