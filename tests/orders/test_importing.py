@@ -784,7 +784,7 @@ def test_trying_again_is_of_this_files_failed_rows_that_have_no_order(quill: Sen
     ("status", "said"),
     [("booked", "is booked already"), ("conflict", "has a parcel already"), ("rejected", "")],
 )
-def test_of_an_order_number_that_was_used_before_the_newest_order_that_was_bought_is_named(
+def test_of_an_order_number_that_was_used_before_the_own_order_that_was_bought_is_named(
     quill: Sender, alice: User, bob: User, status: str, said: str
 ) -> None:
     theirs = bob.membership.sender
