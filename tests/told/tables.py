@@ -26,7 +26,7 @@ def told(value: Any) -> str:
         return _of_error(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _of_fields(value)
-    return _of_many(value)
+    return "gone" if value is ... else _of_many(value)
 
 
 def _of_many(value: Any) -> str:
@@ -56,6 +56,15 @@ def _named(members: dict[str, Any]) -> str:
     """Without those that say nothing."""
     return ", ".join(
         f"{name}={told(member)}" for name, member in members.items() if member not in ("", None, (), [], {})
+    )
+
+
+def changes(value: Any, plain: Any) -> str:
+    """The fields of a dataclass that are not as in the plain case."""
+    told_of = ((one.name, getattr(value, one.name)) for one in dataclasses.fields(value))
+    return (
+        ", ".join(f"{name}={told(member)}" for name, member in told_of if member != getattr(plain, name))
+        or "as in the plain one"
     )
 
 
