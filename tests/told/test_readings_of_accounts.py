@@ -123,8 +123,8 @@ SAID = (
 )  # fmt: skip
 BODIES = (
     b"", b"x ana@b.example y",
-    b'{"sender": {"contact": {"name": "Ana", "email": "ana@b.example", "phone": "04"}, "n": 1, '
-    b'"address": {"address_line1": "1 A St", "suburb": "C"}}, "note": "ana@b.example"}',
+    (b'{"sender": {"contact": {"name": "Ana", "email": "ana@b.example", "phone": "04"}, "n": 1, '
+    b'"address": {"address_line1": "1 A St", "suburb": "C"}}, "note": "ana@b.example"}'),
     b'{"name": ["Ana", {"x": "Bo", "y": ""}], "street": "1 A St"}',
     b'{"url": "https://a.example/?token=1"}', b'{"a":  1}', b"[1, 2", b"\xff" * 3, b"x " * 4000 + b"y",
 )  # fmt: skip
