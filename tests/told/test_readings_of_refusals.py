@@ -42,7 +42,8 @@ SHAPES: tuple[Any, ...] = (
     {"messages": "See https://a.example/?sig=1 there"},
     {"weight": "too heavy", "detail": "no"}, {"field": "weight", "message": "m"}, {"field": "weight"},
     {"errors": {"weight": ["m"]}},
-    {"messages": {"k" * 61: "long name"}}, {"messages": {"field": "height", "message": ""}},
+    {"messages": {"k" * 61: "long name"}}, {"messages": [{"field": "k" * 61, "message": "m"}]},
+    {"messages": {"field": "height", "message": ""}},
     {"messages": {"weight": [[["deep"]]]}},
 )  # fmt: skip
 

@@ -62,6 +62,8 @@ def row_of(
     file.sender = Sender(country=country)
     row = ImportRow(pk=1, file=file, cells=cells, corrected=corrected)
     row._prefetched_objects_cache = {"lines": []}
+    if "size" in constants:
+        SIZE.weight_units, _, SIZE.dimension_units = constants["size"].partition(" ")
     return columns.values(row, file, SIZE if "size" in constants else None)
 
 
@@ -92,8 +94,9 @@ def test_the_fields_of_a_row() -> None:
             }
         )
 
-    given = [({"length": "30", "size_unit": "mm"}, {}), ({"receiver_country": "NZ"}, {}), ({"size": "x"}, {}),
-    ({"size": "x", "weight": "5"}, {}), ({}, {"weight_kg": "9", "receiver_name": "Ana"}), ({"description": "All"},
+    given = [({"length": "30", "size_unit": "mm"}, {}), ({"receiver_country": "NZ"}, {}), ({"size": "kg cm"}, {}),
+    ({"size": "lb cm"}, {}), ({"size": "kg in"}, {}),
+    ({"size": "kg cm", "weight": "5"}, {}), ({}, {"weight_kg": "9", "receiver_name": "Ana"}), ({"description": "All"},
     {}), ({"weight": "3", "weight_unit": "lb"}, {})]  # fmt: skip
     rows = [(what, [what.get(place, cell) for place, cell in enumerate(ROW)]) for what in CHANGES]
     shapes = [ROW, ROW[:-1], [*ROW, ""], [*ROW, "x"], [*ROW, " ", "y"]]
@@ -104,8 +107,8 @@ def test_the_fields_of_a_row() -> None:
             *(f"{HEADER[next(iter(what), 0)]} {what} -> {differing(row_of(cells, {}, {}))}" for what, cells in rows),
             *(f"{constants}, {corrected} -> {differing(row_of(ROW, constants, corrected))}" for constants,
             corrected in given),
-            f"without a weight, a size -> {differing(row_of([*ROW[:8], '', *ROW[9:]], {'size': 'x'}, {}))}",
-            f"in the US -> {differing(row_of(ROW, {'size': 'x'}, {}, 'US'))}",
+            f"without a weight, a size -> {differing(row_of([*ROW[:8], '', *ROW[9:]], {'size': 'kg cm'}, {}))}",
+            f"in the US -> {differing(row_of(ROW, {'size': 'kg cm'}, {}, 'US'))}",
             *lines(odd, [(cells, how) for cells in shapes for how in ({}, {"shop_status": "yes"},
             {"weight_kg": "1"})]),
             *lines(lambda text: bool(row_checks.SHORTENED.fullmatch(text)), ["6.14E+10", "6E+10", "6e+1", "6.E+10",
