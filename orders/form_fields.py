@@ -23,7 +23,7 @@ class PlainDecimalField(forms.Field):
         if not text:
             return None
         if re.fullmatch(r"[0-9]+,[0-9]+", text, re.ASCII):
-            raise ValidationError(f"Use a dot for the decimals: {text.replace(',', '.')}.", code="comma")
+            raise ValidationError(_without_comma(text, self.places), code="comma")
         if not PLAIN_NUMBER.fullmatch(text):
             raise ValidationError(f"Write this as a number, such as {self.example}.", code="number")
         whole, _, part = text.partition(".")
@@ -33,6 +33,15 @@ class PlainDecimalField(forms.Field):
         if len(whole.lstrip("0")) > self.whole:
             raise ValidationError("This is more than any parcel has. Check the number.", code="large")
         return Decimal(text)
+
+
+def _without_comma(text: str, places: int) -> str:
+    """How to write this number: with three digits after its comma it may be a thousand."""
+    dotted, plain = text.replace(",", "."), text.replace(",", "")
+    if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
+        decimals = f", or {dotted}, with a dot for the decimals" if places >= 3 else ""
+        return f"Write {plain}, without a comma{decimals}."
+    return f"Use a dot for the decimals: {dotted}."
 
 
 class MeasureField(PlainDecimalField):

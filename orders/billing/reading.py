@@ -8,12 +8,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from orders.billing.fields import NEEDED, Profile
 
 BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
+NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
+)  # Decimal reads "1e2", "1_0" and other scripts' digits too
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
 
@@ -111,13 +114,9 @@ class Cells:
         text = self.text(field)
         if not text:
             return None
-        try:
-            number = Decimal(text)
-        except InvalidOperation:
-            raise Unreadable(f"“{text[:40]}” is not a number.") from None
-        if not number.is_finite() or abs(number) >= BIGGEST:
+        if not NUMBER.fullmatch(text) or abs(Decimal(text)) >= BIGGEST:
             raise Unreadable(f"“{text[:40]}” is not a number.")
-        return number
+        return Decimal(text)
 
     def measure(self, field: str) -> Decimal | None:
         number = self.number(field)
@@ -161,7 +160,8 @@ def _encoding(content: bytes) -> str:
 
 
 def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
-    found = {name.strip().casefold(): place for place, name in enumerate(header)}
+    names = [name.strip().casefold() for name in header]
+    found = {name: place for place, name in enumerate(names)}
     places = {
         field: found[name.strip().casefold()]
         for field, name in columns.items()
@@ -169,6 +169,9 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     }
     if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
         raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")
+    # Which of two amounts is owed is not ours to guess.
+    if twice := [columns[field] for field, place in places.items() if names.count(names[place]) > 1]:
+        raise NotAReport(f"The file has more than one column {', '.join(f'“{name}”' for name in twice)}.")
     return places
 
 

@@ -11,7 +11,8 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.scrubbing import CUT, scrub, signed
 
 PERSONAL = ("name", "company", "email", "phone", "line1", "line2", "instructions")
-EMAIL = re.compile(r"[^\s@\"'<>]+@([^\s@\"'<>]+)")
+# Only from where a run begins, and never back into it: otherwise a long run without an @ takes its length squared.
+EMAIL = re.compile(r"(?<![^\s@\"'<>])[^\s@\"'<>]++@([^\s@\"'<>]+)")
 LONGEST_SHOWN = 8_000
 
 

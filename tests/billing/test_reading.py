@@ -148,6 +148,23 @@ def test_a_file_without_a_needed_column_is_no_report() -> None:
         next(read(content, PROFILE))
 
 
+def test_a_file_with_two_columns_of_a_needed_name_is_no_report() -> None:
+    with pytest.raises(NotAReport, match="more than one column “Price”"):
+        next(read(",".join([*HEADER, "price "]).encode(), PROFILE))
+
+
+def test_a_column_that_no_field_reads_may_be_there_twice() -> None:
+    header, *rest = written(line("SQ7K2M")).decode().splitlines()
+    [row] = read("\n".join([f"{header},Remark,Remark", *(f"{each},," for each in rest)]).encode(), PROFILE)
+    assert isinstance(row, Row)
+
+
+@pytest.mark.parametrize("amount", ["1e2", "1_0", "١٢", "12,08", "NaN", "--1", "."])
+def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
+    [problem] = read(written(line("SQ7K2M", Price=amount)), PROFILE)
+    assert problem == Problem(2, f"“{amount}” is not a number.")
+
+
 def test_columns_delimiter_and_dates_are_the_profiles() -> None:
     profile = Profile(
         ";", {"type": "Art", "reference": "Ref", "price": "Betrag", "currency": "Whg", "order_date": "Tag"},

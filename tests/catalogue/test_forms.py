@@ -122,6 +122,13 @@ COUNTRY = "Choose a country on the list."
     ("B10", "Arabic digits", "height_cm", "١٢", LENGTH),
     ("B11", "1,5", "weight_kg", "1,5", "Use a dot for the decimals: 1.5."),
     ("B11", "of a length", "width_cm", "24,25", "Use a dot for the decimals: 24.25."),
+    (
+        "B11",
+        "a thousand, or one",
+        "weight_kg",
+        "1,000",
+        "Write 1000, without a comma, or 1.000, with a dot for the decimals.",
+    ),
     ("B12", "4 decimal places", "weight_kg", "1.2345", "Use at most 3 decimals."),
     ("B12", "20 digits", "weight_kg", "1" * 20, LARGE),
     ("B12", "20 digits of length", "length_cm", "1" * 20, LARGE),
