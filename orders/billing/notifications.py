@@ -6,7 +6,7 @@ Each is written in the transaction that causes it.
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from decimal import Decimal
 
 from django.db.models import Count, Q, QuerySet, Sum
 from django.urls import reverse
@@ -20,7 +20,7 @@ from orders.models.billing import SIZE_CHARGES
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.notices import Fact
-from shipping_portal.accounts.templatetags.words import money, say
+from shipping_portal.accounts.templatetags.words import money, money_in, say
 
 POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than this is news no more
 LATE_REPORT = dt.timedelta(days=120)
@@ -85,17 +85,18 @@ def size_charges(report: BillingReport) -> Iterator[Fact]:
 
 def statements(report: BillingReport) -> Iterator[Fact]:
     """Make the event of each sender's statement, once a week; the figures are the page's own."""
-    name, theirs = weeks.name_of(report.week), _balances(report)
-    for sender in Sender.objects.filter(pk__in=theirs):
-        nets = [money(row["net"], row["currency"]) for row in theirs[sender.pk]]
-        count = sum(row["parcels"] for row in theirs[sender.pk])
+    name, theirs = weeks.name_of(report.week), _week_of_its_senders(report)
+    nets, parcels = _balances(theirs), _parcels(theirs)
+    for sender in Sender.objects.filter(pk__in=nets):
+        shown = money if len(nets[sender.pk]) == 1 else money_in
+        count = parcels[sender.pk]
         yield Fact(
             sender=sender,
             kind="statement",
             once=f"statement:{sender.pk}:{name}",
             line=READY.format(
                 week=weeks.words_of(report.week, sender),
-                net=" and ".join(nets),
+                net=" and ".join(shown(amount, currency) for currency, amount in nets[sender.pk]),
                 parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
             ),
             path=reverse("statement", args=[name]),
@@ -128,14 +129,24 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
     )
 
 
-def _balances(report: BillingReport) -> dict[int, list[dict[str, Any]]]:
-    """Sum up what each sender of the report owes for its week, by currency."""
+def _week_of_its_senders(report: BillingReport) -> QuerySet[Charge]:
+    """Select what the senders of this report owe for its week, from whichever report."""
     senders = report.lines.posted().filter(sender__isnull=False).order_by().values("sender").distinct()
-    week = Charge.objects.posted().filter(
+    return Charge.objects.posted().filter(
         week=report.week, sender__in=list(senders.values_list("sender", flat=True))
     )
-    sums = week.order_by("currency").values("sender", "currency")
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in sums.annotate(net=Sum("amount"), parcels=Count("order", distinct=True)):
-        found[row["sender"]].append(dict(row))
+
+
+def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:
+    """Sum up what each sender owes, by currency."""
+    found: dict[int, list[tuple[str, Decimal]]] = defaultdict(list)
+    sums = week.order_by("currency").values_list("sender", "currency").annotate(net=Sum("amount"))
+    for sender, currency, net in sums:
+        found[sender].append((currency, net))
     return found
+
+
+def _parcels(week: QuerySet[Charge]) -> dict[int, int]:
+    """Count each sender's parcels, one whose lines are in two currencies once."""
+    counts = week.order_by().values_list("sender").annotate(parcels=Count("order", distinct=True))
+    return dict(counts)

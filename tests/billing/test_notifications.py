@@ -349,5 +349,14 @@ def test_the_news_of_a_statement_adds_up_this_week_of_this_sender_by_currency(
         factories.charge(of, "order", amount, report=report, currency=currency)
     post(report)
     [line] = Notice.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
-    assert re.findall(r"\$[\d.]+", line) == ["$14.08", "$7.00"]
-    assert line.endswith(", 2 parcels.")
+    assert line.endswith("net $14.08 AUD and $7.00 USD, 2 parcels.")
+
+
+def test_a_parcel_with_lines_in_two_currencies_is_one_parcel_of_the_statement(
+    order: Order, report: BillingReport, alice: User
+) -> None:
+    for amount, currency in (("12.08", "AUD"), ("7.00", "CAD")):
+        factories.charge(order, "order", amount, report=report, currency=currency)
+    post(report)
+    [line] = Notice.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
+    assert line.endswith("net $12.08 AUD and $7.00 CAD, 1 parcel.")
