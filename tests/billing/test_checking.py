@@ -345,6 +345,16 @@ def test_a_file_damaged_all_over_names_a_hundred_lines_and_counts_the_others(tak
     assert report.problems[-1] == [102, "And 30 more like these."]
 
 
+def test_a_word_on_two_lines_that_nobody_decided_is_one_obstacle(take: Take, order: Any) -> None:
+    report = take(summed(*(line("SQ7K2M", word, Type="Fuel Levy") for word in ("1.00", "2.00"))))
+    assert posting.obstacles(report) == ["What “Fuel Levy / Paid” means is not decided yet."]
+
+
+def test_a_file_of_just_a_hundred_damaged_lines_counts_no_others(take: Take) -> None:
+    report = take(written(*(line("SQ7K2M", "x") for _ in range(100))))
+    assert [number for number, _ in report.problems] == list(range(2, 102))
+
+
 def test_a_file_without_lines_is_damaged(take: Take) -> None:
     assert take(written()).state == "damaged"
 

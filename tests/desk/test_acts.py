@@ -40,6 +40,8 @@ def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
     assert not quill.is_suspended
     assert _last().reason == REASON
 
+    assert (_last().action, _last().sender) == ("sender reinstated", quill)
+
 
 @pytest.mark.parametrize("missing", ["category", "text"])
 def test_a_suspension_without_a_category_or_a_text_is_asked_again(

@@ -375,6 +375,12 @@ def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier)
         booking.refuse_unless_booking_is_on(order.sender, timezone.now())
 
 
+def test_while_the_carrier_rests_a_booking_is_due_at_the_end_of_its_rest(submitted: Submit) -> None:
+    order, end = submitted(), timezone.now() + dt.timedelta(minutes=3)
+    CarrierAccount.objects.update(resting_until=end)
+    assert (work(order).status, order.due_at) == ("booking", end)
+
+
 def test_a_reply_with_another_orders_reference_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:

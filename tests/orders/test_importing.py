@@ -165,6 +165,14 @@ def test_an_order_number_twice_in_a_file_is_taken_once(
     assert states(file) == ["ready", "skipped"]
 
 
+def test_rows_and_parcels_without_an_order_number_are_no_twins(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    factories.order(quill, alice, status="booked", customer_reference="")
+    without = GOOD.replace("1001", "")
+    assert states(checked(quill, alice, without, without.replace("priya", "noor"))) == ["ready", "ready"]
+
+
 def test_somebody_elses_order_numbers_are_nobodys_business(
     shop: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:

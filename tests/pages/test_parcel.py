@@ -43,6 +43,28 @@ def test_it_is_named_after_reference_and_receiver(page: Client, order: Callable[
     assert title(answer) == f"{made} to Noor Tamsin – Shipping Portal"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "by_an_operator", "is_shown"),
+    [
+        ("booking", "rejected", False, True),
+        ("booking", "rejected", True, False),
+        ("cancelling", "booked", False, True),
+        ("cancel_unconfirmed", "booked", False, True),
+        ("cancelling", "booked", True, False),
+        ("booking", "booked", False, False),
+        ("booking", "unconfirmed", False, False),
+    ],
+)
+def test_a_sender_reads_why_the_carrier_said_no_and_no_other_reason(
+    page: Client, sam: User, order: Callable[..., Order], old: str, new: str, by_an_operator: bool,
+    is_shown: bool,
+) -> None:  # fmt: skip
+    made = order()
+    by = sam if by_an_operator else None
+    made.changes.create(old=old, new=new, at=timezone.now(), by=by, reason="too many kangaroos")
+    assert ("Too many kangaroos" in shown(page, made)) is is_shown
+
+
 SAID = {
     Status.BOOKING: "Nothing is charged until it says yes.",
     Status.DRAFT: "It isn't booked and you weren't charged.",

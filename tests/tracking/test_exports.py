@@ -240,6 +240,9 @@ def test_a_proof_pack_says_the_same_to_a_machine(order: Order) -> None:
     assert {label["sha256"] for label in said["labels"]} == {label.sha256 for label in order.labels.all()}
     assert [row["What"] for row in rows(found, "charges.csv")] == ["Order cost", "Under-declared adjustment"]
     assert rows(found, "scans.csv")[0]["Time zone"] == "Australia/Melbourne"
+    assert said["sender"] == {
+        "name": order.sender.name, "number": order.sender.number, "time_zone": "Australia/Melbourne",
+    }  # fmt: skip
 
 
 def test_nobodys_words_become_a_line_of_the_summary(order: Order) -> None:
