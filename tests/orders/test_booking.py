@@ -160,6 +160,8 @@ def test_a_refused_account_stops_all_bookings_and_loses_no_order(
     assert (first.status, second.status) == ("booking", "booking")
     assert CarrierAccount.objects.get().stopped_at is not None
     assert second.attempts.count() == 0
+    assert first.due_at is not None
+    assert first.due_at > timezone.now() + dt.timedelta(seconds=50)
 
     CarrierAccount.objects.update(probe_due_at=timezone.now())
     work(first)
@@ -379,6 +381,12 @@ def test_while_the_carrier_rests_a_booking_is_due_at_the_end_of_its_rest(submitt
     order, end = submitted(), timezone.now() + dt.timedelta(minutes=3)
     CarrierAccount.objects.update(resting_until=end)
     assert (work(order).status, order.due_at) == ("booking", end)
+
+
+def test_once_the_carriers_rest_is_over_bookings_go_again(submitted: Submit, carrier: SandboxCarrier) -> None:
+    order = submitted()
+    CarrierAccount.objects.update(resting_until=timezone.now() - dt.timedelta(seconds=1))
+    assert work(order).status == "booked"
 
 
 def test_a_reply_with_another_orders_reference_is_a_conflict(

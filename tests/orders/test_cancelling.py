@@ -197,6 +197,14 @@ def test_a_lost_answer_is_asked_again_and_cancels_once(
     assert len(carrier.ledger("cancelled")) == 1
 
 
+def test_one_parcels_cancelling_leaves_the_others_to_be_cancelled(booked: Book, alice: User) -> None:
+    first, second = booked(), booked()
+    cancelling.ask(second, by=alice, why="not sending it", now=timezone.now())
+    assert cancel(first, alice).cancels.get().state == "done"
+    assert second.cancels.get().state == "wanted"
+    assert work(second).status == "cancelled"
+
+
 def test_where_cancelling_twice_is_not_safe_the_order_is_looked_at(
     booked: Book, carrier: SandboxCarrier, alice: User, contract: Callable[[str], None]
 ) -> None:

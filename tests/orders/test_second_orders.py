@@ -67,6 +67,16 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
     assert (order.status, waiting(order)) == ("rejected", [answer.reference])
 
 
+def test_what_an_operator_settled_does_not_wait_again_with_the_next(booked: Submit, sam: User) -> None:
+    order = booked()
+    attempt(order, generation=2, seen="SSETTLED01")
+    second_orders.note(order, at=timezone.now())
+    second_orders.settle(order, by=sam, reason=REASON, now=timezone.now())
+    late = attempt(order, generation=3, seen="SLATE00001")
+    second_orders.note(order, at=timezone.now(), told_to=late)
+    assert waiting(order) == ["SLATE00001"]
+
+
 def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(
     submitted: Submit,
 ) -> None:

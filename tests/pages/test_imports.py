@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.importing import taking
+from orders.importing import reading, taking
 from orders.models import Import, ImportRow, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -108,6 +108,18 @@ def test_the_very_same_file_is_known_again(listed: Client) -> None:
     upload(listed, f"{HEADER}\n{GOOD}")
     answer = listed.get(upload(listed, f"{HEADER}\n{GOOD}")["Location"])
     assert "You imported this very file on" in text(answer)
+
+
+def test_another_file_is_not_known_and_a_known_one_is_told_as_the_one_of_which_most_was_booked(
+    quill: Sender, alice: User
+) -> None:
+    sheet = reading.read(f"{HEADER}\n{GOOD}".encode())
+    factories.import_file(quill, alice, sha256="b" * 64)
+    assert taking.taken_before(sheet, quill) is None
+    used, _unused = (factories.import_file(quill, alice, sha256=sheet.sha256) for _ in range(2))
+    booked = factories.order(quill, alice, status="booked")
+    factories.import_row(quill, alice, file=used, state="booked", problems={}, order=booked)
+    assert taking.taken_before(sheet, quill) == used
 
 
 def test_a_field_that_every_parcel_needs_must_be_matched(listed: Client) -> None:
