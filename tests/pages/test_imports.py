@@ -116,7 +116,7 @@ def test_another_file_is_not_known_and_a_known_one_is_told_as_the_one_of_which_m
     sheet = reading.read(f"{HEADER}\n{GOOD}".encode())
     factories.import_file(quill, alice, sha256="b" * 64)
     assert taking.taken_before(sheet, quill) is None
-    used, _unused = (factories.import_file(quill, alice, sha256=sheet.sha256) for _ in range(2))
+    _, used, _ = (factories.import_file(quill, alice, sha256=sheet.sha256) for _ in range(3))
     booked = factories.order(quill, alice, status="booked")
     factories.import_row(quill, alice, file=used, state="booked", problems={}, order=booked)
     assert taking.taken_before(sheet, quill) == used
