@@ -65,6 +65,9 @@ def test_duties_paid_upfront_stands_closed_with_what_it_needs(
     answer = page.post("/parcels/new/", abroad(code), follow=True)
     assert f"Duties and taxes paid upfront {NEEDED} Edit this parcel" in text(answer)
     assert "STANDARD-DDP-PICKUP" not in answer.content.decode()
+    assert [(offer["code"], offer["refused"]) for offer in Quote.objects.get().products] == [
+        ("STANDARD-PICKUP", "")
+    ]
     live = page.post("/parcels/new/", abroad(code), headers={"X-Part": "prices"}).content.decode()
     assert '<input type="radio" disabled>' in live
 
