@@ -145,6 +145,26 @@ def test_at_most_twenty_invitations_are_open(page: Client, quill: Sender, alice:
     assert "20 invitations are open." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
 
 
+def test_who_was_invited_is_invited_anew_however_many_are_open(
+    page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "MOST_OPEN", 1)
+    team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
+    assert page.post(URL, {"email": NEW, "role": "shipper"}).status_code == 302
+
+
+@pytest.mark.parametrize("over", ["accepted_at", "revoked_at"])
+@pytest.mark.parametrize("press", ["resend", "revoke"])
+def test_an_invitation_that_is_over_is_neither_sent_again_nor_taken_back(
+    page: Client, quill: Sender, alice: User, over: str, press: str
+) -> None:
+    team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
+    Invitation.objects.update(**{over: timezone.now()})
+    mail.outbox.clear()
+    answer = page.post(f"{URL}invitations/{Invitation.objects.get().uuid}/", {press: "1"})
+    assert (answer.status_code, len(mail.outbox)) == (404, 0)
+
+
 def test_only_links_that_still_work_count_as_open(
     page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

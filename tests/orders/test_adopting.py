@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from orders import booking, confirming, gateway, labels, resolving
-from orders.models import BookingAttempt, Order
+from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Booked, Tracked
 from tests import factories
@@ -258,6 +258,25 @@ def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_t
     ):
         resolving.adopt(*case, **more)
     assert terse.asked == []
+
+
+def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier
+) -> None:
+    sent = timezone.now() - dt.timedelta(hours=1)
+    order = cases.unclear(quill, alice, sent_at=sent)
+    other = CarrierAccount.objects.create(name="other", fingerprint="0" * 64)
+    report = factories.billing_report(uploaded_at=sent - dt.timedelta(days=1), account=other)
+    factories.charge(None, reference="SFOUND12345", report=report)
+    resolving.adopt(
+        order,
+        "SFOUND12345",
+        by=sam,
+        reason=REASON,
+        now=timezone.now(),
+        carrier_order_id="id-1",
+        heard_at=None,
+    )
 
 
 # -- Which attempt it was ------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from orders import cancelling
@@ -339,6 +340,31 @@ def test_one_note_is_written_on_all_chosen(page: Client, order: Callable[..., Or
     assert set(Order.objects.filter(uuid__in=uuids).values_list("note", flat=True)) == {"Fragile left shelf"}
     other.refresh_from_db()
     assert other.note == "mine"
+
+
+@pytest.mark.parametrize(
+    ("count", "note", "said"),
+    [
+        (1, "Fragile", "Note saved on 1 parcel."),
+        (2, "Fragile", "Note saved on 2 parcels."),
+        (1, "", "Note removed from 1 parcel."),
+        (2, " ", "Note removed from 2 parcels."),
+    ],
+)
+def test_what_became_of_a_note_is_said_with_how_many_have_it(
+    page: Client, order: Callable[..., Order], count: int, note: str, said: str
+) -> None:
+    uuids = [order(note="old").uuid for _ in range(count)]
+    asked = page.post("/parcels/note/", {"order": uuids}).content.decode()
+    assert (">old</textarea>" in asked) is (count == 1)
+    assert said in text(page.post("/parcels/note/", {"order": uuids, "note": note}, follow=True))
+
+
+@pytest.mark.parametrize("name", ["", "   ", "a\x07b"])
+def test_a_view_without_a_readable_name_is_not_saved(page: Client, name: str) -> None:
+    answer = page.post(reverse("save_view"), {"name": name, "query": "printed=no"}, follow=True)
+    assert "Give the view a name. Nothing was saved." in text(answer)
+    assert not SavedView.objects.exists()
 
 
 def test_one_parcel_is_sent_again_and_two_are_not(page: Client, order: Callable[..., Order]) -> None:
