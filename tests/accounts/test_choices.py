@@ -67,6 +67,13 @@ def test_the_business_has_a_name_and_a_zone_of_its_country(
     assert (answer.status_code, "Choose one of those on the page." in text(answer)) == (422, True)
 
 
+def test_a_business_keeps_a_zone_that_is_none_of_its_countrys(browser: Client, quill: Sender) -> None:
+    Sender.objects.filter(pk=quill.pk).update(zone="Pacific/Auckland")
+    browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "Pacific/Auckland"})
+    quill.refresh_from_db()
+    assert (quill.name, quill.zone) == ("Quill Ltd", "Pacific/Auckland")
+
+
 def test_the_booking_rule_and_the_first_size_are_chosen(browser: Client, quill: Sender, bob: User) -> None:
     size = factories.size(quill)
     foreign = factories.size(bob.membership.sender)

@@ -230,6 +230,14 @@ class TestAccountStopped:
             book(client())
         assert (told.value.status, told.value.text) == (status, "The account has no payment method.")
 
+    def test_a_page_instead_of_a_sentence_is_told_without_its_links(self, client, far_side):
+        link = b"https://track.carrier.example/?ref=SQ7K2M&token=l1nk-token"
+        far_side.answers(reply(402, b"<p>Pay first: " + link + b"</p>"))
+        with pytest.raises(AccountStopped) as told:
+            book(client())
+        assert "Pay first" in told.value.text
+        assert "l1nk-token" not in told.value.text
+
 
 class TestOneAttempt:
     @pytest.mark.parametrize("behaviour", [b"", reset, reply(503, b""), reply(429, {})])

@@ -146,12 +146,15 @@ def test_an_order_id_that_shows_something_else_is_refused(
     assert Order.objects.get(pk=order.pk).status == "unconfirmed"
 
 
-def test_an_order_id_under_an_earlier_name_of_this_order_is_its_own(
-    quill: Sender, alice: User, sam: User, terse: TerseCarrier
+@pytest.mark.parametrize("named", [1, 2, 3])
+def test_an_order_id_under_any_name_of_this_order_is_its_own(
+    quill: Sender, alice: User, sam: User, terse: TerseCarrier, named: int
 ) -> None:
     order = cases.unclear(quill, alice)
+    Order.objects.filter(pk=order.pk).update(generation=named)
+    key = Order.objects.get(pk=order.pk).order_key()
     Order.objects.filter(pk=order.pk).update(generation=2)
-    terse.orders["id-1"] = held("SFOUND12345", order_key=str(order.uuid))
+    terse.orders["id-1"] = held("SFOUND12345", order_key=key)
     assert adopt(Order.objects.get(pk=order.pk), "SFOUND12345", sam, "id-1").status == "booked"
 
 

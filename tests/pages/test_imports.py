@@ -143,6 +143,19 @@ def test_a_row_can_be_left_out_and_taken_after_all(
     assert row.state == "fix"
 
 
+@pytest.mark.parametrize("press", [{"weight_kg": "2.1"}, {"leave_out": "yes"}, None])
+def test_a_row_that_is_handed_over_for_booking_stays_as_it_is(
+    listed: Client, quill: Sender, alice: User, press: dict[str, str] | None
+) -> None:
+    row = factories.import_row(quill, alice, state="owed", problems={})
+    url = reverse("import_row", args=[row.file.uuid, row.pk])
+    answer = listed.get(url, follow=True) if press is None else listed.post(url, press, follow=True)
+    assert "This row is handed over for booking, so it stays as it is." in text(answer)
+    before, corrected = row.state, row.corrected
+    row.refresh_from_db()
+    assert (row.state, row.corrected) == (before, corrected)
+
+
 def test_failed_rows_are_a_file_no_spreadsheet_calculates(listed: Client, quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice)
     ImportRow.objects.update(cells=["=HYPERLINK(1)", *row.cells[1:]])

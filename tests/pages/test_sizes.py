@@ -115,6 +115,19 @@ def test_one_size_is_the_default(browser: Client, quill: Sender) -> None:
     assert "Make default" not in page
 
 
+def test_the_form_offers_the_sizes_used_most_and_the_default_in_the_senders_own_order(
+    quill: Sender, alice: User
+) -> None:
+    made = [factories.size(quill, name=f"Box {number}") for number in range(7)]
+    for size, times in zip(made, (0, 3, 1, 0, 2, 4, 0), strict=True):
+        for _ in range(times):
+            factories.order(quill, alice, size=size)
+    assert [size.name for size in sizes.offered(quill)] == ["Box 1", "Box 2", "Box 4", "Box 5"]
+    Sender.objects.update(default_size=made[6])
+    quill.refresh_from_db()
+    assert [size.name for size in sizes.offered(quill)] == ["Box 1", "Box 4", "Box 5", "Box 6"]
+
+
 def test_deleting_a_size_leaves_its_parcels(browser: Client, quill: Sender, alice: User) -> None:
     size = factories.size(quill)
     Sender.objects.update(default_size=size)
