@@ -14,9 +14,8 @@ from orders.billing.fields import NEEDED, Profile
 
 BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
-NUMBER = re.compile(
-    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
-)  # Decimal reads "1e2", "1_0" and other scripts' digits too
+# Decimal would read "1e2", "1_0" and other scripts' digits, too.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
 
@@ -165,7 +164,7 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     places = {
         field: found[name.strip().casefold()]
         for field, name in columns.items()
-        if name.strip().casefold() in found
+        if name.strip() and name.strip().casefold() in found
     }
     if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
         raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")

@@ -159,6 +159,15 @@ def test_a_column_that_no_field_reads_may_be_there_twice() -> None:
     assert isinstance(row, Row)
 
 
+def test_columns_without_a_name_are_nobodys() -> None:
+    """Not of a field without a column either, such as the customer reference where the carrier tells none."""
+    profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
+    header, *rest = written(line("SQ7K2M")).decode().splitlines()
+    [row] = read("\n".join([f"{header},,", *(f"{each},one,two" for each in rest)]).encode(), profile)
+    assert isinstance(row, Row)
+    assert row.customer_reference == ""
+
+
 @pytest.mark.parametrize("amount", ["1e2", "1_0", "١٢", "12,08", "NaN", "--1", "."])
 def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
     [problem] = read(written(line("SQ7K2M", Price=amount)), PROFILE)
