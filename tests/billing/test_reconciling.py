@@ -51,6 +51,15 @@ def test_a_cancelled_order_charged_and_not_refunded_after_two_reports_is_a_task(
     assert not reconciling.not_refunded(NOW).exists()
 
 
+def test_another_parcels_refund_is_not_this_ones(made: Any) -> None:
+    order, refunded = made("cancelled"), made("cancelled")
+    (first, _) = reported(WEEKS[0], WEEKS[1])
+    for each in (order, refunded):
+        factories.charge(each, report=first)
+    factories.charge(refunded, report=first, kind="cancel-refund", amount="-12.08")
+    assert reconciling.not_refunded(NOW).get() == order
+
+
 def test_an_order_of_the_newest_week_has_the_next_report_to_come(made: Any) -> None:
     reports = reported(*WEEKS[:2])
     newest = dt.datetime.combine(WEEKS[1] + dt.timedelta(days=1), dt.time(), dt.UTC)
