@@ -120,6 +120,17 @@ def test_a_bill_that_adds_counts_on_the_day_of_its_order_while_that_lasts(
     assert sum(DailySpend.objects.values_list("spent", flat=True)) == 2 * PRICE + more
 
 
+def test_a_line_that_is_not_posted_adds_nothing_to_what_an_order_counts_for(
+    booked: Callable[..., Order], quill: Sender
+) -> None:
+    order = booked("SQ7K2M")
+    before = standing(quill)[0]
+    factories.charge(order, amount="20.00", report=factories.billing_report(state="checked", ended_at=None))
+    bill = factories.charge(order, amount="12.08")
+    exposing.count(Charge.objects.filter(pk=bill.pk))
+    assert standing(quill)[0] == before
+
+
 def test_a_charge_in_another_currency_adds_nothing_to_what_an_order_counts_for(
     take: Take, booked: Callable[..., Order], quill: Sender
 ) -> None:

@@ -58,6 +58,12 @@ def abroad(code: str) -> dict[str, Any]:
     return {**ABROAD, "item_1_hs_code": code}
 
 
+@pytest.mark.parametrize("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
+def test_the_cheapest_is_so_as_a_number(rule: str) -> None:
+    offers = [{**factories.OFFER, "code": amount, "amount": amount} for amount in ("10.00", "9.40", "105.00")]
+    assert (choosing.choose(offers, rule) or {})["code"] == "9.40"
+
+
 @pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001"])
 def test_duties_paid_upfront_stands_closed_with_what_it_needs(
     carrier: SandboxCarrier, page: Client, code: str

@@ -52,6 +52,12 @@ def test_the_page_says_when_it_was_saved_by_the_senders_clock(listed: Client, qu
     assert f"Saved {clock.hour % 12 or 12}:{clock:%M}" in words
 
 
+def test_a_draft_that_is_worked_on_is_as_old_as_its_last_change(quill: Sender, alice: User) -> None:
+    made, later = factories.draft(quill, alice), timezone.now() + dt.timedelta(days=29)
+    drafting.save(quill, alice, HALF, now=later, draft=made)
+    assert Draft.objects.get().updated_at == later
+
+
 def test_only_the_forms_own_controls_are_kept_each_on_one_line(listed: Client) -> None:
     save(listed, {**HALF, "receiver_line1": "4 Sample\nStreet", "pasted": "a secret", "sender": "7"})
     assert Draft.objects.get().values == {**HALF, "receiver_line1": "4 SampleStreet"}

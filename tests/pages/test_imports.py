@@ -111,10 +111,11 @@ def test_the_very_same_file_is_known_again(listed: Client) -> None:
 
 
 def test_another_file_is_not_known_and_a_known_one_is_told_as_the_one_of_which_most_was_booked(
-    quill: Sender, alice: User
+    quill: Sender, alice: User, bob: User
 ) -> None:
     sheet = reading.read(f"{HEADER}\n{GOOD}".encode())
     factories.import_file(quill, alice, sha256="b" * 64)
+    factories.import_file(bob.membership.sender, bob, sha256=sheet.sha256)
     assert taking.taken_before(sheet, quill) is None
     _, used, _ = (factories.import_file(quill, alice, sha256=sheet.sha256) for _ in range(3))
     booked = factories.order(quill, alice, status="booked")
@@ -141,6 +142,21 @@ def test_a_row_can_be_left_out_and_taken_after_all(
     listed.post(url, {"anyway": "yes", "show": "skipped"})
     row.refresh_from_db()
     assert row.state == "fix"
+
+
+def test_a_row_left_out_by_hand_and_taken_after_all_is_still_compared_with_what_was_bought(
+    listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    upload(listed, f"{HEADER}\n{GOOD}")
+    match(listed, Import.objects.get())
+    row = ImportRow.objects.get()
+    url = reverse("import_row", args=[row.file.uuid, row.pk])
+    listed.post(url, {"leave_out": "yes"})
+    factories.order(quill, alice, status="booked", customer_reference="1001")
+    listed.post(url, {"anyway": "yes", "show": "skipped"})
+    row.refresh_from_db()
+    assert row.state == "skipped"
+    assert "Your order number 1001 is booked already" in row.problems[""][0]
 
 
 @pytest.mark.parametrize("press", [{"weight_kg": "2.1"}, {"leave_out": "yes"}, None])
