@@ -418,6 +418,16 @@ def test_a_worker_that_slept_past_its_lease_adds_nothing_to_the_next_ones_file(
     assert opened(export).namelist() == found.namelist()
 
 
+def test_a_worker_that_slept_past_its_lease_ends_nothing(order: Order, alice: User) -> None:
+    export = everything_of(order.sender, alice)
+    slow = Lease(Export.objects.get(pk=export.pk))
+    assert slow.export.claim()
+    Export.objects.update(due_at=timezone.now())
+    packed(export)
+    with pytest.raises(Lost):
+        slow.end()
+
+
 def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice: User) -> None:
     now = timezone.now()
     first = owing.proof_pack(order, by=alice, now=now)

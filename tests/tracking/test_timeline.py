@@ -1,7 +1,13 @@
-"""Where a scan was, as one line a person reads."""
+"""Where a scan was, as one line a person reads, and in which order scans are shown."""
+
+import datetime as dt
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
 from tracking import timeline
 
 
@@ -21,3 +27,13 @@ def test_the_place_of_a_scan_is_what_the_carrier_told_of_it_with_its_country_by_
     told: tuple[str, str, str, str], line: str
 ) -> None:
     assert timeline.place(*told) == line
+
+
+@pytest.mark.django_db
+def test_a_scan_that_came_late_stands_where_it_happened(quill: Sender, alice: User) -> None:
+    parcel, now = factories.parcel(factories.order(quill, alice, status="booked")), timezone.now()
+    for hours, word in ((1, "Delivered"), (9, "Pickup"), (5, "Transit")):  # as they came
+        at = now - dt.timedelta(hours=hours)
+        factories.event(parcel, event_type=word, scan_time=at, received_at=now + dt.timedelta(hours=hours))
+    shown = timeline.for_parcel(parcel, ZoneInfo("Australia/Melbourne"))
+    assert [entry.at for entry in shown] == sorted((entry.at for entry in shown), reverse=True)
