@@ -18,7 +18,7 @@ from orders.importing.units import (
     convert,
     stated,
 )
-from orders.models import Import, ImportRow
+from orders.models import ColumnMapping, Import, ImportRow
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.orders.test_importing import book, work_off
@@ -129,6 +129,22 @@ def booked(sender: Sender, by: User, header: str, row: str, **choices: str) -> I
     work_off(form.file)
     book(form.file)
     return form.file
+
+
+def test_a_unit_that_was_chosen_for_a_header_is_offered_again_for_it(
+    quill: Sender, alice: User, localities: None
+) -> None:
+    header, row = (
+        "Name,E-mail,Street,Suburb,Postcode,Weight",
+        "A B,a@b.example,4 Sample St,Brunswick,3056,2400",
+    )
+    form = matched(quill, alice, header, row, weight_unit="g")
+    assert form.initial["weight_unit"] == "kg"
+    known = {"fingerprint": form.file.fingerprint, "columns": {}, "constants": {"weight_unit": "g"}}
+    ColumnMapping.objects.create(sender=quill, **known, used_at=timezone.now())
+    address = quill.pickup_address()
+    assert address
+    assert guesses(form.file, columns.fields(quill, address))["weight_unit"] == "g"
 
 
 def in_the_ledger(carrier: SandboxCarrier) -> list[tuple[str, ...]]:

@@ -165,6 +165,25 @@ def test_an_order_number_twice_in_a_file_is_taken_once(
     assert states(file) == ["ready", "skipped"]
 
 
+def test_a_file_that_is_booked_once_more_is_under_way_again(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    Import.objects.filter(pk=file.pk).update(finished_at=timezone.now(), state="done")
+    assert owing.begin(Import.objects.get(), press(alice)) == 1
+    file.refresh_from_db()
+    assert (file.state, file.finished_at) == ("booking", None)
+
+
+@pytest.mark.parametrize(("kind", "count"), [("price_rose", 1), ("suspended", 0), ("limit", 0)])
+def test_only_rows_whose_price_rose_are_booked_by_a_yes_to_the_new_prices(
+    quill: Sender, alice: User, kind: str, count: int
+) -> None:
+    order = factories.order(quill, alice, status="draft", problem={"kind": kind, "text": "-"})
+    row = factories.import_row(quill, alice, state="handed", problems={}, order=order)
+    assert standing.risen(row.file).count() == count
+
+
 def test_rows_and_parcels_without_an_order_number_are_no_twins(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
