@@ -245,6 +245,16 @@ def test_a_proof_pack_says_the_same_to_a_machine(order: Order) -> None:
     }  # fmt: skip
 
 
+def test_a_line_that_is_not_posted_is_in_no_proof_pack(order: Order) -> None:
+    before, net = summary_of(order), json.loads(packed(proof_of(order)).read("proof.json"))["net"]
+    factories.charge(order, "order", "20.00", report=factories.billing_report(state="checked", ended_at=None))
+    Export.objects.all().delete()
+    assert [line for line in summary_of(order) if line.startswith("Net")] == [
+        line for line in before if line.startswith("Net")
+    ]
+    assert json.loads(packed(proof_of(order)).read("proof.json"))["net"] == net == {"AUD": "16.21"}
+
+
 def test_nobodys_words_become_a_line_of_the_summary(order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(description="Mugs\nNet: $0.00")
     assert "\nNet: $0.00" not in packed(proof_of(order)).read("summary.txt").decode()

@@ -55,6 +55,18 @@ def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
     return [(row.in_time, row.late, row.only_polled) for row in desk_gaps.meter(now).rows]
 
 
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [(dt.timedelta(minutes=2), (1, 0, 0)), (15 * MINUTE, (1, 0, 0)), (16 * MINUTE, (0, 1, 0))],
+)
+def test_a_webhook_is_late_from_a_quarter_of_an_hour_after_its_scan(
+    parcel: Parcel, after: dt.timedelta, told: tuple[int, int, int]
+) -> None:
+    scanned = NOW - HOUR
+    scan(parcel, by="push", scanned=scanned, pushed=scanned + after)
+    assert told in rows()
+
+
 def test_a_day_without_scans_is_all_zeros() -> None:
     assert rows() == [(0, 0, 0), (0, 0, 0)]
     assert desk_gaps.meter(NOW).alarms == []

@@ -40,6 +40,11 @@ def poll(parcel: Parcel) -> Parcel:
     return parcel
 
 
+def test_an_answer_ends_the_count_of_tries(parcel: Parcel) -> None:
+    Poll.objects.filter(parcel=parcel).update(tries=3)
+    assert poll(parcel).poll.tries == 0
+
+
 def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: SandboxCarrier) -> None:
     carrier.scan("SFOREIGN7", "Pickup", push=False)
     carrier.scan("SFOREIGN7", "In Transit", push=False)
