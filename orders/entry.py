@@ -48,6 +48,10 @@ class Entry:
             size=plain.get("size", ""),  # entries kept from before sizes have none
         )
 
+    def at_weight(self, weight: Decimal) -> Self:
+        """The same parcel at another weight, in its unit. Its measures are its saved size's own no longer."""
+        return replace(self, measures=replace(self.measures, weight=weight), size="")
+
     def hash(self) -> str:
         """Names the inputs: changed inputs never ride an old price. The size's name is no input of a price."""
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}

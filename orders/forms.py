@@ -15,7 +15,7 @@ from orders import goods
 from orders.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.contract import contract
 from orders.entry import Entry
-from orders.form_fields import PlainDecimalField, measure_fields
+from orders.form_fields import MeasureField, PlainDecimalField, measure_fields
 from orders.receiver_form import as_typed, line
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.addresses import OnceOnly
@@ -197,6 +197,12 @@ class DayField(forms.Field):
             return dt.date.fromisoformat(value)
         except ValueError:
             raise ValidationError("Choose one of the pickup days on the page.", code="day") from None
+
+
+class WeightForm(forms.Form):
+    """The weight a saved size's parcels were measured at, taken by one press."""
+
+    use_weight = MeasureField(example="1.2")
 
 
 class BookForm(OnceOnly):

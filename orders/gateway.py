@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from orders import carrier_settings
-from orders.billing.fields import profile_of
 from orders.carrier_settings import CarrierSettings
 from orders.contract import contract as contract
 from orders.contract import contract_of
@@ -40,8 +39,6 @@ def account_of(told: CarrierSettings) -> CarrierAccount:
     )
     if is_new:
         _pause_while_a_gap_is_open(row)
-        # How its weekly report is written, for an operator to look through before the first comes.
-        profile_of(row)
     return row
 
 

@@ -6,8 +6,8 @@ from django.db.models import Max, Min
 
 from orders.contract import contract_of
 from orders.models import BookingAttempt, Order
+from orders.models.restores import OLDER
 from orders.models.statuses import Status
-from orders.restoring.fencing import OLDER
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.values import fold
 

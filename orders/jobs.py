@@ -11,23 +11,14 @@ from orders import (
     resolving,
     retention,
 )
-from orders.billing import checking as billing
-from orders.billing import matching
-from orders.importing import booking as importing
-from orders.importing import checking, finishing
 from orders.restoring import comparing
 
 __all__ = [
     "awaiting_prices",
-    "billing",
     "booking",
     "cancelling",
-    "checking",
     "comparing",
-    "finishing",
-    "importing",
     "labels",
-    "matching",
     "recounting",
     "reminders",
     "replacing",

@@ -9,9 +9,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from orders.billing.statements import ADJUSTMENTS
 from orders.meaning import GROUPS
-from orders.models import Charge, Order
+from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
 from orders.system_views import BY_DRIVER, PICKUP_DAY, Desk
@@ -28,7 +27,10 @@ PRINTED = {"yes": "Printed", "no": "Not printed"}
 
 @dataclass(frozen=True)
 class Filter:
-    """One filter of the list. `where` is None for a value that means nothing; `said` is the value on its chip."""
+    """One filter of the list. `where` is None for a value that means nothing; `said` is the value on its chip.
+
+    An app above this one adds its own to FILTERS.
+    """
 
     label: str
     where: Callable[[str, Desk], Q | None]
@@ -133,11 +135,6 @@ def _date_words(value: str, choices: Choices) -> str:
     return local_date(_day(value), choices.sender)
 
 
-def _adjusted(value: str, desk: Desk) -> Q | None:
-    found = Charge.objects.posted().filter(sender=desk.sender, kind__in=ADJUSTMENTS, order__isnull=False)
-    return Q(pk__in=found.values("order")) if value == "yes" and desk.sees_money else None
-
-
 FILTERS: dict[str, Filter] = {
     "status": Filter("Status", _group, lambda value, choices: GROUPS[value][0]),
     "pickup": Filter("Pickup", _pickup, _date_words),
@@ -150,7 +147,6 @@ FILTERS: dict[str, Filter] = {
     "country": Filter("Country", _country, lambda value, choices: countries.name(value)),
     "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
     "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
-    "adjusted": Filter("Charges", _adjusted, lambda value, choices: "Adjusted"),
     "import": Filter("Import", _by_uuid("import_row__file__uuid"), lambda value, choices: "one file"),
 }
 

@@ -1,4 +1,4 @@
-"""How long orders keep what is not kept for ever: label files, the log of calls, quotes, drafts, imports, exports."""
+"""How long orders keep what is not kept for ever: label files, the log of calls, quotes and drafts."""
 
 import datetime as dt
 
@@ -7,16 +7,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from orders import drafting
-from orders.models import CarrierCall, Export, Import, ImportRow, Label, LabelBytes, Quote
+from orders.models import CarrierCall, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.progress import TERMINAL
 from shipping_portal.jobs.retention import BATCH, delete, term
 
 QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
-EXPORT_DAYS = 7  # for one that was never packed; the others say themselves how long they are kept
-IMPORT_DAYS = 90  # holds addresses; its orders stay
-FILES_AT_ONCE = 5  # of up to 2,000 rows each
-TO_BOOK = (ImportRow.State.READY, ImportRow.State.WARNING, ImportRow.State.OWED)
+TO_BOOK = ("ready", "warning", "owed")  # of the rows of an import: this app knows no more of them
 
 
 @term("calls")
@@ -35,18 +32,6 @@ def purge_quotes(now: dt.datetime) -> int:
 def purge_drafts(now: dt.datetime) -> int:
     """Delete half-typed parcels nobody came back to."""
     return delete(drafting.old(now))
-
-
-@term("imports")
-def purge_imports(now: dt.datetime) -> int:
-    """Delete files long after their last booking; their orders stay."""
-    return delete(_old_imports(now), at_once=FILES_AT_ONCE)
-
-
-@term("exports")
-def purge_exports(now: dt.datetime) -> int:
-    """Delete files past their week, and those that came to nothing, with all their parts."""
-    return delete(_old_exports(now), at_once=FILES_AT_ONCE)
 
 
 @term("label files")
@@ -77,19 +62,6 @@ def _over(now: dt.datetime) -> QuerySet[Label]:
 def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:
     """Orders still on their way to the carrier keep their quote, and so do an import's rows that may be booked."""
     waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
-    ready = ImportRow.objects.filter(state__in=TO_BOOK, quote__isnull=False)
+    ready = Quote.objects.filter(import_rows__state__in=TO_BOOK)
     old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=QUOTE_DAYS))
-    return old.exclude(pk__in=waiting.values("pk")).exclude(pk__in=ready.values("quote"))
-
-
-def _old_imports(now: dt.datetime) -> QuerySet[Import]:
-    """Files nobody has booked from for so long; one that is held with rows still owed stays."""
-    before = now - dt.timedelta(days=IMPORT_DAYS)
-    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
-    old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)
-    return old.exclude(pk__in=owed.values("file"))
-
-
-def _old_exports(now: dt.datetime) -> QuerySet[Export]:
-    unpacked = Q(finished_at=None, created_at__lt=now - dt.timedelta(days=EXPORT_DAYS))
-    return Export.objects.filter(Q(expires_at__lt=now) | unpacked)
+    return old.exclude(pk__in=waiting.values("pk")).exclude(pk__in=ready.values("pk"))

@@ -10,16 +10,9 @@ from orders.views.addresses import (
     merge_receivers,
 )
 from orders.views.bench import bench, originals_zip, printed, ruler
-from orders.views.billing import billing, statement, statement_csv
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
-from orders.views.disputes import charge_is_wrong
 from orders.views.drafts import delete_draft
-from orders.views.import_book import book_import
-from orders.views.import_check import check_import, take_left_out
-from orders.views.import_progress import failed_rows, import_progress
-from orders.views.import_row import import_row
-from orders.views.imports import import_template, imports, match_columns, new_import
 from orders.views.labels import label
 from orders.views.new_parcel import new_parcel
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
@@ -59,25 +52,11 @@ urlpatterns = [
     path("sizes/<uuid:size>/", edit_size, name="edit_size"),
     path("sizes/<uuid:size>/change/", change_size, name="change_size"),
     path("sizes/<uuid:size>/delete/", delete_size, name="delete_size"),
-    path("imports/", imports, name="imports"),
-    path("imports/new/", new_import, name="new_import"),
-    path("imports/template.csv", import_template, name="import_template"),
-    path("imports/<uuid:file>/", import_progress, name="import"),
-    path("imports/<uuid:file>/map/", match_columns, name="match_columns"),
-    path("imports/<uuid:file>/check/", check_import, name="check_import"),
-    path("imports/<uuid:file>/book/", book_import, name="book_import"),
-    path("imports/<uuid:file>/take/", take_left_out, name="take_left_out"),
-    path("imports/<uuid:file>/rows/<int:row>/", import_row, name="import_row"),
-    path("imports/<uuid:file>/failed.csv", failed_rows, name="failed_rows"),
     path("parcels/cancel/", cancel_many, name="cancel_many"),
     path("parcels/note/", note_many, name="note_many"),
     path("parcels/again/", send_again, name="send_again"),
     path("parcels/export.csv", export, name="export"),
     path("parcels/views/", save_view, name="save_view"),
     path("parcels/views/<slug:view>/delete/", delete_view, name="delete_view"),
-    path("billing/", billing, name="billing"),
-    path("billing/<str:week>/", statement, name="statement"),
-    path("billing/<str:week>/statement.csv", statement_csv, name="statement_csv"),
-    path("billing/charges/<int:charge>/wrong/", charge_is_wrong, name="charge_is_wrong"),
     path("parcels/<str:reference>/", parcel_by_reference, name="parcel_by_reference"),
 ]

@@ -7,7 +7,10 @@ urlpatterns = [
     path("", include("shipping_portal.accounts.urls")),
     path("", include("orders.urls")),
     path("", include("tracking.urls")),
-    path("", include("shipping_portal.desk.urls")),
+    path("", include("shipping_portal.billing.urls")),
+    path("", include("shipping_portal.importing.urls")),
+    path("", include("shipping_portal.exporting.urls")),
+    path("", include("shipping_portal.reports.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]

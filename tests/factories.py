@@ -14,21 +14,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.booking import _from_quote
 from orders.entry import Entry
-from orders.models import (
-    BillingReport,
-    Charge,
-    Draft,
-    Export,
-    ExportPart,
-    Import,
-    ImportRow,
-    Label,
-    LabelBytes,
-    Order,
-    Quote,
-    Restore,
-)
-from orders.models.billing import week_of
+from orders.models import Draft, Label, LabelBytes, Order, Quote, Restore
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,
@@ -41,7 +27,10 @@ from shipping_portal.accounts.models import (
     Sender,
     User,
 )
+from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
+from shipping_portal.exporting.models import Export, ExportPart
+from shipping_portal.importing.models import Import, ImportRow
 from tracking.models import Parcel, Poll, TrackingEvent, Watch, WebhookDelivery
 
 PASSWORD = "a-long-enough-passphrase"

@@ -13,10 +13,10 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from orders.billing import weeks
 from orders.models import Order
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import User
+from shipping_portal.billing import weeks
 from tests import factories
 
 pytestmark = pytest.mark.django_db

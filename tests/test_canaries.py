@@ -16,15 +16,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders import booking, labels
-from orders.models import Export, Order
+from orders.models import Order
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.exporting import packing
+from shipping_portal.exporting.models import Export
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tests.test_access import MEMBERS, address, audience, things_of
 from tracking import polling
-from tracking.exporting import packing
 
 pytestmark = pytest.mark.django_db
 

@@ -275,6 +275,9 @@ def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
         Path("tracking/migrations"),
         Path("shipping_portal/accounts/migrations"),
         Path("shipping_portal/jobs/migrations"),
+        Path("shipping_portal/billing/migrations"),
+        Path("shipping_portal/importing/migrations"),
+        Path("shipping_portal/exporting/migrations"),
     }
 
 

@@ -12,11 +12,11 @@ from django.db import connection
 from django.utils import timezone
 
 from orders import booking, cancelling, gateway, recounting, settling
-from orders.billing import posting
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, DailySpend, Order
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import posting
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
 from tests import factories

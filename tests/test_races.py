@@ -15,16 +15,18 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from orders import booking, cancelling, confirming, gateway, quoting, resolving, settling, turns
-from orders.confirming import Confirmed
-from orders.importing import finishing
-from orders.models import Export, Order
+from orders import booking, cancelling, gateway, quoting, settling, turns
+from orders.models import Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting.models import Export
+from shipping_portal.importing import finishing
+from shipping_portal.staff.resolution import deciding, verifying
+from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import intake, polling
-from tracking.exporting import owing, packing
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 
 pytestmark = [
@@ -172,8 +174,8 @@ def test_of_two_operators_at_once_one_decides(
     one, other = Order.objects.get(pk=order.pk), Order.objects.get(pk=order.pk)
     why, now = "seen in the carrier's dashboard", timezone.now()
     found = at_once(
-        lambda: resolving.adopt(one, reference, by=sam, reason=why, now=now),
-        lambda: resolving.not_booked(other, by=sam, reason=why, now=now),
+        lambda: deciding.adopt(one, reference, by=sam, reason=why, now=now),
+        lambda: deciding.not_booked(other, by=sam, reason=why, now=now),
     )
     assert sorted(type(error).__name__ for error in found) == ["CannotResolve", "NoneType"]
     order.refresh_from_db()
@@ -185,7 +187,7 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
     carrier: SandboxCarrier, quill: Sender, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both write the order and its attempt: in one order, or they would wait for each other."""
-    monkeypatch.setattr(confirming, "confirm", lambda order, reference, *more, **heard: Confirmed(reference))
+    monkeypatch.setattr(verifying, "confirm", lambda order, reference, *more, **heard: Confirmed(reference))
     why = "seen in the carrier's dashboard"
     for _ in range(10):
         order = submitted(quill, alice)
@@ -195,7 +197,7 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
         settling.unknown(attempt, "lease expired", at=timezone.now())
         unclear = Order.objects.get(pk=order.pk)
         found = at_once(
-            lambda unclear=unclear, reference=answer.reference: resolving.adopt(
+            lambda unclear=unclear, reference=answer.reference: deciding.adopt(
                 unclear, reference, by=sam, reason=why, now=timezone.now()
             ),
             lambda attempt=attempt, answer=answer: settling.settle(attempt, answer),
@@ -208,13 +210,13 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
 
 def test_many_presses_of_pack_everything_are_one_export(quill: Sender, alice: User) -> None:
     now = timezone.now()
-    exports = at_once(*[lambda: owing.everything(quill, by=alice, now=now)] * 12)
+    exports = at_once(*[lambda: requesting.everything(quill, by=alice, now=now)] * 12)
     assert {export.pk for export in exports} == {Export.objects.get().pk}
 
 
 def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) -> None:
     factories.stored_label(factories.order(quill, alice, status="booked"))
-    export = owing.everything(quill, by=alice, now=timezone.now())
+    export = requesting.everything(quill, by=alice, now=timezone.now())
     assert at_once(*[lambda: packing.work(export.pk)] * 8) == [None] * 8
     export.refresh_from_db()
     assert export.failures == 0

@@ -6,6 +6,7 @@ import random
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from orders import gateway
@@ -26,6 +27,14 @@ LONGEST_REST = 6 * 3600.0  # seconds
 TRACKED = (Status.BOOKED, Status.CANCELLED)  # being cancelled, the order's `due_at` belongs to that
 # How often, in multiples of POLL_SECONDS (one hour by default).
 BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
+
+
+def waits_silently(now: dt.datetime) -> Q:
+    """Pickups of the last weeks that no scan has told of, as far as polling still asks for them."""
+    oldest, today = now - GIVE_UP_SILENT, now.date()
+    dated = Q(carrier_pickup_date__range=(oldest.date(), today))
+    undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
+    return Q(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
 
 
 @job("open", queue=Order.objects.filter(status__in=TRACKED), lane="sender", order=50)

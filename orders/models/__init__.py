@@ -2,17 +2,6 @@
 
 from orders.models.account import CarrierAccount, CarrierCall, CarrierLine
 from orders.models.attempts import BookingAttempt, CancelAttempt
-from orders.models.billing import (
-    BillingProfile,
-    BillingReport,
-    Charge,
-    ChargeWord,
-    Dispute,
-    Kind,
-    ReportFile,
-)
-from orders.models.exports import Export, ExportPart
-from orders.models.imports import ColumnMapping, Import, ImportRow
 from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order, OrderChange
 from orders.models.quotes import Quote
@@ -23,25 +12,14 @@ from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
 
 __all__ = [
     "MOVES",
-    "BillingProfile",
-    "BillingReport",
     "BookingAttempt",
     "CancelAttempt",
     "CarrierAccount",
     "CarrierCall",
     "CarrierLine",
-    "Charge",
-    "ChargeWord",
-    "ColumnMapping",
     "DailySpend",
     "DatabaseMark",
-    "Dispute",
     "Draft",
-    "Export",
-    "ExportPart",
-    "Import",
-    "ImportRow",
-    "Kind",
     "Label",
     "LabelBytes",
     "Order",
@@ -49,7 +27,6 @@ __all__ = [
     "PriceWait",
     "Quote",
     "Replacement",
-    "ReportFile",
     "Restore",
     "SavedView",
 ]

@@ -14,6 +14,10 @@ GAP_IS_OPEN = (
 )
 
 
+# Why an order became a case: it may have been booked after the backup it was restored from.
+OLDER = "the backup is older than the answer"
+
+
 class DatabaseMark(models.Model):
     """What no copy of this database agrees with: one row, written by `migrate`; see orders/restoring/marks.py.
 

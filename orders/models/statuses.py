@@ -47,7 +47,7 @@ MOVES: dict[str, set[str]] = {
     Status.NOT_BOOKED: {Status.DRAFT, Status.CONFLICT},
     Status.UNCONFIRMED: {Status.BOOKED, Status.REJECTED, Status.NOT_BOOKED, Status.CONFLICT},
     Status.CONFLICT: {Status.BOOKED, Status.NOT_BOOKED},
-    # Back to unclear: an operator had adopted another order's reference (see desk/unadopting.py).
+    # Back to unclear: an operator had adopted another order's reference (see staff/resolution/undoing.py).
     Status.BOOKED: {Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT},
     Status.CANCELLING: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_UNCONFIRMED},
     Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED},

@@ -10,9 +10,7 @@ from django.utils import timezone
 
 from orders import gateway, notifications, pickups
 from orders.contract import another_day, has_parcel_tools
-from orders.importing.shops import STATUS
-from orders.importing.standing import reason
-from orders.models import ImportRow, Order
+from orders.models import Order
 from orders.models.pauses import PAUSABLE, Pause
 from shipping_portal.accounts.templatetags.words import money
 from shipping_portal.carrier.messages import Party
@@ -64,12 +62,6 @@ def next_pickup(order: Order) -> dt.date | None:
 
 
 @register.filter
-def why(row: ImportRow) -> str:
-    """Why a row of an import came to nothing."""
-    return reason(row)
-
-
-@register.filter
 def not_as_agreed(order: Order) -> str:
     """The price agreed to beside the one booked."""
     return notifications.not_as_agreed(order)
@@ -79,9 +71,3 @@ def not_as_agreed(order: Order) -> str:
 def signed(amount: Decimal, currency: str) -> str:
     """A part of a sum, with its sign apart: `− $18.80`."""
     return f"{'−' if amount < 0 else '+'} {money(abs(amount), currency)}"
-
-
-@register.filter
-def loose(problems: dict[str, list[str]]) -> list[str]:
-    """What is wrong with a row as a whole."""
-    return [text for name in ("", STATUS) for text in problems.get(name, [])]

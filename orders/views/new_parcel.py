@@ -9,9 +9,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from orders import drafting, offers, pasting, refused_fields, size_guard
+from orders import choosing, drafting, offers, pasting, refused_fields
 from orders.forms import ParcelForm, after_presses
-from orders.importing import choosing
 from orders.models import Order
 from orders.sizes import offered
 from orders.views import drafts
@@ -97,8 +96,12 @@ def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     last = choosing.last_product(request.sender)
     chosen = choosing.choose(quote.products, request.sender.service_rule, last)
     page = offers.for_page(quote, now=timezone.now())
-    context = {"quote": quote, "page": page, "chosen": chosen["code"] if chosen else ""}
-    context["advice"] = size_guard.advice(request.sender, page.entry, kept=kept_in(request))
+    context = {
+        "quote": quote,
+        "page": page,
+        "chosen": chosen["code"] if chosen else "",
+        "kept": kept_in(request),
+    }
     return render(request, "orders/_live_prices.html", context)
 
 

@@ -4,7 +4,7 @@ import datetime as dt
 import uuid
 
 from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -12,9 +12,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking
-from orders.billing import lines, statements
 from orders.meaning import reason, standing, waits_for
-from orders.models import Export, Label, Order, Replacement
+from orders.models import Label, Order, Replacement
 from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.printing import label_of
@@ -32,7 +31,6 @@ from shipping_portal.accounts.access import (
 )
 
 SLOW_AFTER_SECONDS = 10
-MOST_LINES = 200  # of one parcel's charges
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
@@ -48,20 +46,12 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """All this role may see of one parcel. htmx asks again with `seen` and gets 204 while that is still the state."""
-    found = get_object_or_404(_with_replacements(_with_proof_pack(orders_of(request))), uuid=order)
-    state = parcel_state(found) + _money_state(request, found)
+    found = get_object_or_404(_with_replacements(orders_of(request)), uuid=order)
+    state = _state(found, sees_money=request.membership.role in SEE_MONEY)
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_parcel.html" if "seen" in request.GET else "orders/parcel.html"
     return render(request, template, parcel_context(request, found, state))
-
-
-def _with_proof_pack(orders: QuerySet[Order]) -> QuerySet[Order]:
-    """Each with the address and the time of its newest proof pack that is still there."""
-    packs = Export.objects.still_there(timezone.now()).filter(order=OuterRef("pk"))
-    return orders.annotate(
-        proof_pack=Subquery(packs.values("uuid")[:1]), proof_pack_at=Subquery(packs.values("created_at")[:1])
-    )
 
 
 def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
@@ -73,23 +63,27 @@ def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
     )
 
 
-def parcel_state(order: Order) -> str:
-    """Changes whenever the page would say something else."""
-    scans = order.parcel.events.count() if hasattr(order, "parcel") else 0
+def _state(order: Order, *, sees_money: bool) -> str:
+    """Changes whenever the page would say something else, to those who see its charges and those who don't."""
+    there = _counts(order)
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
     refused = ".refused" if order.cancel_refused_at else ""
     soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
-    return f"{order.status}.{order.progress}.{scans}.{labels}{paused}{printed}{refused}{soon}"
+    state = f"{order.status}.{order.progress}.{there['scans']}.{labels}{paused}{printed}{refused}{soon}"
+    return f"{state}.{there['lines']}-{there['answers']}" if sees_money and there["lines"] else state
 
 
-def _money_state(request: MemberRequest, order: Order) -> str:
-    """The same for its charges, to those who see them."""
-    if request.membership.role not in SEE_MONEY:
-        return ""
-    posted = order.charges.posted().aggregate(lines=Count("pk"), answers=Count("disputes__answered_at"))
-    return f".{posted['lines']}-{posted['answers']}" if posted["lines"] else ""
+def _counts(order: Order) -> dict[str, int]:
+    """How many scans, posted charges and answered questions about them there are. One query."""
+    posted = Q(charges__posted_at__isnull=False)
+    answered = posted & Q(charges__disputes__answered_at__isnull=False)
+    return Order.objects.filter(pk=order.pk).aggregate(
+        scans=Count("parcel__events", distinct=True),
+        lines=Count("charges", filter=posted, distinct=True),
+        answers=Count("charges__disputes", filter=answered, distinct=True),
+    )
 
 
 def _waits_for_label(order: Order, now: dt.datetime) -> bool:
@@ -117,21 +111,12 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "has_label": sees_contact(role) and label_of(order) is not None,
         "receiver_country": countries.name(order.receiver_country),
         "lines": money_lines(order.breakdown),
-        "charged": _charged(request, order),
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": sees_contact(role) and order.can_cancel(now),
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
         "waits_for_label": _waits_for_label(order, now),
     }
-
-
-def _charged(request: MemberRequest, order: Order) -> lines.Charged | None:
-    """What was charged and why, for those who see money."""
-    if request.membership.role not in SEE_MONEY:
-        return None
-    found = statements.lines_of(request.user, request.sender).filter(order=order).order_by("week", "pk")
-    return lines.charged(statements.explained(found)[:MOST_LINES], request.sender, request.membership.role)
 
 
 def _labels(order: Order) -> list[Label]:

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, drafting, offers, size_guard, twins
+from orders import booking, drafting, offers, twins
 from orders.entry import Entry
-from orders.forms import BookForm
+from orders.forms import BookForm, WeightForm
 from orders.models import Draft, Order, Quote
 from orders.views.asking import NO_PRICES, prices
 from orders.views.brought import draft_named
@@ -34,8 +34,9 @@ def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         return suspended(request, status=403)
     entry = Entry.from_json(asked.entry)
     try:
-        if "use_weight" in request.POST:
-            entry = size_guard.heeded(request.sender, entry)
+        measured = WeightForm(request.POST)
+        if measured.is_valid():
+            entry = entry.at_weight(measured.cleaned_data["use_weight"])
         asked = prices(request, entry, fresh=True)
     except NO_PRICES as error:
         messages.error(request, sentence(error, request.sender, to=entry.receiver.country))
@@ -103,23 +104,17 @@ def _quotes_page(
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
-    context |= _weighed(request, quote, page.entry)
+    context |= {"kept": kept_in(request), "edit_url": _edit_url(request, quote)}
     return render(
         request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200
     )
 
 
-def _weighed(request: MemberRequest, quote: Quote, entry: Entry) -> dict[str, object]:
-    """What the size guard says, where Keep leads, and the way back to the form, which remembers a Keep."""
-    draft, kept = draft_named(request), kept_in(request)
-    advice = size_guard.advice(request.sender, entry, kept=kept)
-    edit = _query(quote=quote.uuid, draft=draft.uuid if draft else "", kept=kept)
-    return {
-        "advice": advice,
-        "kept": kept,
-        "keep_url": address_of(quote, draft, kept=str(advice.size.uuid)) if advice else "",
-        "edit_url": reverse("new_parcel") + edit,
-    }
+def _edit_url(request: MemberRequest, quote: Quote) -> str:
+    """The way back to the form, which remembers the draft and the size that was kept."""
+    draft = draft_named(request)
+    query = _query(quote=quote.uuid, draft=draft.uuid if draft else "", kept=kept_in(request))
+    return reverse("new_parcel") + query
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:

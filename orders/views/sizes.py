@@ -1,20 +1,17 @@
 """Sizes: boxes with a name, in the sender's own order, one of them the default."""
 
 import uuid
-from decimal import Decimal
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import size_guard
 from orders.size_form import SizeForm
-from orders.sizes import listed, make_default, move
+from orders.sizes import make_default, move
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.accounts.models import ParcelSize
 
 STEPS = {"up": -1, "down": 1}
 
@@ -22,19 +19,7 @@ STEPS = {"up": -1, "down": 1}
 @audience(*BOOKERS)
 @require_GET
 def sizes(request: MemberRequest) -> HttpResponse:
-    return render(request, "orders/sizes.html", {"rows": _rows(request.sender)})
-
-
-def _rows(sender: Sender) -> list[dict[str, object]]:
-    """Each size, how often it was charged for, and what its parcels typically weigh; in as many queries for many."""
-    today = timezone.now().astimezone(sender.tzinfo).date()
-    rates, histories = size_guard.rates(sender, today), size_guard.histories(sender)
-
-    def typical(size: ParcelSize) -> Decimal | None:
-        found = histories[size.pk].typical if size.pk in histories else None
-        return size_guard.in_unit(found, size.weight_units) if found else None
-
-    return [{"size": size, "rate": rates.get(size.pk), "typical": typical(size)} for size in listed(sender)]
+    return render(request, "orders/sizes.html")
 
 
 @audience(*BOOKERS)

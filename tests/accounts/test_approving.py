@@ -14,7 +14,7 @@ from shipping_portal import checks
 from shipping_portal.accounts import mailing, signing_up, team
 from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notice, Role, Sender, User
 from shipping_portal.accounts.models.senders import UNTIL_APPROVED
-from shipping_portal.desk import groups
+from shipping_portal.staff import groups
 from tests import factories
 from tests.accounts.test_signing_up import MIA, sign_up
 from tests.pages.typed import text

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
-from shipping_portal.desk import people
+from shipping_portal.staff import people
 from tests import factories
 from tests.pages.typed import text
 

@@ -12,12 +12,13 @@ from django.db import connection
 from django.db.models import Max
 from django.utils import timezone
 
-from orders.billing import weeks
 from orders.limits import NOT_COUNTED
-from orders.models import BillingReport, Charge, Import, ImportRow, Order
-from orders.models.billing import week_of
+from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
+from shipping_portal.billing import weeks
+from shipping_portal.billing.models import BillingReport, Charge, week_of
+from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.bench.pages import OPERATOR, SENDER
 from tracking.models import Parcel, TrackingEvent

@@ -31,6 +31,6 @@ PAGES = (
     Page("a statement of 10,000 lines", "/billing/{week}/", 500, most_ratio=8.0),
     Page("orders on the desk", "/admin/orders/order/", 500, OPERATOR, most_ratio=4.0),
     Page("scans on the desk", "/admin/tracking/trackingevent/", 500, OPERATOR),
-    Page("charges on the desk", "/admin/orders/charge/", 500, OPERATOR, most_ratio=4.0),
+    Page("charges on the desk", "/admin/billing/charge/", 500, OPERATOR, most_ratio=4.0),
     Page("the desk's first page", "/admin/", 500, OPERATOR),
 )

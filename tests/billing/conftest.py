@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from orders import gateway
-from orders.billing import checking, taking
-from orders.models import BillingReport
+from shipping_portal.billing import checking, uploads
+from shipping_portal.billing.models import BillingReport
 
 HEADER = ["Type", "Reference", "Customer Reference", "Order Date", "Paid", "Price", "Currency", "Refund Date",
           "Refund Reason", "Warranty Price", "Declared Max Weight", "Declared Max Volume", "Measured Weight",
@@ -56,7 +56,7 @@ def take(db: None) -> Callable[..., BillingReport]:
     """`take(content)` is a report that was read, to its end."""
 
     def read(content: bytes, *, name: str = "billing-2026-11-23.csv", **more: Any) -> BillingReport:
-        report = taking.take(gateway.account(), name, content, by=None, now=timezone.now(), **more)
+        report = uploads.take(gateway.account(), name, content, by=None, now=timezone.now(), **more)
         checking.work(report.pk)
         report.refresh_from_db()
         return report

@@ -11,9 +11,10 @@ from django.db import transaction
 from django.utils import timezone
 from hypothesis.stateful import RuleBasedStateMachine
 
-from orders.billing import checking
-from orders.models import BillingReport, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import checking
+from shipping_portal.billing.models import BillingReport
 from tests.billing.conftest import line, refund, summed
 
 FIRST_WEEK = dt.date(2026, 11, 2)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from orders import gateway
-from orders.billing import checking, correcting, matching, posting, taking
-from orders.models import BillingReport, Charge, ChargeWord, Order
-from orders.models.billing import cents
+from orders.models import Order
+from shipping_portal.billing import checking, correcting, matching, posting, uploads
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, cents
 from tests import factories
 from tests.billing.conftest import line, refund
 from tests.billing.scene import File, Killed, Parcel, Scene, killed
@@ -114,8 +114,8 @@ class Story(Scene):
     @rule(which=WHICH, copy=st.integers(0, 2))
     def a_report_is_taken(self, which: int, copy: int) -> None:
         file = self.files[which % len(self.files)]
-        with suppress(taking.TakenBefore):
-            made = taking.take(
+        with suppress(uploads.TakenBefore):
+            made = uploads.take(
                 gateway.account(), file.name, file.content(copy), by=self.sam, now=timezone.now()
             )
             file.reports.append(made.pk)
@@ -124,8 +124,8 @@ class Story(Scene):
     @rule(which=WHICH, cut=st.integers(20, 60))
     def a_damaged_report_is_taken(self, which: int, cut: int) -> None:
         file = self.files[which % len(self.files)]
-        with suppress(taking.TakenBefore):
-            broken = taking.take(
+        with suppress(uploads.TakenBefore):
+            broken = uploads.take(
                 gateway.account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now()
             )
             checking.work(broken.pk)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from orders.models import Charge
 from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.billing.models import Charge
 
 NOBODY = "nobody"
 Sums = dict[tuple[str, ...], Decimal]

@@ -9,13 +9,13 @@ import pytest
 from django.utils import timezone
 
 from orders import gateway
-from orders.billing import checking, posting, taking
-from orders.billing import kinds as kinds_of
-from orders.billing.balancing import tallies
-from orders.billing.fields import profile_of
-from orders.models import BillingReport, Charge, ChargeWord, Order
-from orders.models.billing import week_of
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import checking, posting, uploads
+from shipping_portal.billing import kinds as kinds_of
+from shipping_portal.billing.balancing import tallies
+from shipping_portal.billing.fields import give_profiles, profile_of
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, week_of
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 
@@ -31,6 +31,13 @@ def kinds(report: BillingReport) -> list[tuple[str, str]]:
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Any:
     return factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
+
+
+def test_a_new_account_has_its_columns_before_its_first_report() -> None:
+    account = gateway.account()
+    give_profiles(timezone.now())
+    assert account.billing_profile.columns["reference"]
+    give_profiles(timezone.now())
 
 
 def test_a_line_belongs_to_the_order_with_its_reference_and_to_its_sender(take: Take, order: Any) -> None:
@@ -364,7 +371,7 @@ def test_a_worker_killed_midway_leaves_each_line_once(
 ) -> None:
     monkeypatch.setattr(checking, "BATCH", 2)
     rows = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 109)]
-    report = taking.take(gateway.account(), "a.csv", summed(*rows), by=None, now=timezone.now())
+    report = uploads.take(gateway.account(), "a.csv", summed(*rows), by=None, now=timezone.now())
     store, calls = checking._store_batch, []
 
     def killed(*args: Any) -> None:
@@ -388,7 +395,7 @@ def test_a_worker_killed_midway_leaves_each_line_once(
 def test_a_worker_that_slept_stores_nothing_after_another_went_on(
     take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = taking.take(gateway.account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
+    report = uploads.take(gateway.account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
     read = checking._read
 
     def overtaken(mine: BillingReport) -> None:
@@ -402,7 +409,7 @@ def test_a_worker_that_slept_stores_nothing_after_another_went_on(
 
 def test_the_same_file_is_refused_and_the_report_it_is_is_told(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
-    with pytest.raises(taking.TakenBefore) as told:
+    with pytest.raises(uploads.TakenBefore) as told:
         take(summed(line("SQ7K2M")), name="another name.csv")
     assert told.value.report == report
     posting.void(report, by=None, now=timezone.now())

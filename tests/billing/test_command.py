@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from orders.billing import checking
-from orders.models import BillingReport, Charge
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import checking
+from shipping_portal.billing.models import BillingReport, Charge
 from shipping_portal.jobs.models import PARK_AFTER
 from tests import factories, older
 from tests.billing.conftest import line, refund, summed, total, written

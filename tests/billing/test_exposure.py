@@ -11,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders import booking, recounting
-from orders.billing import exposing, matching, posting
-from orders.models import BillingReport, Charge, DailySpend, Order
+from orders.models import DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import exposing, matching, posting
+from shipping_portal.billing.models import BillingReport, Charge
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 

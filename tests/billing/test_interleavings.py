@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from orders.billing import checking
 from shipping_portal import celery
 from shipping_portal.accounts.models import User
+from shipping_portal.billing import checking
 from tests import stories
 from tests.billing.story import Story
 

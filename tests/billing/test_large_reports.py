@@ -11,10 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.billing import posting, taking, weeks
-from orders.billing.reading import NotAReport
-from orders.models import BillingReport, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import posting, uploads, weeks
+from shipping_portal.billing.models import BillingReport
+from shipping_portal.billing.reading import NotAReport
 from tests import factories
 from tests.bench import filling
 from tests.billing.conftest import line, summed
@@ -39,7 +40,7 @@ def touched() -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables"
-            " WHERE relname IN ('orders_charge', 'orders_order')"
+            " WHERE relname IN ('billing_charge', 'orders_order')"
         )
         return int(cursor.fetchone()[0])
 
@@ -67,7 +68,7 @@ def test_a_report_just_read_is_posted_without_reading_its_lines_for_each_line(
 def test_a_file_with_too_many_lines_is_refused_by_their_number(
     take: Callable[..., BillingReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taking, "MOST_LINES", 3)
+    monkeypatch.setattr(uploads, "MOST_LINES", 3)
     assert take(summed(line("SQ7K2M"), line("SB4N8X"))).state == BillingReport.State.CHECKED
     with pytest.raises(NotAReport, match="more than 100,000 lines"):
         take(summed(line("SQ7K2M"), line("SB4N8X"), line("SC4N8X"), line("SD4N8X")))
@@ -115,5 +116,5 @@ def test_twenty_thousand_lines_beside_two_hundred_thousand_orders(
         cast.people[filling.OPERATOR], backend="allauth.account.auth_backends.AuthenticationBackend"
     )
     assert f"{sum(prices):,}" in client.get(
-        reverse("admin:orders_billingreport_change", args=[report.pk]), secure=True
+        reverse("admin:billing_billingreport_change", args=[report.pk]), secure=True
     ).text.replace("&nbsp;", " ")

@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from orders import gateway
-from orders.billing import checking, posting, taking
-from orders.models import BillingReport, Charge, ChargeWord, Kind
 from shipping_portal.accounts.models import User
+from shipping_portal.billing import checking, posting, uploads
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Kind
 from tests import factories
 from tests.billing.sums import differences, of_ledger, of_portal
 from tests.billing.traffic import NOVELTY, File, Month, Trade
@@ -51,7 +51,7 @@ def month(
 
 def take(content: bytes, name: str) -> BillingReport:
     """Taken and read."""
-    report = taking.take(gateway.account(), name, content, by=None, now=timezone.now())
+    report = uploads.take(gateway.account(), name, content, by=None, now=timezone.now())
     checking.work(report.pk)
     report.refresh_from_db()
     return report
@@ -101,7 +101,7 @@ def holds(month: Month, carrier: SandboxCarrier, sam: User, alice: User, bob: Us
     posting.void(report, by=sam, now=timezone.now())
 
     post(third, sam)
-    with pytest.raises(taking.TakenBefore):
+    with pytest.raises(uploads.TakenBefore):
         take(second.content, "the same under another name.csv")
     post(fourth, sam)
 

@@ -12,13 +12,13 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import correcting, disputing, explaining, matching, posting, weeks
-from orders.billing.balancing import balances
-from orders.models import BillingReport, Charge, Order
-from orders.models.billing import week_of
+from orders.models import Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.billing import correcting, disputing, explaining, matching, posting, weeks
+from shipping_portal.billing.balancing import balances
+from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.jobs import sweep
 from tests import factories
 

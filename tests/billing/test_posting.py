@@ -9,9 +9,10 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import correcting, disputing, matching, posting
-from orders.models import BillingReport, Charge, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import correcting, disputing, matching, posting
+from shipping_portal.billing.models import BillingReport, Charge
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 
@@ -156,7 +157,7 @@ def test_a_line_is_matched_under_the_lock_that_undoing_an_adoption_takes(take: T
     told = [query["sql"] for query in queries]
     lock = next(at for at, sql in enumerate(told) if 'FROM "orders_carrieraccount"' in sql)
     look = next(at for at, sql in enumerate(told) if sql.startswith("SELECT 1") and '"orders_order"' in sql)
-    change = next(at for at, sql in enumerate(told) if sql.startswith('UPDATE "orders_charge"'))
+    change = next(at for at, sql in enumerate(told) if sql.startswith('UPDATE "billing_charge"'))
     assert lock < look < change
 
 

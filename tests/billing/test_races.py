@@ -7,9 +7,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from orders import gateway
-from orders.billing import checking, correcting, posting, taking
-from orders.models import BillingReport, Charge
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import checking, correcting, posting, uploads
+from shipping_portal.billing.models import BillingReport, Charge
 from tests import factories
 from tests.billing.conftest import line, summed
 from tests.test_races import at_once
@@ -25,7 +25,7 @@ ROWS = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 160)]
 
 
 def taken(content: bytes) -> BillingReport:
-    return taking.take(gateway.account(), "a.csv", content, by=None, now=timezone.now())
+    return uploads.take(gateway.account(), "a.csv", content, by=None, now=timezone.now())
 
 
 def post(report: BillingReport) -> None:
@@ -36,7 +36,7 @@ def test_one_file_uploaded_eight_times_at_once_is_one_report() -> None:
     gateway.account()
     found = at_once(*[lambda: taken(summed(*ROWS))] * 8)
     assert BillingReport.objects.count() == 1
-    assert sum(isinstance(one, taking.TakenBefore) for one in found) == 7
+    assert sum(isinstance(one, uploads.TakenBefore) for one in found) == 7
 
 
 def test_eight_workers_on_one_report_read_each_line_once() -> None:

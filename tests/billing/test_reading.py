@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from orders.billing.fields import DEFAULT_COLUMNS, Profile
-from orders.billing.reading import NotAReport, Problem, Row, Total, read
+from shipping_portal.billing.fields import DEFAULT_COLUMNS, Profile
+from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
 from tests.billing.conftest import HEADER, line, refund, total, written
 
 PROFILE = Profile(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.billing import correcting, matching, posting, reconciling
 from orders.models import Order
-from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import correcting, matching, posting, reconciling
+from shipping_portal.billing.models import week_of
 from tests import factories
 from tests.billing.conftest import line, summed
 

@@ -22,24 +22,15 @@ from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from orders.billing import disputing, weeks  # noqa: E402
-from orders.billing.fields import profile_of  # noqa: E402
-from orders.billing.notifications import size_charges  # noqa: E402
-from orders.models import (  # noqa: E402
-    BillingReport,
-    CancelAttempt,
-    CarrierCall,
-    Charge,
-    ChargeWord,
-    Dispute,
-    Order,
-    Replacement,
-)
-from orders.models.billing import SIZE_CHARGES, week_of  # noqa: E402
+from orders.models import CancelAttempt, CarrierCall, Order, Replacement  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
+from shipping_portal.billing import disputing, weeks  # noqa: E402
+from shipping_portal.billing.fields import profile_of  # noqa: E402
+from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, week_of  # noqa: E402
+from shipping_portal.billing.notifications import size_charges  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
 from tests import factories  # noqa: E402
-from tests.desk.cases import unclear  # noqa: E402
+from tests.staff.cases import unclear  # noqa: E402
 from tests.test_access import OURS, address, audience, things_of  # noqa: E402
 
 MANY = 120
@@ -401,11 +392,11 @@ def reports() -> dict[str, str]:
                "charged": "4.20", "currency": "AUD"},
     )  # fmt: skip
     pages = {
-        f"billing report {it.state}": reverse("admin:orders_billingreport_change", args=[it.pk])
+        f"billing report {it.state}": reverse("admin:billing_billingreport_change", args=[it.pk])
         for it in (posted, checked, damaged, reading)
     }
     pages["billing report columns"] = reverse(
-        "admin:orders_billingprofile_columns", args=[profile_of(posted.account).pk]
+        "admin:billing_billingprofile_columns", args=[profile_of(posted.account).pk]
     )
     for name, thing, act in (
         ("billing decide word", word, "decide"),

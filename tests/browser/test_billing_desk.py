@@ -65,7 +65,7 @@ def test_without_javascript_the_page_of_a_report_comes_again_by_itself(log_in: O
     file = tmp_path / "billing-2026-11-16.csv"
     file.write_bytes(summed(*(line(f"SQUIET{number:03d}") for number in range(20))))
     page = log_in("operator", javascript=False)
-    page.goto("/admin/orders/billingreport/upload/")
+    page.goto("/admin/billing/billingreport/upload/")
     page.get_by_label("File:").set_input_files(file)
     page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Checked, not posted.")).to_be_visible(timeout=TIMEOUT)

@@ -19,7 +19,7 @@ def unclear_order(stack: Stack) -> int:
     code = """
 from tests import factories
 from shipping_portal.accounts.models import Membership
-from tests.desk.cases import unclear
+from tests.staff.cases import unclear
 member = Membership.objects.first()
 order = unclear(member.sender, member.user)
 parcel = factories.parcel(last_scan_at=order.created_at)

@@ -37,7 +37,7 @@ import datetime, json
 from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Membership
-from tests.desk import cases
+from tests.staff import cases
 member = Membership.objects.filter(user__email={stack.people["sender"]["email"]!r}).get()
 at = timezone.now() - datetime.timedelta(minutes={minutes})
 order = cases.unclear(member.sender, member.user, status={status!r}, sent_at=at, done_at=at, **{attempt!r})

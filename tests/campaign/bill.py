@@ -4,7 +4,7 @@ import random
 import time
 from pathlib import Path
 
-from orders.models import BillingReport, Charge
+from shipping_portal.billing.models import BillingReport, Charge
 from tests.campaign.report import Report
 from tests.campaign.servers import Servers
 

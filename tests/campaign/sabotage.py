@@ -145,7 +145,7 @@ SABOTAGES = (
         "leave the refunds out when a report is posted",
         (
             (
-                "orders/billing/posting.py",
+                "shipping_portal/billing/posting.py",
                 "lines = report.lines.filter(is_repeat=False, line__gte=first",
                 "lines = report.lines.filter(is_repeat=False, amount__gt=0, line__gte=first",
             ),

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from orders import booking, labels, resolving
 from orders.models import Label, Order
-from shipping_portal.desk import queues
+from shipping_portal.staff import queues
 
 Book = Callable[[], Order]
 Read = Callable[[Order], str]

@@ -136,7 +136,7 @@ ELSEWHERE = {
     "C14": ("tests/orders/test_importing.py", "test_a_dropped_zero_is_offered_back"),
     "C15": ("tests/orders/test_importing.py", "test_ready_rows_become_one_order_each"),
     "C17": ("tests/processes/test_imports.py", "test_a_dozen_rows_survive_a_killed_worker"),
-    "A6": ("tests/desk/test_resolving.py", "test_a_reference_that_cannot_be_right_is_refused"),
+    "A6": ("tests/staff/test_resolving.py", "test_a_reference_that_cannot_be_right_is_refused"),
     "A7": ("tests/test_races.py", "test_of_two_operators_at_once_one_decides"),
 }
 

@@ -14,8 +14,8 @@ from shipping_portal.accounts.models import Audit, PickupAddress, Sender, User
 from tests import factories
 from tests.catalogue.browsing import Browser
 from tests.catalogue.rows import rows
-from tests.desk import cases
 from tests.pages.typed import text
+from tests.staff import cases
 from tracking.models import TrackingEvent
 
 pytestmark = pytest.mark.django_db

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orders.importing import reading
-from orders.importing.forms import named_columns, shown_name
-from orders.importing.reading import Unreadable
+from shipping_portal.importing import reading
+from shipping_portal.importing.forms import named_columns, shown_name
+from shipping_portal.importing.reading import Unreadable
 from tests.catalogue.rows import rows
 
 HEAD = "Name,Suburb,Note\n"

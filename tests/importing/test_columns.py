@@ -2,8 +2,8 @@
 
 import pytest
 
-from orders.importing import columns
 from shipping_portal.accounts.models import Sender
+from shipping_portal.importing import columns
 from tests import factories
 from tests.importing.shop_files import MATCHES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orders.importing import reading
+from shipping_portal.importing import reading
 from tests.importing.shop_files import EBAY_AU, export
 
 ROW = {"Order number": "12-00345-67890", "Post to name": "Priya Nair", "Item title": "Mug"}

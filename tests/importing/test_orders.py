@@ -6,10 +6,21 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.importing import checking, columns, folding, items, overview, reading, shops, standing, taking
-from orders.importing.forms import UNIT_COLUMNS
-from orders.models import Import, ImportRow, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import (
+    checking,
+    columns,
+    folding,
+    items,
+    overview,
+    progress,
+    reading,
+    shops,
+    uploads,
+)
+from shipping_portal.importing.forms import UNIT_COLUMNS
+from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.importing import shop_files
 from tests.importing.shop_files import Row, export
@@ -29,7 +40,7 @@ def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
     def taken(header: str | Sequence[str], *rows: Row, delimiter: str = ",", **constants: str) -> Import:
         sheet = reading.read(export(header, *rows, delimiter=delimiter))
         now = timezone.now()
-        file = taking.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
+        file = uploads.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
         fields = [*columns.fields(quill, quill.pickup_address()), *UNIT_COLUMNS]
         guess = columns.guess(file.header, fields)
         checking.begin(file, guess, BOX | constants, now)
@@ -213,7 +224,7 @@ def test_a_second_line_without_an_address_joins_its_order(take: Take) -> None:
     )
     assert states(file) == ["ready", "folded", "folded", "ready"]
     assert entry_of(file)["description"] == "Speckled mug and 2 more"
-    assert standing.counts(file).rows == 2
+    assert progress.counts(file).rows == 2
 
 
 @pytest.mark.parametrize(
@@ -316,7 +327,7 @@ def test_grams_of_an_order_are_pounds_in_the_united_states(carrier: SandboxCarri
         further("#1001", "Tea towel", quantity="2") | {"Item weight (g)": "226.796"},
     ]
     sheet = reading.read(export(f"{shop_files.SHOPIFY},Item weight (g)", *rows))
-    file = taking.take(sheet, name="orders.csv", sender=maker, by=maya, now=timezone.now())
+    file = uploads.take(sheet, name="orders.csv", sender=maker, by=maya, now=timezone.now())
     matched = columns.guess(file.header, columns.fields(maker, address))
     matched["weight"] = file.header.index("Item weight (g)")
     checking.begin(file, matched, {"length": "12", "width": "8", "height": "4"}, timezone.now())
@@ -485,7 +496,7 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(
     take: Take, carrier: SandboxCarrier
 ) -> None:
     file = take(shop_files.SHOPIFY, *mixed())
-    counts = standing.counts(file)
+    counts = progress.counts(file)
     assert file.rows.count() == 20
     assert (counts.rows, counts.ready, counts.skipped, counts.folded, counts.fix) == (15, 8, 7, 5, 0)
     assert dict(overview.left_out_by_shop(file)) == {
@@ -505,7 +516,7 @@ def test_one_press_takes_all_that_were_left_out_for_one_reason(take: Take) -> No
     assert checking.take_all(file, shops.UNPAID, timezone.now()) == 2
     assert checking.take_all(file, "", timezone.now()) == 0
     work_off(file)
-    assert standing.counts(file).ready == 10
+    assert progress.counts(file).ready == 10
     assert dict(overview.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
 
 
@@ -531,7 +542,7 @@ def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None
     assert checking.take_all(file, shops.SHIPPED, timezone.now()) == 1
     work_off(file)
     assert "cells; the first line has" in file.rows.get().problems[""][0]
-    assert [line[-1] for line in standing.failed_sheet(file)[1]] == ["shifted"]
+    assert [line[-1] for line in progress.failed_sheet(file)[1]] == ["shifted"]
 
 
 # -- What spreadsheets and encodings lost ---------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from orders.importing import checking, shops
-from orders.models import Import, ImportRow
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import checking, shops
+from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.importing import shop_files
 from tests.importing.shop_files import export

@@ -2,8 +2,8 @@
 
 import pytest
 
-from orders.importing import shops
-from orders.importing.shops import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
+from shipping_portal.importing import shops
+from shipping_portal.importing.shops import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
 from tests.importing import shop_files
 from tests.importing.shop_files import Row
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
-from orders.models import Import, Order
+from orders.models import Order
+from shipping_portal.importing.models import Import
 from tests.importing import shop_files
 from tests.importing.shop_files import Row, export
 from tests.importing.test_orders import BOX, shopify, woocommerce

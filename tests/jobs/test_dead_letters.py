@@ -14,17 +14,17 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import booking
-from orders.importing import checking
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.importing import checking
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
 from shipping_portal.jobs.sweep import BATCH, Sweep, due
 from tests import factories
-from tests.desk.conftest import REASON, desk
 from tests.jobs.conftest import Waiting, doing, make_due, named
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff.conftest import REASON, desk
 
 __all__ = ["desk", "submitted"]  # pytest finds them here
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_broker")]

@@ -14,9 +14,10 @@ from django.core.management import call_command
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders.models import Export, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.celery import app
+from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.chores import Chore, chores
 from shipping_portal.jobs.models import Job
@@ -223,7 +224,7 @@ def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
 def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
     assert {chore.name: chore.every.total_seconds() for chore in chores()} == {
         "pauses": 0, "gaps": 0, "imports": 0, "charges": 0,
-        "reminders": 60, "dead letters": 60, "retention": 3600, "recount": 86_400,
+        "reminders": 60, "dead letters": 60, "report columns": 60, "retention": 3600, "recount": 86_400,
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from orders.models import BookingAttempt, CancelAttempt, Order, OrderChange
 from orders.models.statuses import HELD, Status
 from orders.progress import Step, fold
 from shipping_portal.carrier.points import WORDS
-from shipping_portal.desk import queues
+from shipping_portal.staff import queues
 from tests.journeys.ledger import Ledger
 from tracking.models import Parcel, TrackingEvent
 

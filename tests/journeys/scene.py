@@ -10,11 +10,12 @@ import pytest
 from django.db import transaction
 from hypothesis.stateful import RuleBasedStateMachine
 
-from orders import booking, cancelling, resolving
+from orders import booking, cancelling
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Scan
+from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.journeys.ledger import Ledger
 from tests.journeys.workers import Clock, Crew
@@ -99,23 +100,23 @@ class Scene(RuleBasedStateMachine):
     def adopt(self, order: Order) -> None:
         for held in self.ledger.of(str(order.uuid)):
             if held.is_live:
-                self.decide(resolving.adopt, order, held.reference, carrier_order_id=held.order_id)
+                self.decide(deciding.adopt, order, held.reference, carrier_order_id=held.order_id)
 
     def adopt_anothers(self, order: Order) -> None:
         others = Order.objects.exclude(pk=order.pk).exclude(carrier_reference=None)
         for reference in others.values_list("carrier_reference", flat=True):
-            assert not self.decide(resolving.adopt, order, reference)
+            assert not self.decide(deciding.adopt, order, reference)
 
     def say_not_booked(self, order: Order) -> None:
         """True where the carrier has no such order; wrong, on purpose, where it has or will have one."""
-        if self.decide(resolving.not_booked, order) and self.ledger.of(str(order.uuid)):
+        if self.decide(deciding.not_booked, order) and self.ledger.of(str(order.uuid)):
             self.misled.add(str(order.uuid))
 
     def decide(self, decision: Callable[..., None], *case: Any, **more: Any) -> bool:
         """False where it is refused, because the order needs no decision or not this one."""
         try:
             decision(*case, by=self.cast.sam, reason=REASON, now=self.clock.now(), **more)
-        except resolving.CannotResolve:
+        except deciding.CannotResolve:
             return False
         return True
 

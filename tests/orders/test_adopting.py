@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, confirming, gateway, labels, resolving
+from orders import booking, gateway, labels
 from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Booked, Tracked
+from shipping_portal.staff.resolution import deciding, verifying
 from tests import factories
-from tests.desk import cases
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff import cases
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +52,7 @@ def held(reference: str, *, order_key: str = "", state: str = "booked", body: by
 
 
 def adopt(order: Order, reference: str, by: User, order_id: str = "id-1") -> Order:
-    resolving.adopt(order, reference, by=by, reason=REASON, now=timezone.now(), carrier_order_id=order_id)
+    deciding.adopt(order, reference, by=by, reason=REASON, now=timezone.now(), carrier_order_id=order_id)
     return Order.objects.get(pk=order.pk)
 
 
@@ -101,7 +102,7 @@ def test_another_orders_reference_is_known_in_any_case(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="Smixed12345")
-    with pytest.raises(resolving.CannotResolve, match="Another order"):
+    with pytest.raises(deciding.CannotResolve, match="Another order"):
         adopt(cases.unclear(quill, alice), "SMIXED12345", sam)
     assert terse.asked == []
 
@@ -111,7 +112,7 @@ def test_where_the_carrier_shows_no_tracking_a_reference_is_adopted_unchecked_an
 ) -> None:
     contract('track = ""\nview = ""')
     order = adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
-    unchecked = f"SFOUND12345: {REASON} ({confirming.UNCHECKED})"
+    unchecked = f"SFOUND12345: {REASON} ({verifying.UNCHECKED})"
     assert (order.status, order.carrier_reference) == ("booked", "SFOUND12345")
     assert order.changes.latest("pk").reason == f"adopted {unchecked}"
     assert Audit.objects.get().reason == unchecked
@@ -121,7 +122,7 @@ def test_where_the_carrier_shows_no_tracking_an_order_id_is_checked_all_the_same
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('track = ""')
-    with pytest.raises(resolving.CannotResolve, match="does not confirm this order id"):
+    with pytest.raises(deciding.CannotResolve, match="does not confirm this order id"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "no-such-id")
 
 
@@ -141,7 +142,7 @@ def test_an_order_id_that_shows_something_else_is_refused(
 ) -> None:
     order = cases.unclear(quill, alice)
     terse.orders["id-1"] = shown
-    with pytest.raises(resolving.CannotResolve, match=words):
+    with pytest.raises(deciding.CannotResolve, match=words):
         adopt(order, "SFOUND12345", sam, "id-1")
     assert Order.objects.get(pk=order.pk).status == "unconfirmed"
 
@@ -161,7 +162,7 @@ def test_an_order_id_under_any_name_of_this_order_is_its_own(
 @pytest.mark.parametrize(
     ("body", "doubt"),
     [
-        (b"{}", f" ({confirming.NAMELESS})"),
+        (b"{}", f" ({verifying.NAMELESS})"),
         (b'{"customer_reference": "portal-100234"}', ""),
         (b'{"customer_reference": "ANOTHER-1", "metadata": {"portal_order": "OWN-KEY"}}', ""),
     ],
@@ -192,7 +193,7 @@ def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
     else:
         terse.orders["id-1"] = held("SFOUND12345", body=body)
     with pytest.raises(
-        resolving.CannotResolve, match=f"another order's name of ours: {words}.*[Ss]earch for it"
+        deciding.CannotResolve, match=f"another order's name of ours: {words}.*[Ss]earch for it"
     ):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
 
@@ -201,7 +202,7 @@ def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_f
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     with pytest.raises(
-        resolving.CannotResolve, match=r"order id too: .* carrier's dashboard, open the order with"
+        deciding.CannotResolve, match=r"order id too: .* carrier's dashboard, open the order with"
     ):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
 
@@ -254,12 +255,12 @@ def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_t
         "heard_at": heard_at,
     }
     if is_taken:
-        resolving.adopt(*case, **more)
+        deciding.adopt(*case, **more)
         return
     with pytest.raises(
-        resolving.CannotResolve, match=f"at {sent - before:%Y-%m-%d %H:%M:%S} UTC.*{sent:%H:%M:%S}"
+        deciding.CannotResolve, match=f"at {sent - before:%Y-%m-%d %H:%M:%S} UTC.*{sent:%H:%M:%S}"
     ):
-        resolving.adopt(*case, **more)
+        deciding.adopt(*case, **more)
     assert terse.asked == []
 
 
@@ -271,7 +272,7 @@ def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
     other = CarrierAccount.objects.create(name="other", fingerprint="0" * 64)
     report = factories.billing_report(uploaded_at=sent - dt.timedelta(days=1), account=other)
     factories.charge(None, reference="SFOUND12345", report=report)
-    resolving.adopt(
+    deciding.adopt(
         order,
         "SFOUND12345",
         by=sam,
@@ -337,7 +338,7 @@ def adopted(
 
 
 def add_order_id(order: Order, order_id: str, by: User) -> None:
-    confirming.add_order_id(order, order_id, by=by, reason=REASON, now=timezone.now())
+    verifying.add_order_id(order, order_id, by=by, reason=REASON, now=timezone.now())
 
 
 def test_with_the_carriers_order_id_the_labels_are_due_and_fetched(
@@ -361,7 +362,7 @@ def test_an_order_id_of_another_parcel_is_not_added(
     booking.work(other.pk)
     other.refresh_from_db()
     for wrong, words in ((other.carrier_order_id, "another reference"), ("no-such-id", "does not confirm")):
-        with pytest.raises(confirming.NotConfirmed, match=words):
+        with pytest.raises(verifying.NotConfirmed, match=words):
             add_order_id(adopted, wrong, sam)
     adopted.refresh_from_db()
     assert adopted.carrier_order_id == ""
@@ -372,6 +373,6 @@ def test_an_order_id_is_added_once(adopted: Order, carrier: SandboxCarrier, sam:
     order_id = carrier.ledger("booked")[0]["parcel"]["order_id"]
     stale = Order.objects.get(pk=adopted.pk)
     add_order_id(adopted, order_id, sam)
-    with pytest.raises(confirming.NotConfirmed, match="has one already"):
+    with pytest.raises(verifying.NotConfirmed, match="has one already"):
         add_order_id(stale, order_id, sam)
     assert Audit.objects.filter(action="carrier's order id added").count() == 1

@@ -10,11 +10,12 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import booking, requoting
-from orders.billing import posting, reconciling
-from orders.importing import booking as importing
 from orders.limits import NOT_COUNTED
-from orders.models import Import, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.billing import posting, reconciling
+from shipping_portal.importing import booking as importing
+from shipping_portal.importing.models import Import
 from tests import factories
 from tests.billing.conftest import line, summed
 from tests.billing.conftest import take as take

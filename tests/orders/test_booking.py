@@ -22,6 +22,7 @@ from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
+from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling, timeline
@@ -420,7 +421,7 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
     answer = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "lease expired", at=timezone.now())
     order.refresh_from_db()
-    resolving.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
+    deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     settling.settle(attempt, answer)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("conflict", None)
@@ -446,7 +447,7 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
 ) -> None:
     carrier.trouble("book", "accept-close")
     order = work(submitted())
-    resolving.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
+    deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     booking.confirm(order, by=alice, now=timezone.now())
     work(order)
     assert (order.status, order.generation) == ("booked", 2)

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from orders import carrier_settings, gateway
-from orders.models import BillingProfile, CarrierAccount, CarrierCall, Order
+from orders.models import CarrierAccount, CarrierCall, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories, older
 from tests.catalogue.pushing import basic, last, push, wire
@@ -131,7 +131,6 @@ def test_a_row_of_the_new_address_with_anything_on_it_stays_and_the_operator_is_
     with pytest.raises(CommandError, match=r"Nothing was changed.*OLDER_CARRIERS.*Resolve"):
         carrier_moved()
     assert gateway.account() == new
-    assert BillingProfile.objects.filter(account=new).exists()
     row.refresh_from_db()
     assert row.name.endswith(FORMER)
     assert not Audit.objects.exists()

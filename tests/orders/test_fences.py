@@ -17,6 +17,7 @@ from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.staff.resolution import deciding
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -137,7 +138,7 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
         monkeypatch.setattr(gateway, "carrier", connect)
         let_lease_end(order)
         case, now = Order.objects.get(pk=order.pk), timezone.now()
-        resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
+        deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=now)
         booking.confirm(case, by=alice, now=now)
         booking.work(order.pk)
         return connect(*of, **how)
@@ -172,7 +173,7 @@ def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
     late = gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(attempt.key))
     settling.unknown(attempt, "no reply in time", at=timezone.now())
     case = Order.objects.get(pk=order.pk)
-    resolving.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
+    deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(status=status, generation=2, due_at=timezone.now())
     settling.settle(attempt, late)
     order.refresh_from_db()

@@ -8,12 +8,13 @@ from django.core import mail
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.importing import booking as importing
-from orders.importing import finishing
-from orders.models import Import, ImportRow, Order
+from orders.models import Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Notice, Sender, User
-from shipping_portal.desk import holding
+from shipping_portal.importing import booking as importing
+from shipping_portal.importing import finishing
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.staff import holding
 from tests import factories
 from tests.orders.test_importing import GOOD, book, checked
 from tests.sandbox_carrier import SandboxCarrier

@@ -12,9 +12,10 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, cancelling, confirming, gateway, labels, quoting, references, resolving
+from orders import booking, cancelling, gateway, labels, quoting, references, resolving
 from orders.models import CarrierCall, Label, Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.staff.resolution import verifying
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
@@ -152,8 +153,8 @@ def test_a_reference_of_another_shape_is_refused_by_its_own_example(
     with pytest.raises(watching.NotAReference):
         watching.reference_in("S7K2QX9")
     order = factories.order(quill, alice)
-    with pytest.raises(confirming.NotConfirmed, match="One looks like 729472947294"):
-        confirming.confirm(order, "S7K2QX9", "")
+    with pytest.raises(verifying.NotConfirmed, match="One looks like 729472947294"):
+        verifying.confirm(order, "S7K2QX9", "")
 
 
 def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
@@ -163,7 +164,7 @@ def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
     carrier.trouble("book", "commit-close")
     order = book(quill, alice, "STANDARD-PICKUP")
     made = carrier.ledger("booked")[0]
-    confirmed = confirming.confirm(order, made["reference"].upper(), made["order_id"])
+    confirmed = verifying.confirm(order, made["reference"].upper(), made["order_id"])
     assert confirmed.reference == made["reference"]
 
 

@@ -7,13 +7,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import offers
+from orders import choosing, offers
 from orders.density import density, doubt
 from orders.entry import Entry
-from orders.importing import checking, choosing, outliers, owing
-from orders.models import Import, Order, Quote
+from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
+from shipping_portal.importing import checking, outliers, submitting
+from shipping_portal.importing.models import Import
 from tests import factories
 from tests.orders.test_import_units import in_the_ledger
 from tests.orders.test_importing import GOOD, checked, states, work_off
@@ -32,12 +33,12 @@ def rows(*measures: str, first: int = 1001) -> list[str]:
     ]
 
 
-def press(file: Import, confirmed: str = "", rule: str = "cheapest") -> owing.Press:
-    return owing.Press(rule, file.made_by, timezone.now(), confirmed=confirmed)
+def press(file: Import, confirmed: str = "", rule: str = "cheapest") -> submitting.Press:
+    return submitting.Press(rule, file.made_by, timezone.now(), confirmed=confirmed)
 
 
 def look(file: Import, rule: str = "cheapest") -> outliers.Stop | None:
-    return outliers.look(file, choosing.choices(owing.ready(file), rule, ""))
+    return outliers.look(file, choosing.choices(submitting.ready(file), rule, ""))
 
 
 def reasons(file: Import) -> dict[str, int]:
@@ -65,12 +66,12 @@ def test_a_file_ten_times_too_big_is_booked_after_one_more_yes_only(
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
     with pytest.raises(outliers.Unconfirmed):
-        owing.begin(file, press(file))
+        submitting.begin(file, press(file))
     with pytest.raises(outliers.Unconfirmed):
-        owing.begin(file, press(file, confirmed="yes"))
+        submitting.begin(file, press(file, confirmed="yes"))
     work_off(file)
     assert (carrier.ledger("booked"), Order.objects.count()) == ([], before)
-    assert owing.begin(file, press(file, confirmed=confirmation(file))) == 3
+    assert submitting.begin(file, press(file, confirmed=confirmation(file))) == 3
     work_off(file)
     assert len(carrier.ledger("booked")) == 3
 
@@ -79,7 +80,7 @@ def test_a_file_of_likely_parcels_is_booked_at_once(
     before: int, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*SMALL))
-    assert owing.begin(file, press(file)) == 3
+    assert submitting.begin(file, press(file)) == 3
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in
         (reason, 1, question)
     ]
     with pytest.raises(outliers.Unconfirmed):
-        owing.begin(file, press(file))
+        submitting.begin(file, press(file))
 
 
 @pytest.mark.parametrize(
@@ -217,9 +218,9 @@ def test_a_yes_is_to_the_rows_that_were_shown_and_to_no_others(
         assert checking.again(file.rows.all()[0], correction, timezone.now())
         work_off(file)
         with pytest.raises(outliers.Unconfirmed):
-            owing.begin(file, press(file, confirmed=yes))
+            submitting.begin(file, press(file, confirmed=yes))
     assert states(file) == ["warning"] * 3
-    assert owing.begin(file, press(file, confirmed=confirmation(file))) == 3
+    assert submitting.begin(file, press(file, confirmed=confirmation(file))) == 3
 
 
 def test_a_yes_is_to_the_unit_the_prices_and_the_service_that_were_shown(
@@ -228,17 +229,17 @@ def test_a_yes_is_to_the_unit_the_prices_and_the_service_that_were_shown(
     file = checked(quill, alice, *rows(*TEN_TIMES))
     yes = confirmation(file)
     with pytest.raises(outliers.Unconfirmed):
-        owing.begin(file, press(file, confirmed=yes, rule="fastest"))
+        submitting.begin(file, press(file, confirmed=yes, rule="fastest"))
     for quote in Quote.objects.all():
         quote.products = [{**offer, "amount": "90.00"} for offer in quote.products]
         quote.save()
     with pytest.raises(outliers.Unconfirmed):
-        owing.begin(file, press(file, confirmed=yes))
+        submitting.begin(file, press(file, confirmed=yes))
     checking.begin(file, file.columns, {"size_unit": "in"}, timezone.now())
     file.refresh_from_db()
     work_off(file)
     with pytest.raises(outliers.Unconfirmed):
-        owing.begin(file, press(file, confirmed=yes))
+        submitting.begin(file, press(file, confirmed=yes))
     assert Order.objects.count() == 0
 
 
@@ -248,7 +249,7 @@ def test_the_right_unit_ends_the_question(shop: SandboxCarrier, quill: Sender, a
     file.refresh_from_db()
     work_off(file)
     assert states(file) == ["ready"] * 3
-    assert owing.begin(file, press(file)) == 3
+    assert submitting.begin(file, press(file)) == 3
     work_off(file)
     assert in_the_ledger(shop)[0] == ("0.35", "kg", "30", "20", "15", "cm")
 

@@ -4,9 +4,11 @@ import pytest
 from django.utils import timezone
 
 from orders.forms import UNITS
-from orders.importing import checking, columns, reading, standing, taking, units
-from orders.importing.forms import MatchForm, guesses
-from orders.importing.units import (
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import checking, columns, progress, reading, units, uploads
+from shipping_portal.importing.forms import MatchForm, guesses
+from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from shipping_portal.importing.units import (
     LENGTHS,
     MEASURES,
     SIZE_UNIT,
@@ -18,8 +20,6 @@ from orders.importing.units import (
     convert,
     stated,
 )
-from orders.models import ColumnMapping, Import, ImportRow
-from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.orders.test_importing import book, work_off
 from tests.sandbox_carrier import SandboxCarrier
@@ -112,7 +112,7 @@ def test_a_weight_is_converted_exactly_or_left_for_the_form_to_refuse(
 def matched(sender: Sender, by: User, header: str, *rows: str, **choices: str) -> MatchForm:
     """The matching page of a file, pressed as it came but for these choices."""
     sheet = reading.read("\n".join([header, *rows]).encode())
-    file = taking.take(sheet, name="units.csv", sender=sender, by=by, now=timezone.now())
+    file = uploads.take(sheet, name="units.csv", sender=sender, by=by, now=timezone.now())
     address = sender.pickup_address()
     assert address
     initial = guesses(file, columns.fields(sender, address))
@@ -231,7 +231,7 @@ def test_the_second_file_of_a_shop_is_read_in_the_unit_chosen_for_the_first(
     header, row = f"{WHO},Weight,L,W,H", f"{PRIYA},350,300,200,150"
     booked(quill, alice, header, row, weight_unit="g", size_unit="mm")
     sheet = reading.read(f"{header}\n{row.replace('1001', '1002')}".encode())
-    second = taking.take(sheet, name="next.csv", sender=quill, by=alice, now=timezone.now())
+    second = uploads.take(sheet, name="next.csv", sender=quill, by=alice, now=timezone.now())
     work_off(second)
     book(second)
     assert in_the_ledger(carrier) == [("0.35", "kg", "30", "20", "15", "cm")] * 2
@@ -263,7 +263,7 @@ def test_measures_put_right_come_back_in_the_files_own_units(
     right = {"weight_kg": "0.34", "length_cm": "30", "width_cm": "50.8"}
     assert checking.again(form.file.rows.get(), right, timezone.now())
     work_off(form.file)
-    [cells] = standing.failed_sheet(form.file)[1]
+    [cells] = progress.failed_sheet(form.file)[1]
     assert cells[7:12] == ["11.993", "oz", "300", "20", "15"]
 
 

@@ -9,12 +9,23 @@ import pytest
 from django.utils import timezone
 
 from orders import booking
-from orders.importing import booking as importing
-from orders.importing import checking, columns, fixing, listing, owing, reading, standing, taking, twins
-from orders.models import Import, ImportRow, Order, Quote
+from orders.models import Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import booking as importing
+from shipping_portal.importing import (
+    checking,
+    columns,
+    duplicates,
+    listing,
+    progress,
+    reading,
+    row_form,
+    submitting,
+    uploads,
+)
+from shipping_portal.importing.models import Import, ImportRow
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -31,7 +42,7 @@ def sheet(*rows: str) -> bytes:
 def taken(sender: Sender, by: User, *rows: str) -> Import:
     """An import of these rows, its columns matched by their names."""
     now = timezone.now()
-    file = taking.take(reading.read(sheet(*rows)), name="orders.csv", sender=sender, by=by, now=now)
+    file = uploads.take(reading.read(sheet(*rows)), name="orders.csv", sender=sender, by=by, now=now)
     fields = columns.fields(sender, sender.pickup_address())
     checking.begin(file, columns.guess(file.header, fields), {}, now)
     file.refresh_from_db()
@@ -54,12 +65,12 @@ def work_off(file: Import) -> None:
         booking.work(order.pk)
 
 
-def press(by: User, rule: str = "cheapest") -> owing.Press:
-    return owing.Press(rule, by, timezone.now())
+def press(by: User, rule: str = "cheapest") -> submitting.Press:
+    return submitting.Press(rule, by, timezone.now())
 
 
 def book(file: Import) -> None:
-    owing.begin(file, press(file.made_by))
+    submitting.begin(file, press(file.made_by))
     work_off(file)
 
 
@@ -99,7 +110,7 @@ def test_ready_rows_become_one_order_each(shop: SandboxCarrier, quill: Sender, a
     file = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"), GOOD.replace("3056", "9999"))
     book(file)
     assert states(file) == ["booked", "booked", "fix"]
-    counts = standing.counts(file)
+    counts = progress.counts(file)
     assert (counts.booked, counts.fix, counts.waiting) == (2, 1, 0)
     assert len(shop.ledger("booked")) == 2
 
@@ -141,7 +152,7 @@ def test_a_paused_import_begins_no_row_and_goes_on_where_it_was(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
-    owing.begin(file, press(file.made_by))
+    submitting.begin(file, press(file.made_by))
     importing.pause(file, timezone.now())
     work_off(file)
     assert states(file) == ["owed"]
@@ -170,7 +181,7 @@ def test_a_file_that_is_booked_once_more_is_under_way_again(
 ) -> None:
     file = checked(quill, alice, GOOD)
     Import.objects.filter(pk=file.pk).update(finished_at=timezone.now(), state="done")
-    assert owing.begin(Import.objects.get(), press(alice)) == 1
+    assert submitting.begin(Import.objects.get(), press(alice)) == 1
     file.refresh_from_db()
     assert (file.state, file.finished_at) == ("booking", None)
 
@@ -181,7 +192,7 @@ def test_only_rows_whose_price_rose_are_booked_by_a_yes_to_the_new_prices(
 ) -> None:
     order = factories.order(quill, alice, status="draft", problem={"kind": kind, "text": "-"})
     row = factories.import_row(quill, alice, state="handed", problems={}, order=order)
-    assert standing.risen(row.file).count() == count
+    assert progress.risen(row.file).count() == count
 
 
 def test_rows_and_parcels_without_an_order_number_are_no_twins(
@@ -204,7 +215,7 @@ def test_an_order_number_somebody_else_waits_to_book_is_nobodys_business(
 ) -> None:
     factories.import_row(bob.membership.sender, bob, state="owed", reference="1001")
     file = checked(quill, alice, GOOD)
-    assert owing.begin(file, press(alice)) == 1
+    assert submitting.begin(file, press(alice)) == 1
     assert (file.rows.get().state, file.rows.get().problems) == ("owed", {})
 
 
@@ -219,7 +230,7 @@ def test_one_correction_is_applied_to_all_rows_like_it(
     assert first is not None
     place = {"receiver_suburb": "Brunswick", "receiver_state": "VIC", "receiver_postcode": "3056"}
     changed = {**place, "receiver_name": "Wren Sato"}
-    assert fixing.save(file, first, changed, alike=True, now=timezone.now()) == 2
+    assert row_form.save(file, first, changed, alike=True, now=timezone.now()) == 2
     work_off(file)
     assert states(file) == ["ready", "ready", "fix"]
     names = [row.quote.entry["receiver"]["name"] for row in file.rows.filter(state="ready").order_by("pk")]
@@ -231,13 +242,13 @@ def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, 
     Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
     shop.prices(20)
     book(file)
-    assert standing.counts(file).risen == 1
+    assert progress.counts(file).risen == 1
     order = Order.objects.get()
     assert importing.agree(file, {str(order.uuid): "1.00"}, by=alice, now=timezone.now()) == 0
     seen = {str(order.uuid): str(order.asked)}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     work_off(file)
-    assert standing.counts(file).booked == 1
+    assert progress.counts(file).booked == 1
 
 
 def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
@@ -303,7 +314,7 @@ def test_failed_rows_come_back_as_a_file_that_imports(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD, GOOD.replace("Priya Nair", "=1+1").replace("3056", "9999"))
-    heads, lines = standing.failed_sheet(file)
+    heads, lines = progress.failed_sheet(file)
     rows = list(lines)
     assert heads == [*HEADER.split(","), "Reason"]
     assert rows[0][:2] == ["=1+1", "priya@example.net"]
@@ -328,7 +339,7 @@ def test_the_second_file_of_a_shop_skips_the_columns(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     taken(quill, alice, GOOD)
-    second: Any = taking.take(
+    second: Any = uploads.take(
         reading.read(sheet(GOOD.replace("1001", "1002"))),
         name="second.csv", sender=quill, by=alice, now=timezone.now(),
     )  # fmt: skip
@@ -346,7 +357,7 @@ def test_a_row_with_a_cell_too_many_is_not_guessed(shop: SandboxCarrier, quill: 
 def test_book_all_pressed_twice_books_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     book(file)
-    assert owing.begin(file, press(alice, rule="fastest")) == 0
+    assert submitting.begin(file, press(alice, rule="fastest")) == 0
     work_off(file)
     assert len(shop.ledger("booked")) == 1
 
@@ -373,11 +384,11 @@ def test_each_row_is_booked_as_its_sender_saw_it_whatever_is_pressed_later(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
-    owing.begin(file, press(alice, rule="cheapest"))
+    submitting.begin(file, press(alice, rule="cheapest"))
     cheapest = file.rows.get().product_code
     again = checked(quill, alice, again_with("1002"))
     again.rows.update(file=file, number=3)
-    owing.begin(file, press(alice, rule="fastest"))
+    submitting.begin(file, press(alice, rule="fastest"))
     assert file.rows.get(number=2).product_code == cheapest
     assert file.rows.get(number=3).product_code != cheapest
 
@@ -395,7 +406,7 @@ def test_same_as_last_time_means_the_last_parcel_before_book_was_pressed(
     Quote.objects.filter(pk=first.quote.pk).update(
         products=[offer for offer in first.quote.products if offer["code"] != last["code"]]
     )
-    owing.begin(file, press(alice, rule="last"))
+    submitting.begin(file, press(alice, rule="last"))
     work_off(file)
     codes = list(file.rows.values_list("order__product_code", flat=True))
     assert codes[0] != last["code"]
@@ -406,7 +417,7 @@ def test_an_order_is_made_by_whoever_pressed_book(shop: SandboxCarrier, quill: S
     colleague = factories.user("carol@quill.example")
     factories.member(quill, colleague)
     file = checked(quill, alice, GOOD)
-    owing.begin(file, press(colleague))
+    submitting.begin(file, press(colleague))
     alice.is_active = False
     alice.save()
     work_off(file)
@@ -418,8 +429,8 @@ def test_two_imports_of_one_file_book_each_order_number_once(
 ) -> None:
     """Both were checked before either was booked."""
     first, second = checked(quill, alice, GOOD), checked(quill, alice, GOOD)
-    owing.begin(first, press(alice))
-    assert owing.begin(second, press(alice)) == 0
+    submitting.begin(first, press(alice))
+    assert submitting.begin(second, press(alice)) == 0
     work_off(first)
     work_off(second)
     assert len(shop.ledger("booked")) == 1
@@ -430,7 +441,7 @@ def test_an_order_number_booked_by_hand_meanwhile_is_left_out(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
-    owing.begin(file, press(alice))
+    submitting.begin(file, press(alice))
     factories.order(quill, alice, status="booked", customer_reference="1001")
     work_off(file)
     assert states(file) == ["skipped"]
@@ -455,7 +466,7 @@ def test_a_pickup_day_is_for_what_is_picked_up(shop: SandboxCarrier, quill: Send
     for row, way in ((dropped, "drop-off"), (picked_up, "pickup")):
         row.quote.products = [offers[way]]
         row.quote.save()
-    owing.begin(file, owing.Press("cheapest", alice, timezone.now(), pickup_date=day))
+    submitting.begin(file, submitting.Press("cheapest", alice, timezone.now(), pickup_date=day))
     assert list(file.rows.values_list("pickup_date", flat=True)) == [None, day]
 
 
@@ -474,12 +485,14 @@ def test_one_order_number_for_all_rows_is_no_order_number(
 def test_no_more_is_booked_than_the_page_showed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"), again_with("1003"))
     quotes = list(file.rows.values_list("quote", flat=True))
-    shown = owing.Press("cheapest", alice, timezone.now(), seen=owing.Seen(rows=2, newest=quotes[1]))
-    late = owing.Press("cheapest", alice, timezone.now(), seen=owing.Seen(rows=1, newest=quotes[1]))
-    with pytest.raises(owing.MoreIsReady):
-        owing.begin(file, late)
+    shown = submitting.Press(
+        "cheapest", alice, timezone.now(), seen=submitting.Seen(rows=2, newest=quotes[1])
+    )
+    late = submitting.Press("cheapest", alice, timezone.now(), seen=submitting.Seen(rows=1, newest=quotes[1]))
+    with pytest.raises(submitting.MoreIsReady):
+        submitting.begin(file, late)
     assert states(file) == ["ready"] * 3
-    assert owing.begin(file, shown) == 2
+    assert submitting.begin(file, shown) == 2
     assert states(file) == ["owed", "owed", "ready"]
 
 
@@ -488,10 +501,10 @@ def test_a_row_checked_again_since_the_page_was_shown_waits_for_another_press(
 ) -> None:
     file = checked(quill, alice, GOOD)
     row = file.rows.get()
-    seen = owing.Seen(rows=1, newest=row.quote_id or 0)
+    seen = submitting.Seen(rows=1, newest=row.quote_id or 0)
     assert checking.again(row, {"weight_kg": "9"}, timezone.now())
     work_off(file)
-    assert owing.begin(file, owing.Press("cheapest", alice, timezone.now(), seen=seen)) == 0
+    assert submitting.begin(file, submitting.Press("cheapest", alice, timezone.now(), seen=seen)) == 0
     assert states(file) == ["ready"]
 
 
@@ -500,7 +513,7 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(
 ) -> None:
     file = checked(quill, alice, GOOD)
     as_read = file.rows.get()
-    owing.begin(file, press(alice))
+    submitting.begin(file, press(alice))
     assert not checking.again(as_read, {"weight_kg": "9"}, timezone.now())
     work_off(file)
     assert Order.objects.get().entered["weight"] == "2.4"
@@ -517,13 +530,13 @@ def test_a_row_that_is_owed_or_booked_takes_no_correction(quill: Sender, alice: 
 def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     """Its worker was slower than its lease, and another gave the row up meanwhile."""
     file = checked(quill, alice, GOOD)
-    owing.begin(file, press(alice))
+    submitting.begin(file, press(alice))
     slow = file.rows.get()
     assert slow.claim()
     ImportRow.objects.update(state="failed", due_at=None, problems={"": ["Nothing was booked."]})
     slow.hand_over(factories.order(quill, alice, status="booked", form_token=slow.token))
     assert states(file) == ["booked"]
-    assert list(standing.failed_sheet(file)[1]) == []
+    assert list(progress.failed_sheet(file)[1]) == []
 
 
 def test_matching_again_leaves_out_what_was_left_out_by_hand(
@@ -540,7 +553,7 @@ def test_matching_again_leaves_out_what_was_left_out_by_hand(
 
 def test_columns_stay_once_a_row_is_being_booked(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
-    owing.begin(file, press(alice))
+    submitting.begin(file, press(alice))
     assert not checking.begin(file, {"receiver_name": 3}, {}, timezone.now())
     file.refresh_from_db()
     assert (file.state, file.columns["receiver_name"]) == ("booking", 0)
@@ -592,10 +605,10 @@ def test_a_price_is_agreed_to_in_two_tabs_once(shop: SandboxCarrier, quill: Send
 
 def come_back(file: Import, sender: Sender, by: User) -> Import:
     """The rows that came to nothing, downloaded and imported as they are."""
-    heads, rows = standing.failed_sheet(file)
+    heads, rows = progress.failed_sheet(file)
     data = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content)
     now = timezone.now()
-    again = taking.take(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
+    again = uploads.take(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
     work_off(again)
     return again
 
@@ -617,7 +630,7 @@ def test_a_weight_put_right_comes_back_in_the_files_own_unit(
     work_off(file)
     assert checking.again(file.rows.get(), {"weight_kg": "2.4"}, timezone.now())
     work_off(file)
-    [cells] = standing.failed_sheet(file)[1]
+    [cells] = progress.failed_sheet(file)[1]
     assert cells[6] == "2400"
 
 
@@ -639,7 +652,7 @@ def test_a_file_booked_in_part_and_imported_again_tells_how_much_was_booked(
 ) -> None:
     book(checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002")))
     nothing_booked = checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002"))
-    before = taking.booked_before(nothing_booked)
+    before = uploads.booked_before(nothing_booked)
     assert before is not None
     assert (before.pk < nothing_booked.pk, before.booked_rows) == (True, 1)
 
@@ -678,7 +691,7 @@ def test_a_size_for_all_rows_fills_what_the_file_lacks(
     file.refresh_from_db()
     work_off(file)
     assert states(file) == ["ready"]
-    again = taking.take(
+    again = uploads.take(
         reading.read(sheet(bare.replace("1001", "1002"))), name="next.csv", sender=quill, by=alice,
         now=timezone.now(),
     )  # fmt: skip
@@ -694,7 +707,7 @@ def test_same_as_last_time_is_what_the_page_meant_by_it(
     assert quote
     meant, other = quote.products[0]["code"], quote.products[-1]["code"]
     factories.order(quill, alice, status="booked", product_code=other)
-    owing.begin(file, owing.Press("last", alice, timezone.now(), last=meant))
+    submitting.begin(file, submitting.Press("last", alice, timezone.now(), last=meant))
     assert file.rows.get().product_code == meant
 
 
@@ -726,10 +739,10 @@ def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(
 ) -> None:
     made = factories.order(quill, alice, status=status)
     row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
-    counts = standing.counts(row.file)
+    counts = progress.counts(row.file)
     assert (counts.rows, counts.handed) == (1, 1)
     came_to_nothing = status in {"rejected", "not_booked"}
-    assert counts.failed == len(standing.came_to_nothing(row.file)) == came_to_nothing
+    assert counts.failed == len(progress.came_to_nothing(row.file)) == came_to_nothing
 
 
 def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(
@@ -758,8 +771,8 @@ def test_labels_to_print_are_of_this_files_booked_parcels_that_are_not_on_paper(
         of = factories.import_file(quill, alice) if order == odd and field == "other file" else file
         factories.import_row(quill, alice, file=of, state="booked", order=order, problems={})
     wanted = [orders[0].uuid, *([] if field else [odd.uuid]), orders[1].uuid]
-    assert standing.to_print(file, 10) == wanted
-    assert standing.to_print(file, 1) == wanted[:1]
+    assert progress.to_print(file, 10) == wanted
+    assert progress.to_print(file, 1) == wanted[:1]
 
 
 @pytest.mark.parametrize(
@@ -772,7 +785,7 @@ def test_a_look_at_an_import_is_written_down_every_ten_seconds(
     now = timezone.now()
     before = now - ago if ago else None
     file, other = (factories.import_file(quill, alice, looked_at=before) for _ in range(2))
-    standing.watched(file, now)
+    progress.watched(file, now)
     file.refresh_from_db()
     other.refresh_from_db()
     assert (file.looked_at, other.looked_at) == (now if is_written else before, before)
@@ -819,19 +832,19 @@ def test_of_an_order_number_that_was_used_before_the_own_order_that_was_bought_i
     factories.order(quill, alice, status="cancelled", customer_reference="1001")
     factories.order(quill, alice, status=status, customer_reference="1001")
     row = factories.import_row(quill, alice)
-    told = twins.bought(row, "1001")
+    told = duplicates.bought(row, "1001")
     assert told.startswith(f"Your order number 1001 {said}") if said else told == ""
-    row.corrected = {twins.ANYWAY: "yes"}
-    assert twins.bought(row, "1001") == ""
+    row.corrected = {duplicates.ANYWAY: "yes"}
+    assert duplicates.bought(row, "1001") == ""
 
 
 def test_rows_without_an_order_number_or_let_through_are_never_left_out(quill: Sender, alice: User) -> None:
     file, now = factories.import_file(quill, alice), timezone.now()
-    for reference, corrected in (("", {}), ("", {}), ("7", {}), ("7", {}), ("7", {twins.ANYWAY: "yes"})):
+    for reference, corrected in (("", {}), ("", {}), ("7", {}), ("7", {}), ("7", {duplicates.ANYWAY: "yes"})):
         factories.import_row(
             quill, alice, file=file, state="ready", reference=reference, corrected=corrected, due_at=now
         )
-    twins.leave_out(file, ["ready"])
+    duplicates.leave_out(file, ["ready"])
     assert states(file) == ["ready", "ready", "ready", "skipped", "ready"]
     left = file.rows.get(state="skipped")
     assert (left.problems, left.due_at) == ({"": ["Your order number 7 is on row 4 too."]}, None)
@@ -890,7 +903,7 @@ def test_a_correction_of_a_row_without_a_field_in_trouble_is_that_rows_alone(
 ) -> None:
     file = factories.import_file(quill, alice)
     first, second = (factories.import_row(quill, alice, file=file, problems=problems) for _ in range(2))
-    assert fixing.save(file, first, {"receiver_name": "Wren"}, alike=True, now=timezone.now()) == 1
+    assert row_form.save(file, first, {"receiver_name": "Wren"}, alike=True, now=timezone.now()) == 1
     second.refresh_from_db()
     assert (second.state, second.corrected) == ("fix", {})
 
@@ -901,5 +914,5 @@ def test_only_rows_to_be_fixed_take_the_correction_of_a_row_like_them(quill: Sen
     for state in ("skipped", "ready", "fix"):
         factories.import_row(quill, alice, file=file, state=state)
     factories.import_row(quill, alice)  # of another file
-    assert fixing.save(file, first, {"weight_kg": "2"}, alike=True, now=timezone.now()) == 2
+    assert row_form.save(file, first, {"weight_kg": "2"}, alike=True, now=timezone.now()) == 2
     assert states(file) == ["new", "skipped", "ready", "new"]

@@ -10,6 +10,7 @@ from orders import booking, cancelling, resolving, settling
 from orders.models import Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.staff.resolution import deciding
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +24,8 @@ def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
 ) -> None:
     order = booked()
     cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
-    with pytest.raises(resolving.CannotResolve, match="already resolved"):
-        resolving.adopt(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
+    with pytest.raises(deciding.CannotResolve, match="already resolved"):
+        deciding.adopt(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
     cancelling.work(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
@@ -42,8 +43,8 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
 
     def meanwhile(self: Carrier, *body: Any, **more: Any) -> Any:
         case = Order.objects.get(pk=order.pk)
-        with pytest.raises(resolving.CannotResolve, match="being asked again right now"):
-            resolving.not_booked(case, by=sam, reason=REASON, now=timezone.now())
+        with pytest.raises(deciding.CannotResolve, match="being asked again right now"):
+            deciding.not_booked(case, by=sam, reason=REASON, now=timezone.now())
         carrier.trouble("book", "commit-close")
         return book(self, *body, **more)
 

@@ -12,11 +12,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, quoting, recounting, resolving, settling
+from orders import booking, quoting, recounting, settling
 from orders.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -286,11 +287,9 @@ def test_an_adopted_order_counts_and_one_settled_as_not_booked_does_not(
         booking.work(order.pk)
         order.refresh_from_db()
     made, why, now = carrier.ledger("booked")[0], "seen in the dashboard", timezone.now()
-    resolving.adopt(
-        adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now
-    )
+    deciding.adopt(adopted, made["reference"], carrier_order_id=made["order_id"], by=sam, reason=why, now=now)
     assert counters(quill)[0] == 2
-    resolving.not_booked(gone, by=sam, reason=why, now=now)
+    deciding.not_booked(gone, by=sam, reason=why, now=now)
     assert counters(quill) == of(1, price=adopted.price)
 
 

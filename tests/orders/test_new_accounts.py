@@ -9,11 +9,11 @@ import pytest
 from django.utils import timezone
 
 from orders import booking, recounting, replacing
-from orders.importing import booking as import_booking
 from orders.limits import LimitReached
 from orders.models import Order, Quote
 from shipping_portal.accounts import signing_up
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import booking as import_booking
 from tests import factories
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier

@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, quoting
+from orders import booking, choosing, quoting
 from orders.entry import Entry
-from orders.importing import checking, choosing
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import checking
 from tests import factories
 from tests.carrier.conftest import SocketCarrier, reply
 from tests.carrier.test_quoting import product

@@ -9,22 +9,17 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, labels, resolving
-from orders.importing import booking as importing
-from orders.models import (
-    CarrierAccount,
-    DatabaseMark,
-    ImportRow,
-    Order,
-    Quote,
-    Replacement,
-    Restore,
-)
+from orders import booking, cancelling, gateway, labels
+from orders.models import CarrierAccount, DatabaseMark, Order, Quote, Replacement, Restore
 from orders.models.pauses import BOOKINGS
 from orders.models.restores import GAP_IS_OPEN
-from orders.restoring import comparing, marks, numbers
+from orders.restoring import comparing, marks
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.importing import booking as importing
+from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import kinds
+from shipping_portal.staff import numbers
+from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.catalogue.pushing import push, wire
 from tests.jobs.conftest import replaced
@@ -115,8 +110,8 @@ def test_an_operator_resolves_it_without_any_attempt(
     carrier.foreign("SBOOKED001")
     carrier.scan("SBOOKED001", "Pickup")
     why = "seen in the carrier's dashboard"
-    resolving.adopt(again(adopted), "SBOOKED001", by=sam, reason=why, now=timezone.now())
-    resolving.not_booked(again(dropped), by=sam, reason=why, now=timezone.now())
+    deciding.adopt(again(adopted), "SBOOKED001", by=sam, reason=why, now=timezone.now())
+    deciding.not_booked(again(dropped), by=sam, reason=why, now=timezone.now())
     assert (again(adopted).status, adopted.carrier_reference) == ("booked", "SBOOKED001")
     assert again(dropped).status == "not_booked"
 
@@ -309,6 +304,8 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
     assert factories.draft(quill, alice).pk >= drafts + numbers.FURTHER
     assert factories.sender().pk > quill.pk + numbers.FURTHER - 1
     assert Quote.objects.count() == 2
+    assert factories.charge(factories.order(quill, alice, status="booked")).pk > numbers.FURTHER
+    assert factories.export(quill, alice).pk > numbers.FURTHER
 
 
 def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:

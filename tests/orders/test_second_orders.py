@@ -6,14 +6,15 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, resolving, second_orders, settling
-from orders.confirming import Confirmed
+from orders import booking, gateway, second_orders, settling
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import Rejected
+from shipping_portal.staff.resolution import deciding
+from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
-from tests.desk import cases
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff import cases
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,8 @@ REASON = "the carrier voided it"
 @pytest.fixture(autouse=True)
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "orders.confirming.confirm", lambda order, reference, *more, **heard: Confirmed(reference)
+        "shipping_portal.staff.resolution.verifying.confirm",
+        lambda order, reference, *more, **heard: Confirmed(reference),
     )
 
 
@@ -57,7 +59,7 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
     answer = gateway.carrier(gateway.account()).book(bytes(first.body), key=str(first.key))
     settling.unknown(first, "the lease ran out", at=timezone.now())
     order.refresh_from_db()
-    resolving.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
+    deciding.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
     booking.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
     second = booking._write_down(order, timezone.now())
@@ -91,20 +93,20 @@ def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(
 def test_adopting_one_of_two_references_leaves_the_other(quill: Sender, alice: User, sam: User) -> None:
     order = cases.unclear(quill, alice, status="conflict", seen_reference="SSECOND002", generation=2)
     attempt(order, generation=1, seen="SFIRST0001")
-    resolving.adopt(order, "ssecond002", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt(order, "ssecond002", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == ["SFIRST0001"]
 
 
 def test_adopting_the_very_reference_that_waited_leaves_none(quill: Sender, alice: User, sam: User) -> None:
     order = cases.unclear(quill, alice, seen_reference="SFIRST0001", second_order_at=timezone.now())
-    resolving.adopt(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
 
 def test_a_reference_that_another_order_has_is_no_second_one(quill: Sender, alice: User, sam: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SOTHERS001")
     order = cases.unclear(quill, alice, status="conflict", seen_reference="SOTHERS001")
-    resolving.adopt(order, "STHISONE01", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt(order, "STHISONE01", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
 

@@ -10,11 +10,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import size_guard
-from orders.billing import correcting
 from orders.entry import Entry
-from orders.models import Charge, Dispute, Order
+from orders.models import Order
 from shipping_portal.accounts.models import ParcelSize, Sender, User
+from shipping_portal.billing import correcting, size_guard
+from shipping_portal.billing.models import Charge, Dispute
 from shipping_portal.carrier.messages import Measures
 from tests import factories
 
@@ -165,9 +165,10 @@ def test_heeding_it_declares_that_weight_and_is_the_end_of_it(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     parcel = entry(quill, shoebox)
-    assert size_guard.heeded(quill, parcel) == parcel
     bill("1.3"), bill("1.3")
-    heeded = size_guard.heeded(quill, parcel)
+    advice = size_guard.advice(quill, parcel)
+    assert advice
+    heeded = parcel.at_weight(advice.weight)
     assert (heeded.measures.weight, heeded.measures.length, heeded.size) == (Decimal("1.30"), Decimal(32), "")
     assert heeded.receiver == parcel.receiver
     assert size_guard.advice(quill, heeded) is None
@@ -178,7 +179,7 @@ def test_a_sender_in_pounds_is_advised_in_pounds(bill: Bill, quill: Sender, shoe
     found = size_guard.advice(quill, entry(quill, shoebox, "2.2", "lb"))
     assert found
     assert (found.weight, found.declared, found.unit) == (Decimal("2.87"), Decimal("2.2"), "lb")
-    assert size_guard.advice(quill, size_guard.heeded(quill, entry(quill, shoebox, "2.2", "lb"))) is None
+    assert size_guard.advice(quill, entry(quill, shoebox, "2.2", "lb").at_weight(found.weight)) is None
 
 
 def test_the_rates_of_a_size_count_each_parcel_once(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:

@@ -13,10 +13,10 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import awaiting_prices, booking, quoting
-from orders.importing import checking
 from orders.models import CarrierCall, Order, Quote
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.desk import queues
+from shipping_portal.importing import checking
+from shipping_portal.staff import queues
 from tests import factories
 from tests.carrier.conftest import SocketCarrier, reply
 from tests.carrier.test_quoting import product

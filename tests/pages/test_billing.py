@@ -16,11 +16,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import statements, weeks
-from orders.models import Charge, Order
-from orders.models.billing import REFUNDS, week_of
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.billing import statements, weeks
+from shipping_portal.billing.models import REFUNDS, Charge, week_of
 from tests import factories
 from tests.pages.typed import text, title
 

@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 
 from orders import booking
-from orders.importing.columns import country_code
 from orders.models import Order, Quote
 from orders.receiver_form import reach_from
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.models import User
+from shipping_portal.importing.columns import country_code
 from tests.pages.typed import ABROAD, messages_at, text
 from tests.sandbox_carrier import SandboxCarrier
 

@@ -9,9 +9,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.billing import disputing
-from orders.models import Charge, Dispute, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import disputing
+from shipping_portal.billing.models import Charge, Dispute
 from tests import factories
 from tests.pages.typed import text, title
 

@@ -11,12 +11,13 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import Export, ExportPart, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting.leasing import Lease
+from shipping_portal.exporting.models import Export, ExportPart
 from tests import factories
 from tests.pages.typed import text
-from tracking.exporting import owing, packing
-from tracking.exporting.leasing import Lease
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit: Visit) -> None:
-    export = owing.proof_pack(order, by=alice, now=timezone.now())
+    export = requesting.proof_pack(order, by=alice, now=timezone.now())
     for is_said in (False, True):
         assert export.claim()
         packing._begin(Lease(export))  # and its worker dies

@@ -19,7 +19,7 @@ from tests.pages.typed import text, title
 Visit = Callable[[User], Client]
 OURS = [
     path
-    for folder in ("orders", "tracking", "")
+    for folder in ("orders", "billing", "importing", "exporting", "tracking", "")
     for path in (Path(settings.BASE_DIR) / "templates" / folder).glob("*.html")
 ]
 

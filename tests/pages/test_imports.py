@@ -13,9 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.importing import reading, taking
-from orders.models import Import, ImportRow, Order
+from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import reading, uploads
+from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
 from tests.orders.test_import_outliers import ready as outlier
 from tests.orders.test_importing import GOOD, HEADER, work_off
@@ -99,9 +100,9 @@ def test_only_the_own_accounts_bookings_of_the_very_same_file_are_told(
     factories.import_row(
         theirs, bob, file=files[theirs], **booked, order=factories.order(theirs, bob, status="booked")
     )
-    assert taking.booked_before(files[mine]) is None
+    assert uploads.booked_before(files[mine]) is None
     again = factories.import_file(theirs, bob, sha256="a" * 64)
-    assert taking.booked_before(again) == files[theirs]
+    assert uploads.booked_before(again) == files[theirs]
 
 
 def test_the_very_same_file_is_known_again(listed: Client) -> None:
@@ -116,11 +117,11 @@ def test_another_file_is_not_known_and_a_known_one_is_told_as_the_one_of_which_m
     sheet = reading.read(f"{HEADER}\n{GOOD}".encode())
     factories.import_file(quill, alice, sha256="b" * 64)
     factories.import_file(bob.membership.sender, bob, sha256=sheet.sha256)
-    assert taking.taken_before(sheet, quill) is None
+    assert uploads.taken_before(sheet, quill) is None
     _, used, _ = (factories.import_file(quill, alice, sha256=sheet.sha256) for _ in range(3))
     booked = factories.order(quill, alice, status="booked")
     factories.import_row(quill, alice, file=used, state="booked", problems={}, order=booked)
-    assert taking.taken_before(sheet, quill) == used
+    assert uploads.taken_before(sheet, quill) == used
 
 
 def test_a_field_that_every_parcel_needs_must_be_matched(listed: Client) -> None:

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from orders.models import Label, LabelBytes, Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.exporting import packing, requesting
 from tests import factories
 from tests.pages.typed import text
-from tracking.exporting import owing, packing
 
 pytestmark = pytest.mark.django_db
 
@@ -131,11 +131,11 @@ def test_a_post_is_refused(label: Label, alice: User, visit: Visit) -> None:
 def test_the_first_time_a_label_is_given_out_is_kept(
     label: Label, alice: User, visit: Visit, how: str
 ) -> None:
-    """An adopted reference is taken back for the asking until then: tests/desk/test_unadopting.py."""
+    """An adopted reference is taken back for the asking until then: tests/staff/test_unadopting.py."""
 
     def give_out() -> None:
         if how == "in a proof pack":
-            export = owing.proof_pack(label.order, by=alice, now=timezone.now())
+            export = requesting.proof_pack(label.order, by=alice, now=timezone.now())
             packing.work(export.pk)
             export.parts.all().delete()
             export.delete()

@@ -11,8 +11,8 @@ from django.utils import timezone
 from orders.models import CarrierAccount, CarrierCall, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.desk import cases
 from tests.pages.typed import AT_HOME, text
+from tests.staff import cases
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from django.utils import timezone
 from orders.models import Order
 from orders.system_views import Desk
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.desk import queues
-from shipping_portal.desk.reports.refunds import Claims
+from shipping_portal.reports.refunds import Claims
+from shipping_portal.staff import queues
 from tests import factories
 from tests.pages.typed import text
 

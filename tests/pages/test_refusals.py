@@ -12,10 +12,11 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import booking, cancelling, replacing
-from orders.importing import checking, finishing
-from orders.models import CarrierAccount, Import, Order
+from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Notice, Sender, User
-from shipping_portal.desk import queues
+from shipping_portal.importing import checking, finishing
+from shipping_portal.importing.models import Import
+from shipping_portal.staff import queues
 from tests import factories
 from tests.catalogue.meddling import Meddler, reply
 from tests.pages.typed import ABROAD, AT_HOME, messages_at, text

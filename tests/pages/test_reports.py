@@ -19,8 +19,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from orders.models.billing import week_of
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.models import week_of
 from tests import factories
 from tests.pages.test_frame import contrast, themes
 from tests.pages.typed import text

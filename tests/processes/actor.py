@@ -24,14 +24,16 @@ from django.utils import timezone  # noqa: E402
 from django.utils.crypto import get_random_string  # noqa: E402
 
 from orders import booking  # noqa: E402
-from orders.importing import checking, columns, owing, reading, standing, taking  # noqa: E402
-from orders.models import CarrierCall, Export, Import, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
+from orders.models import CarrierCall, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
-from shipping_portal.desk import queues, restoring  # noqa: E402
+from shipping_portal.exporting import requesting as exports  # noqa: E402
+from shipping_portal.exporting.models import Export  # noqa: E402
+from shipping_portal.importing import checking, columns, progress, reading, submitting, uploads  # noqa: E402
+from shipping_portal.importing.models import Import  # noqa: E402
+from shipping_portal.staff import queues, restoring  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.jobs.conftest import named  # noqa: E402
-from tracking.exporting import owing as exports  # noqa: E402
 from tracking.models import Parcel  # noqa: E402
 
 NEVER_DEARER = "999.00"  # than what was agreed
@@ -108,7 +110,7 @@ def take_import(rows: int, bad: int) -> str:
 
 def _take(text: str, sender: Sender, user: User) -> str:
     now = timezone.now()
-    file = taking.take(reading.read(text.encode()), name="many.csv", sender=sender, by=user, now=now)
+    file = uploads.take(reading.read(text.encode()), name="many.csv", sender=sender, by=user, now=now)
     if file.state == Import.State.MATCHING:
         fields = columns.fields(sender, sender.pickup_address())
         checking.begin(file, columns.guess(file.header, fields), {}, now)
@@ -117,17 +119,17 @@ def _take(text: str, sender: Sender, user: User) -> str:
 
 def book_import(key: str) -> int:
     _, user = cast()
-    return owing.begin(Import.objects.get(uuid=key), owing.Press("cheapest", user, timezone.now()))
+    return submitting.begin(Import.objects.get(uuid=key), submitting.Press("cheapest", user, timezone.now()))
 
 
 def import_counts(key: str) -> dict[str, int]:
-    counts = standing.counts(Import.objects.get(uuid=key))
+    counts = progress.counts(Import.objects.get(uuid=key))
     return {**asdict(counts), "checked": counts.checked}
 
 
 def import_failed_again(key: str) -> str:
     sender, user = cast()
-    heads, rows = standing.failed_sheet(Import.objects.get(uuid=key))
+    heads, rows = progress.failed_sheet(Import.objects.get(uuid=key))
     lines = b"".join(sheets.stream("failed.csv", heads, rows).streaming_content).decode()
     return _take(lines.replace('"0"', '"2"'), sender, user)
 

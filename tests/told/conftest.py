@@ -8,6 +8,7 @@ import pytest
 import time_machine
 from django.db import connection, transaction
 
+from shipping_portal.billing.fields import profile_of
 from tests import factories
 from tests.test_access import ROLES, World, _logged_in
 from tests.told import week
@@ -33,6 +34,7 @@ def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
     ):
         connection.cursor().execute("DELETE FROM sqlite_sequence")  # numbers begin at 1, whatever ran before
         factories.localities()
+        profile_of(factories.account())
         bolts = [
             factories.user(f"{name}@bolts.example", name=f"{name.title()} Bolt") for name in ("bob", "ben")
         ]

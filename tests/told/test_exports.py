@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 
-from orders.models import Export
 from shipping_portal.accounts.models import User
+from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting.models import Export
 from tests.test_access import World
 from tests.told.conftest import undone
 from tests.told.telling import compare, named
 from tests.told.test_pages import pytestmark as as_pages
-from tracking.exporting import owing, packing
 
 pytestmark = as_pages
 OWNER = "owner@quill.example"
@@ -35,12 +35,12 @@ def contents(export: Export) -> Iterator[str]:
 def test_the_proof_pack_of_each_parcel(number: int, world: World) -> None:
     order = world.things["orders"][number]
     with undone():
-        lines = list(contents(owing.proof_pack(order, by=order.made_by, now=timezone.now())))
+        lines = list(contents(requesting.proof_pack(order, by=order.made_by, now=timezone.now())))
     compare(f"proof-{number:02d}", list(named(lines)))
 
 
 def test_everything_of_an_account(world: World) -> None:
     owner = User.objects.get(email=OWNER)
     with undone():
-        export = owing.everything(owner.membership.sender, by=owner, now=timezone.now())
+        export = requesting.everything(owner.membership.sender, by=owner, now=timezone.now())
         compare("everything", list(named(list(contents(export)))))

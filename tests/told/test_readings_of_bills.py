@@ -5,10 +5,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from orders.billing import fields, kinds
-from orders.billing.reading import Row, read
-from orders.models import BillingReport, Charge, ChargeWord, Kind, Order
+from orders.models import Order
 from orders.models.statuses import Progress, Status
+from shipping_portal.billing import fields, kinds
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Kind
+from shipping_portal.billing.reading import Row, read
 from tests.billing.conftest import HEADER, line, written
 from tests.told.tables import changes, lines, outcome, told
 from tests.told.telling import compare

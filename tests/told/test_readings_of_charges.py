@@ -6,11 +6,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from orders.billing import checking, explaining, kinds, lines, statements, weeks
-from orders.billing.reading import read
-from orders.models import BillingReport, Charge, ChargeWord, Dispute, Kind, Order
-from orders.models.billing import SIZE_CHARGES
+from orders.models import Order
 from shipping_portal.accounts.models import Sender
+from shipping_portal.billing import checking, explaining, kinds, lines, statements, weeks
+from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, Kind
+from shipping_portal.billing.reading import read
 from tests.billing.conftest import line, written
 from tests.told import tables
 from tests.told.tables import told

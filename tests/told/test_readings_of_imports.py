@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from orders.importing import columns, reading
-from orders.models import Import
 from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.importing import columns, reading
+from shipping_portal.importing.models import Import
 from tests.importing.shop_files import MATCHES
 from tests.told.tables import lines
 from tests.told.telling import compare

@@ -5,9 +5,9 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
-from orders.importing import columns, items, shops, units
-from orders.models import Import, ImportRow
 from shipping_portal.accounts.models import Sender
+from shipping_portal.importing import columns, items, shops, units
+from shipping_portal.importing.models import Import, ImportRow
 from tests.told.tables import lines, told
 from tests.told.telling import compare
 

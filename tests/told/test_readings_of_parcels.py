@@ -9,9 +9,9 @@ from django.http import QueryDict
 from orders import entry as entries
 from orders import forms
 from orders.forms import ParcelForm
-from orders.importing import row_checks
 from shipping_portal.accounts.models import LocalityAlias, PickupAddress, Sender
 from shipping_portal.carrier.messages import Item, Measures, Party
+from shipping_portal.importing import row_checks
 from tests.told.tables import lines, told
 from tests.told.telling import compare
 

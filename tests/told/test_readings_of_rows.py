@@ -5,10 +5,10 @@ from decimal import Decimal
 import pytest
 
 from orders import pasting
-from orders.importing import columns, row_checks, units
-from orders.models import Import, ImportRow
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
+from shipping_portal.importing import columns, row_checks, units
+from shipping_portal.importing.models import Import, ImportRow
 from tests.told.tables import lines, told
 from tests.told.telling import compare
 from tests.told.test_readings_of_parcels import address as address

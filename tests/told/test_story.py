@@ -14,17 +14,19 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders import gateway
-from orders.models import BillingReport, Import, Order, Quote
+from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
+from shipping_portal.billing.models import BillingReport
+from shipping_portal.importing.models import Import
 from shipping_portal.jobs.chores import chores
 from shipping_portal.jobs.registry import kinds
 from tests.catalogue import pushing
-from tests.desk.conftest import REASON
 from tests.pages.conftest import Visit
 from tests.pages.test_imports import book as book_rows
 from tests.pages.test_imports import match, upload
 from tests.pages.typed import ABROAD, AT_HOME
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff.conftest import REASON
 from tests.told.rows import Rows, changes, mails, numbered, rows, written
 from tests.told.telling import compare
 from tests.told.test_pages import pytestmark as as_pages
@@ -142,11 +144,11 @@ def test_one_parcel_from_the_price_to_the_bill(
         carrier.charge(order.carrier_reference or "", "under-declared", "4.13", measured_weight="3.6")
         name, content = carrier.report()
         form = {"file": SimpleUploadedFile(name, content), "account": gateway.account().pk}
-        assert visit(sam).post("/admin/orders/billingreport/upload/", form)["Location"].endswith("/change/")
+        assert visit(sam).post("/admin/billing/billingreport/upload/", form)["Location"].endswith("/change/")
     with story.step("the bill is posted", minutes=24 * 60):
         report = BillingReport.objects.get()
         visit(sam).post(
-            reverse("admin:orders_billingreport_act", args=[report.pk, "post"]), {"reason": REASON}
+            reverse("admin:billing_billingreport_act", args=[report.pk, "post"]), {"reason": REASON}
         )
     compare("story-of-a-parcel", list(numbered(story.lines)))
 

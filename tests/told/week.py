@@ -7,11 +7,11 @@ from typing import Any
 from django.utils import timezone
 
 from orders.models import Order
-from orders.models.billing import Dispute
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import Audit, Role, Sender, User
+from shipping_portal.billing.models import Dispute
 from tests import factories
-from tests.desk import cases
+from tests.staff import cases
 
 NOW = dt.datetime(
     2026, 12, 31, 13, 30, tzinfo=dt.UTC

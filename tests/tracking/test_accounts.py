@@ -14,18 +14,20 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from orders import booking, cancelling, gateway, labels, quoting, references
-from orders.billing import checking, matching, posting, taking
-from orders.confirming import NotConfirmed, confirm
 from orders.contract import has_parcel_tools
-from orders.models import CarrierAccount, Charge, Order
+from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.desk import replaying, stray_scans
+from shipping_portal.billing import checking, matching, posting, uploads
+from shipping_portal.billing.models import Charge
+from shipping_portal.exporting import rows
+from shipping_portal.staff import replaying
+from shipping_portal.staff.resolution import unowned_scans
+from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm
 from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import downtime, intake, links, polling, scans, timeline, vocabulary, watching
-from tracking.exporting import rows
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -170,7 +172,7 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
 
     second = booked(quill, alice)
     assert (second.account, len(new.ledger("booked")), len(old.ledger("booked"))) == (gateway.account(), 1, 2)
-    report = taking.take(before, *old.report(), by=None, now=timezone.now())
+    report = uploads.take(before, *old.report(), by=None, now=timezone.now())
     while report.state == "reading":
         checking.work(report.pk)
         report.refresh_from_db()
@@ -282,11 +284,11 @@ def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User)
     factories.event(factories.parcel(reference="SELSE00001", account=other(), last_scan_at=now))
     factories.event(factories.parcel(reference="SMINE00001", last_scan_at=now))
     hour = dt.timedelta(hours=1)
-    found = stray_scans.nobodys(order.account, now - hour, now - hour, now + hour, [])
+    found = unowned_scans.nobodys(order.account, now - hour, now - hour, now + hour, [])
     assert [one.reference for one in found] == ["SMINE00001"]
-    assert stray_scans.as_seen(order.account, "selse00001") == ("selse00001", None)
-    assert stray_scans.as_seen(order.account, "smine00001")[0] == "SMINE00001"
-    assert set(stray_scans.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
+    assert unowned_scans.as_seen(order.account, "selse00001") == ("selse00001", None)
+    assert unowned_scans.as_seen(order.account, "smine00001")[0] == "SMINE00001"
+    assert set(unowned_scans.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
 
 
 def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_unless_an_older_one_knows_it(

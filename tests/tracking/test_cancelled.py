@@ -12,9 +12,9 @@ from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.sweep import due
 from tests import factories
-from tests.desk.conftest import desk
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff.conftest import desk
 from tracking import polling, scans
 from tracking.models import EventWord, Parcel, Poll
 

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.desk import gaps as desk_gaps
 from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.staff import gaps as desk_gaps
 from tests import factories, older
-from tests.desk.conftest import desk
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff.conftest import desk
 from tracking import gaps, intake, polling, scans
 from tracking.models import Parcel, Poll, TrackingEvent
 

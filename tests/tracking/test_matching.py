@@ -8,16 +8,17 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, resolving, settling
+from orders import booking, gateway, settling
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.scans import read_scan
-from shipping_portal.desk.reconcile import evidence
+from shipping_portal.staff.resolution import deciding
+from shipping_portal.staff.resolution.case import evidence
 from tests import factories
-from tests.desk.cases import unclear
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff.cases import unclear
 from tracking import intake, polling, scans, watching
 from tracking.models import Parcel
 
@@ -91,7 +92,7 @@ def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
     push("SADOPT0001")
     push("SADOPT0001", "In Transit")
     assert [candidate.reference for candidate in evidence(order).candidates] == ["SADOPT0001"]
-    resolving.adopt(order, "SADOPT0001", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt(order, "SADOPT0001", by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.progress) == ("booked", "in_transit")
     assert Parcel.objects.get().order == order
@@ -105,7 +106,7 @@ def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_per
     carrier.foreign("SLATE00001")
     push("SLATE00001")
     assert Parcel.objects.get().order is None
-    resolving.adopt(order, "SLATE00001", by=sam, reason=REASON, now=timezone.now())
+    deciding.adopt(order, "SLATE00001", by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.progress) == (Status.BOOKED, "collected")
 

@@ -12,7 +12,7 @@ from django.test import Client
 from orders.models import Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.desk import queues
+from shipping_portal.staff import queues
 from tests import factories
 from tracking import scans
 from tracking.models import EventWord

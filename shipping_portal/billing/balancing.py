@@ -1,0 +1,65 @@
+"""What the lines of a report come to, beside what its file says: the one rule for the desk and for posting."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db.models import Count, Q, Sum
+
+from shipping_portal.billing.models import STALE, BillingReport, Charge, cents
+
+MATCHED = Q(sender__isnull=False, is_repeat=False)
+UNMATCHED = Q(sender=None, is_repeat=False)
+
+
+@dataclass
+class Tally:
+    """Lines of one report by what becomes of them, and what all of them come to by currency."""
+
+    matched: int = 0
+    unmatched: int = 0
+    repeats: int = 0
+    found: dict[str, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One currency: what the lines come to, and what the file (or the operator) says they do."""
+
+    currency: str
+    found: Decimal
+    stated: Decimal | None
+
+    @property
+    def difference(self) -> Decimal | None:
+        """None when nothing is stated, which keeps a report from being posted like a difference."""
+        return None if self.stated is None else self.found - self.stated
+
+
+def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
+    """For each of these reports. One query."""
+    lines = Charge.objects.filter(report__in=[report.pk for report in reports]).exclude(key=STALE).order_by()
+    made: dict[int, Tally] = defaultdict(Tally)
+    for row in lines.values("report", "currency").annotate(
+        matched=Count("pk", filter=MATCHED),
+        unmatched=Count("pk", filter=UNMATCHED),
+        repeats=Count("pk", filter=Q(is_repeat=True)),
+        amount=Sum("amount"),
+    ):
+        tally = made[row["report"]]
+        tally.matched += row["matched"]
+        tally.unmatched += row["unmatched"]
+        tally.repeats += row["repeats"]
+        tally.found[row["currency"]] = cents(row["amount"])
+    return made
+
+
+def balances(report: BillingReport, tally: Tally | None = None) -> list[Balance]:
+    """By currency; lines posted before count here too, as the file's total has them."""
+    found = (tally or tallies([report])[report.pk]).found
+    stated = {currency: Decimal(total) for currency, total in report.stated.items()}
+    return [
+        Balance(currency, found.get(currency, Decimal(0)), stated.get(currency))
+        for currency in sorted({*stated, *found})
+    ]

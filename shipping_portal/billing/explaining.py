@@ -1,0 +1,112 @@
+"""Why a line is there: its kind in a few plain words, and its reason in one sentence.
+
+What a report itself says is the carrier's text: it is never more than a quotation at the end.
+"""
+
+from decimal import Decimal
+
+from django.urls import reverse
+
+from orders.entry import KG
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import local_date, money, plain
+from shipping_portal.billing import weeks
+from shipping_portal.billing.models import Charge, Kind
+
+SUBTITLES = {
+    Kind.ORDER: "The price of a booking",
+    Kind.COVER: "Cover you added to a booking",
+    Kind.UNDER_DECLARED: "Bigger or heavier than declared",
+    Kind.OVERSIZE: "Over the service's limit",
+    Kind.UN_CANCELLATION: "A cancelled label was used",
+    Kind.CANCEL_REFUND: "Cancelled in the week it was booked",
+    Kind.CANCEL_REFUND_LATER: "Cancelled after it was invoiced",
+    Kind.DELAY_REFUND: "It came late",
+    Kind.LOSS_REFUND: "It was lost",
+    Kind.OTHER_REFUND: "For another reason",
+    Kind.CREDIT: "From us, with the reason on each line",
+}
+PLAIN = {
+    Kind.ORDER: "The price of the booking.",
+    Kind.COVER: "The Extra Cover of the booking.",
+    Kind.UNDER_DECLARED: "The carrier found it bigger or heavier than declared; its report gives no measures.",
+    Kind.OVERSIZE: "It was over the service's limit.",
+    Kind.UN_CANCELLATION: "Its label was used after it was cancelled, so the carrier charges for it again.",
+    Kind.CANCEL_REFUND: "It was cancelled in the week it was booked.",
+    Kind.CANCEL_REFUND_LATER: "It was cancelled after it had been invoiced.",
+    Kind.DELAY_REFUND: "The carrier gave money back because it came late.",
+    Kind.LOSS_REFUND: "The carrier gave money back because it was lost.",
+    Kind.OTHER_REFUND: "The carrier gave money back.",
+}
+LONGEST_QUOTE = 100
+
+
+def page_of(charge: Charge) -> str:
+    """Where it is explained: on its parcel's page, else on its statement."""
+    if charge.order:
+        return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
+    return reverse("statement", args=[weeks.name_of(charge.week)])
+
+
+def subtitle(kind: str) -> str:
+    return SUBTITLES.get(Kind(kind), "")
+
+
+def reason(charge: Charge, sender: Sender) -> str:
+    """One sentence for the sender; of the operator's own lines it is the one they wrote."""
+    if charge.report_id is None:
+        return _ours(charge, sender)
+    kind = Kind(charge.kind)
+    if charge.is_size_charge and (found := measured(charge, sender)):
+        return f"Over the service's limit. {found}" if kind == Kind.OVERSIZE else found
+    if kind == Kind.COVER and charge.order and charge.order.cover_amount:
+        return f"Extra Cover, up to {money(charge.order.cover_amount, 'AUD')}."
+    if kind == Kind.OTHER_REFUND and charge.word:
+        return f"{PLAIN[kind]} In its words: “{charge.word[:LONGEST_QUOTE]}”."
+    return PLAIN.get(kind, "")
+
+
+def _ours(charge: Charge, sender: Sender) -> str:
+    text = charge.reason or "A correction."
+    if charge.reverses:
+        return f"Takes back the line of {local_date(charge.reverses.week, sender)}: {text}"
+    return text
+
+
+def measured(charge: Charge, sender: Sender) -> str:
+    """`You declared 1 kg; the carrier measured 1.6 kg.`; empty where the report measured nothing."""
+    declared, found = declared_words(charge, sender), measured_words(charge, sender)
+    if not found:
+        return ""
+    return (
+        f"You declared {declared}; the carrier measured {found}."
+        if declared
+        else f"The carrier measured {found}."
+    )
+
+
+def declared_words(charge: Charge, sender: Sender) -> str:
+    """As the report has it, else as the parcel was booked."""
+    kg = charge.declared_kg
+    if kg is None and charge.order and charge.measured_kg is not None:
+        kg = charge.order.weight_kg
+    return _both(kg, charge.declared_m3 if charge.measured_m3 is not None else None, sender)
+
+
+def measured_words(charge: Charge, sender: Sender) -> str:
+    return _both(charge.measured_kg, charge.measured_m3, sender)
+
+
+def _both(kg: Decimal | None, m3: Decimal | None, sender: Sender) -> str:
+    return " and ".join(words for words in (_weight(kg, sender), _volume(m3)) if words)
+
+
+def _weight(kg: Decimal | None, sender: Sender) -> str:
+    """In the units people of that country weigh in."""
+    if kg is None:
+        return ""
+    return f"{plain(round(kg / KG['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
+
+
+def _volume(m3: Decimal | None) -> str:
+    return "" if m3 is None else f"{plain(m3)} m³"

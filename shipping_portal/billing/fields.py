@@ -1,0 +1,78 @@
+"""What a report's columns are for. Interface §2.5 names the items and shows no format, so an operator maps them."""
+
+import datetime as dt
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from orders.models import CarrierAccount
+from shipping_portal.billing.models import BillingProfile
+from shipping_portal.jobs.chores import chore
+
+FIELDS = {
+    "type": "Type of the line",
+    "paid": "Paid or refunded",
+    "reason": "Reason of a refund",
+    "line_id": "The carrier's number of the line",
+    "reference": "Carrier reference",
+    "customer_reference": "Customer reference",
+    "price": "Amount",
+    "currency": "Currency",
+    "order_date": "Date of the order",
+    "refund_date": "Date of the refund",
+    "cover": "Extra Cover",
+    "declared_kg": "Declared weight (kg)",
+    "declared_m3": "Declared volume (m³)",
+    "measured_kg": "Measured weight (kg)",
+    "measured_m3": "Measured volume (m³)",
+}
+NEEDED = ("type", "reference", "price", "currency")
+DEFAULT_COLUMNS = {
+    "type": "Type",
+    "paid": "Paid",
+    "reason": "Refund Reason",
+    "reference": "Reference",
+    "customer_reference": "Customer Reference",
+    "price": "Price",
+    "currency": "Currency",
+    "order_date": "Order Date",
+    "refund_date": "Refund Date",
+    "cover": "Warranty Price",
+    "declared_kg": "Declared Max Weight",
+    "declared_m3": "Declared Max Volume",
+    "measured_kg": "Measured Weight",
+    "measured_m3": "Measured Volume",
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How one file is read: the profile of its account as it was when the file was taken."""
+
+    delimiter: str
+    columns: dict[str, str]
+    date_form: str
+    refunds_positive: bool
+    cover_inside: bool
+    total_word: str
+
+    @classmethod
+    def of(cls, row: BillingProfile) -> Self:
+        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@chore("report columns", every=60)
+def give_profiles(now: dt.datetime) -> None:
+    """Give each new account its columns, for an operator to look through before the first report comes."""
+    for account in CarrierAccount.objects.filter(billing_profile=None):
+        profile_of(account)
+
+
+def profile_of(account: CarrierAccount) -> BillingProfile:
+    """The account's profile; the columns known of this carrier's family until an operator changes them."""
+    made, _ = BillingProfile.objects.get_or_create(
+        account=account, defaults={"columns": DEFAULT_COLUMNS, "total_word": "Total"}
+    )
+    return made

@@ -1,0 +1,130 @@
+"""What a line is for: what its words mean, decided once by an operator, and what its order tells."""
+
+import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+
+from django.db.models.functions import Upper
+
+from orders.models import Order
+from orders.models.statuses import STILL_AT_SENDER, Status
+from shipping_portal.billing.models import (
+    CANCEL_REFUNDS,
+    REFUNDS,
+    BillingReport,
+    Charge,
+    ChargeWord,
+    Kind,
+    week_of,
+)
+
+# The words known of this carrier's family (folded). A word that is not here waits for an operator.
+KNOWN = {
+    "order invoiced": Kind.ORDER,
+    "order invoiced / paid": Kind.ORDER,
+    "order invoiced / refunded": ChargeWord.ORDER_REFUND,
+    "order invoiced / refunded / delay": Kind.DELAY_REFUND,
+    "order invoiced / refunded / loss": Kind.LOSS_REFUND,
+    "order invoiced / refunded / other": Kind.OTHER_REFUND,
+    "adjustment: incorrect size declared": Kind.UNDER_DECLARED,
+    "adjustment: incorrect size declared / paid": Kind.UNDER_DECLARED,
+    "adjustment: package type": Kind.UNDER_DECLARED,
+    "adjustment: package type / paid": Kind.UNDER_DECLARED,
+    "adjustment: oversize penalty": Kind.OVERSIZE,
+    "adjustment: oversize penalty / paid": Kind.OVERSIZE,
+    "size adjustment charge refunded": Kind.OTHER_REFUND,
+    "size adjustment charge refunded / refunded": Kind.OTHER_REFUND,
+    "package type adjustment refunded": Kind.OTHER_REFUND,
+    "package type adjustment refunded / refunded": Kind.OTHER_REFUND,
+}
+MEANS_REFUND = {*REFUNDS, ChargeWord.ORDER_REFUND}
+COSTS_AN_ORDER = {Kind.ORDER, Kind.UN_CANCELLATION}
+
+
+def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
+    """By folded word, what an operator decided of it; one met for the first time is kept for them."""
+    wanted = {fold(word) for word in words}
+    found = _stored(wanted)
+    if new := wanted - set(found):
+        ChargeWord.objects.bulk_create(
+            (ChargeWord(word=word, meaning=KNOWN.get(word, ""), first_seen_at=now) for word in sorted(new)),
+            ignore_conflicts=True,
+        )
+        found = _stored(wanted)
+    return found
+
+
+def fold(word: str) -> str:
+    return word.casefold()
+
+
+def _stored(words: Collection[str]) -> dict[str, ChargeWord]:
+    return {term.word: term for term in ChargeWord.objects.filter(word__in=words)}
+
+
+class History:
+    """Which kinds were charged to some orders before, and in which weeks; lines are added as they are read."""
+
+    def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
+        self.report_id = report and report.pk
+        self.weeks: dict[tuple[int, str], Counter[dt.date]] = defaultdict(Counter)
+        self.invoiced: dict[int, Counter[dt.date]] = defaultdict(Counter)  # by other reports
+        self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
+        named = Upper("order__carrier_reference")
+        own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
+        told = own.filter(report__isnull=False, is_repeat=False)
+        for charge in told.only("order_id", "kind", "week", "posted_at", "report_id"):
+            self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
+
+    def add(self, charge: Charge, *, counts: bool = True) -> None:
+        """A line of another report that isn't posted yet says that something was given back, and no more."""
+        if charge.order_id and counts:
+            self.weeks[charge.order_id, charge.kind][charge.week] += 1
+            if charge.kind in COSTS_AN_ORDER and charge.report_id != self.report_id:
+                self.invoiced[charge.order_id][charge.week] += 1
+        if charge.order_id and charge.kind in CANCEL_REFUNDS:
+            self.given_back[charge.order_id][charge.week] += 1
+
+    def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
+        """The kind of a line of this week. A plain order line is an un-cancellation once the order was charged before,
+        or when its label was used after it was cancelled: the family's report has no word of its own for it."""
+        if not meaning:
+            return Kind.UNKNOWN
+        if meaning == ChargeWord.ORDER_REFUND:
+            return self._refund(order, week)
+        if meaning == Kind.ORDER and order and (_upto(week, self._costs(order)) or was_used(order, week)):
+            return Kind.UN_CANCELLATION
+        return meaning
+
+    def is_given_back(self, order: Order, week: dt.date) -> bool:
+        """Was every cost of it up to this week refunded because it was cancelled? Reports are read in any order."""
+        return _upto(week, self._costs(order)) <= _upto(week, self.given_back[order.pk]) > 0
+
+    def _refund(self, order: Order | None, week: dt.date) -> str:
+        if order is None or not may_be_cancelled(order):
+            return Kind.OTHER_REFUND
+        # Two reports may be of one week: what the first has charged is invoiced when the second gives it back.
+        is_same_cycle = week in self._costs(order) and not _upto(week, self.invoiced[order.pk])
+        return Kind.CANCEL_REFUND if is_same_cycle else Kind.CANCEL_REFUND_LATER
+
+    def _costs(self, order: Order) -> Counter[dt.date]:
+        """The weeks in which it was charged, and how often."""
+        return self.weeks[order.pk, Kind.ORDER] + self.weeks[order.pk, Kind.UN_CANCELLATION]
+
+
+def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
+    return sum(times for at, times in counted.items() if at <= week)
+
+
+def may_be_cancelled(order: Order) -> bool:
+    """It is; or the carrier's lost answer may have been a yes. Once its label is used, nobody says so any more."""
+    unclear = Status.CANCEL_UNCONFIRMED
+    return order.cancelled_at is not None or any(change.new == unclear for change in order.changes.all())
+
+
+def was_used(order: Order, week: dt.date) -> bool:
+    """Its label was used after it was cancelled, in this week or before. What moves was not cancelled after it moved,
+    so a scan from just before we heard of the cancellation tells it too."""
+    moves = order.progress not in STILL_AT_SENDER and may_be_cancelled(order)
+    used = order.used_after_cancel_at or (order.progress_at if moves else None)
+    return used is not None and week >= week_of(used.date())

@@ -1,0 +1,124 @@
+"""The rows of a statement and of its spreadsheet, and what became of “This looks wrong”. Never an address or a link."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from orders.models import Order
+from orders.receivers import shown
+from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import local_date, money, money_in
+from shipping_portal.billing import statements, weeks
+from shipping_portal.billing.explaining import declared_words, measured_words, reason, subtitle
+from shipping_portal.billing.models import Charge, Dispute, Kind, week_of
+
+ANSWERED = {Dispute.State.ACCEPTED: "The operator agreed", Dispute.State.DECLINED: "The operator answered"}
+
+
+def rows(
+    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
+) -> list[dict[str, Any]]:
+    """One dictionary of words for each line; `names_currency` where a page has money of several."""
+    return [_row(line, sender, role, names_currency=names_currency) for line in lines]
+
+
+def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> dict[str, Any]:
+    order = line.order
+    return {
+        "charge": line,
+        "kind": line.get_kind_display(),
+        "subtitle": subtitle(line.kind),
+        "reason": reason(line, sender),
+        "reference": line.reference,
+        "parcel": reverse("parcel", args=[order.uuid]) if order else "",
+        "name": shown(order, role).name if order else "",
+        "day": local_date(line.day or line.week, sender),
+        "booked": _booked(order, sender),
+        "week": weeks.name_of(line.week),
+        "amount": (money_in if names_currency else money)(line.amount, line.currency),
+        **standing(line, sender),
+    }
+
+
+def _booked(order: Order | None, sender: Sender) -> str:
+    """The week whose statement has its price, told by the day it was booked."""
+    if order is None or order.booked_at is None:
+        return ""
+    return weeks.name_of(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
+
+
+def standing(line: Charge, sender: Sender) -> dict[str, Any]:
+    """Where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
+    found = next(iter(line.disputes.all()), None)
+    if found is None:
+        return {"disputed": "", "answer": "", "may_dispute": True}
+    if found.state == Dispute.State.OPEN:
+        words = f"With the operator since {local_date(found.made_at, sender)}."
+        return {"disputed": words, "answer": "", "may_dispute": False}
+    return {
+        "disputed": f"{ANSWERED[Dispute.State(found.state)]} on {local_date(found.answered_at, sender)}.",
+        "answer": found.answer,
+        "may_dispute": found.state == Dispute.State.DECLINED,
+    }
+
+
+def groups(of: statements.Statement) -> list[dict[str, Any]]:
+    """What a statement is made of, in the interface's words (§2.5) with plain ones under them."""
+    return [{**row, "words": Kind(row["kind"]).label, "subtitle": subtitle(row["kind"])} for row in of.groups]
+
+
+def filters(of: statements.Statement) -> dict[str, str]:
+    """The kinds that are on this statement, by the value in its address."""
+    there = {row["kind"] for row in of.groups}
+    return {name: words for name, (words, kinds) in statements.FILTERS.items() if there.intersection(kinds)}
+
+
+@dataclass(frozen=True)
+class Charged:
+    """What one parcel cost so far."""
+
+    rows: list[dict[str, Any]]
+    balances: list[statements.Balance]
+
+    @property
+    def names_currency(self) -> bool:
+        return len(self.balances) > 1
+
+
+def charged(found: Iterable[Charge], sender: Sender, role: str) -> Charged:
+    """The lines of one parcel, and their sums."""
+    lines = list(found)
+    balances = statements.balances((line.kind, line.currency, line.amount) for line in lines)
+    return Charged(rows(lines, sender, role, names_currency=len(balances) > 1), balances)
+
+
+Cell = Callable[[Charge, Sender, str], object]
+
+
+def _of_order(name: str) -> Cell:
+    return lambda line, sender, role: getattr(line.order, name) if line.order else ""
+
+
+CELLS: dict[str, Cell] = {
+    "Week": lambda line, sender, role: weeks.name_of(line.week),
+    "Date": lambda line, sender, role: line.day,
+    "Kind": lambda line, sender, role: line.get_kind_display(),
+    "Reference": lambda line, sender, role: line.reference,
+    "Your order number": _of_order("customer_reference"),
+    "To": lambda line, sender, role: shown(line.order, role).name if line.order else "",
+    "Booked in week": lambda line, sender, role: _booked(line.order, sender),
+    "Reason": lambda line, sender, role: reason(line, sender),
+    "Declared": lambda line, sender, role: declared_words(line, sender) if line.is_size_charge else "",
+    "Measured": lambda line, sender, role: measured_words(line, sender),
+    "Amount": lambda line, sender, role: line.amount,
+    "Currency": lambda line, sender, role: line.currency,
+    "Disputed": lambda line, sender, role: standing(line, sender)["disputed"],
+}
+
+
+def cells(lines: Iterable[Charge], sender: Sender, role: str) -> Iterable[list[object]]:
+    """Rows under the heads of CELLS, while the lines are read."""
+    for line in lines:
+        yield [cell(line, sender, role) for cell in CELLS.values()]

@@ -1,0 +1,98 @@
+"""`manage.py billing_import FILE`: takes the carrier's weekly report, checks it, and posts it if told to."""
+
+import datetime as dt
+import time
+from argparse import ArgumentParser
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from orders import carrier_settings, gateway
+from orders.carrier_settings import UnknownAccount
+from shipping_portal.billing import checking, posting, uploads
+from shipping_portal.billing.balancing import balances
+from shipping_portal.billing.models import BillingReport, Kind
+from shipping_portal.billing.reading import NotAReport
+
+State = BillingReport.State
+
+
+class Command(BaseCommand):
+    help = (
+        "Read the carrier's weekly billing report. Without --post nothing counts: it is a dry run that stays."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--week", help="the week it is for, such as 2026-W47; else told by its name")
+        parser.add_argument(
+            "--total", action="append", default=[], help="AUD=412.30, if the file states none"
+        )
+        parser.add_argument(
+            "--account", default="", help="a name in OLDER_CARRIERS, if it is an older account's report"
+        )
+        parser.add_argument("--post", action="store_true", help="let it count, if it is in balance")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        report = self._take(options)
+        while report.state == State.READING:  # a worker may be faster, or a killed one still have it
+            checking.work(report.pk)
+            report.refresh_from_db()
+            self.stdout.write(f"{report.read} lines read")
+            if report.parked_at:
+                raise CommandError(
+                    f"It failed {report.failures} times in a row: {report.last_error}. See the desk."
+                )
+            time.sleep(1 if report.state == State.READING else 0)
+        self._tell(report)
+        if options["post"] and report.state != State.POSTED:
+            self._post(report)
+
+    def _take(self, options: dict[str, Any]) -> BillingReport:
+        path: Path = options["file"]
+        try:
+            account = gateway.account_of(carrier_settings.chosen(options["account"]))
+            return uploads.take(
+                account, path.name, path.read_bytes(), by=None, now=timezone.now(),
+                week=_week(options["week"]), stated=_totals(options["total"]),
+            )  # fmt: skip
+        except uploads.TakenBefore as error:
+            self.stdout.write(str(error))
+            return error.report
+        except (NotAReport, OSError, UnknownAccount) as error:
+            raise CommandError(str(error)) from error
+
+    def _tell(self, report: BillingReport) -> None:
+        self.stdout.write(f"Report {report.pk}, week of {report.week}: {report.get_state_display().lower()}")
+        for number, message in report.problems:
+            self.stdout.write(f"  line {number}: {message}")
+        for row in posting.totals(report):
+            left_out = ", posted before" if row["is_repeat"] else ""
+            name = f"{Kind(row['kind']).label}{left_out}"
+            self.stdout.write(f"  {name:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
+        for row in balances(report):
+            self.stdout.write(f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}")
+
+    def _post(self, report: BillingReport) -> None:
+        try:
+            posting.post(report, by=None, now=timezone.now())
+        except posting.NotReady as error:
+            raise CommandError(f"Not posted. {error}") from error
+        self.stdout.write("Posted.")
+
+
+def _week(text: str | None) -> dt.date | None:
+    try:
+        return dt.datetime.strptime(f"{text}-1", "%G-W%V-%u").date() if text else None  # noqa: DTZ007  (a day)
+    except ValueError as error:
+        raise CommandError(f"{text} is not a week such as 2026-W47.") from error
+
+
+def _totals(pairs: list[str]) -> dict[str, Decimal]:
+    try:
+        return {currency: Decimal(total) for currency, _, total in (pair.partition("=") for pair in pairs)}
+    except InvalidOperation as error:
+        raise CommandError("A total is written as AUD=412.30.") from error

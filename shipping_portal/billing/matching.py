@@ -1,0 +1,118 @@
+"""Whose a line is: its carrier reference tells. What that does not tell waits for an operator, unseen by senders."""
+
+import datetime as dt
+from collections.abc import Collection
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import Upper
+
+from orders import limits
+from orders.models import CarrierAccount, Order, OrderChange
+from shipping_portal.accounts.models import Sender
+from shipping_portal.billing import exposing, kinds, notifications, reconciling
+from shipping_portal.billing.models import REFUNDS, Charge, Kind
+from shipping_portal.jobs.chores import chore
+
+NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
+          "progress_at")  # fmt: skip
+
+
+class AlreadyAssigned(Exception):
+    """The line belongs to somebody by now."""
+
+
+def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
+    """The orders of one carrier account with these references, which are in capitals in the answer."""
+    wanted = {reference.upper() for reference in references}
+    found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
+    found = found.prefetch_related(Prefetch("changes", OrderChange.objects.only("order_id", "new")))
+    return {str(order.carrier_reference).upper(): order for order in found}
+
+
+def match_late() -> int:
+    """Give lines that were nobody's to the order that has their reference by now; how many."""
+    theirs = Order.objects.filter(
+        account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
+    )
+    waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
+    matched = 0
+    for charge in waiting.order_by("pk")[:500]:
+        order = orders_of(charge.account_id, [charge.reference]).get(charge.reference.upper())
+        matched += order is not None and _attach(charge, order.sender, order)
+    return matched
+
+
+@chore("charges")
+def look_for_owners(now: dt.datetime) -> None:
+    """Match what was charged before anybody knew whose it is."""
+    match_late()
+
+
+def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
+    """An operator says whose it is. Raises AlreadyAssigned, and ValueError for another sender's order."""
+    if order and order.sender_id != sender.pk:
+        raise ValueError(f"{order} is not {sender}'s")
+    if not _attach(charge, sender, order):
+        raise AlreadyAssigned
+
+
+def acted_on(order: Order) -> bool:
+    """Has a person acted on a line that this order has by its reference? Then its lines stay where they are."""
+    touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
+    return _by_reference(order).filter(touched).exists()
+
+
+def release(order: Order) -> None:
+    """Make the lines nobody's again that the order has by a reference which is not its own after all.
+
+    They are matched anew once the right order has the reference, as any line whose owner is not known yet.
+    """
+    if acted_on(order):
+        return
+    lines = _by_reference(order)
+    for charge in lines:
+        notifications.taken_back(charge)
+    lines.update(order=None, sender=None, is_unexpected=False)
+    if not order.charges.posted().filter(kind__in=exposing.BILLS).exists():
+        limits.unbilled_again(order)
+
+
+def _by_reference(order: Order) -> QuerySet[Charge]:
+    """The carrier's own lines; not those an operator assigned by hand, whose reference is another."""
+    return order.charges.filter(report__isnull=False, reference__upper=str(order).upper())
+
+
+@transaction.atomic
+def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
+    # As undoing an adoption takes it: the order has lost its reference before, or the line is released with it.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
+    mine = Charge.objects.unmatched().filter(pk=charge.pk)
+    if _lost_its_reference(charge, order) or not mine.update(
+        sender=sender, order=order, kind=_kind(charge, order)
+    ):
+        return False
+    if order:
+        exposing.count(order.charges.posted())
+        reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
+    notifications.found_its_sender(charge)
+    return True
+
+
+def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
+    """Was it matched by a reference that its order has no more? One that is assigned by hand needs none."""
+    named = charge.reference.upper()
+    if order is None or (order.carrier_reference or "").upper() != named:
+        return False
+    return not Order.objects.filter(pk=order.pk, carrier_reference__upper=named).exists()
+
+
+def _kind(charge: Charge, order: Order | None) -> str:
+    """The amount never changes; which of the refunds it is, the order may tell only now."""
+    if (
+        order is None
+        or charge.term is None
+        or charge.kind not in {*REFUNDS, Kind.ORDER, Kind.UN_CANCELLATION}
+    ):
+        return charge.kind
+    return kinds.History([order.pk], charge.report).kind(charge.term.meaning, order, charge.week)

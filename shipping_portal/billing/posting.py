@@ -1,0 +1,110 @@
+"""Posting: the one moment a report begins to count, whole or not at all. Before it a report can be made void."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Exists, Max, OuterRef, Sum
+
+from orders.models import CarrierAccount
+from shipping_portal.accounts.models import User
+from shipping_portal.billing import exposing, notifications, reconciling
+from shipping_portal.billing.balancing import balances
+from shipping_portal.billing.models import BillingReport, Charge, Kind, cents
+
+State = BillingReport.State
+BATCH = 10_000  # lines of the file
+
+
+class NotReady(Exception):
+    """It cannot be posted (or made void); `obstacles` say why."""
+
+    def __init__(self, obstacles: list[str]) -> None:
+        super().__init__(" ".join(obstacles))
+        self.obstacles = obstacles
+
+
+def totals(report: BillingReport) -> list[Any]:
+    """By currency and kind: `lines`, `amount`, and whether they repeat lines posted before."""
+    lines = report.lines.order_by("currency", "is_repeat", "kind")
+    sums = lines.values("currency", "is_repeat", "kind").annotate(lines=Count("pk"), amount=Sum("amount"))
+    return [{**row, "amount": cents(row["amount"])} for row in sums]
+
+
+def obstacles(report: BillingReport) -> list[str]:
+    """Why it cannot be posted; empty when it can."""
+    if report.state != State.CHECKED:
+        return [f"It is {report.get_state_display().lower()}."]
+    unknown = (
+        report.lines.filter(kind=Kind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
+    )
+    found = [f"What “{word}” means is not decided yet." for word in unknown[:20]]
+    for row in balances(report):
+        if row.difference is None:
+            found.append(f"It states no total in {row.currency}. Give the one of the carrier's invoice.")
+        elif row.difference:
+            found.append(
+                f"Its {row.currency} lines come to {row.found}, and it says {row.stated}: {row.difference} apart."
+            )
+    return found
+
+
+def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
+    """The totals of the carrier's invoice, for a file that states none. False for one posted, void or being read."""
+    checked = BillingReport.objects.filter(pk=report.pk, state=State.CHECKED)
+    return bool(checked.update(stated={currency: str(total) for currency, total in stated.items()}))
+
+
+@transaction.atomic
+def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
+    """Let it count, for ever. Lines posted before, in this file's week or another, stay out. Raises NotReady."""
+    # One post after the other. Not its key: each booking, which has its sender's row by then, needs that.
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
+    report.refresh_from_db()
+    if found := obstacles(report):
+        raise NotReady(found)
+    before = Charge.objects.posted().filter(account=OuterRef("account"), key=OuterRef("key"))
+    report.lines.filter(Exists(before)).update(is_repeat=True)
+    _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
+    _let_count(report, now)
+    exposing.count(report.lines.posted())
+    reconciling.note_unexpected(report.lines.posted())
+    notifications.posted(report, now)
+
+
+def _let_count(report: BillingReport, now: dt.datetime) -> None:
+    """Some thousand lines by each statement: those of a hundred thousand would come near the statement timeout."""
+    last = report.lines.aggregate(last=Max("line"))["last"] or 0
+    for first in range(0, last + 1, BATCH):
+        lines = report.lines.filter(is_repeat=False, line__gte=first, line__lt=first + BATCH)
+        lines.update(posted_at=now)
+
+
+@transaction.atomic
+def void(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
+    """It was never meant: its lines go, its file stays, and the same file may be taken again. Raises NotReady."""
+    _end(report, State.VOID, [State.READING, State.CHECKED, State.DAMAGED], by=by, now=now)
+    report.lines.all().delete()
+
+
+def count_repeats(report: BillingReport) -> int:
+    """The carrier says they are new, though alike: they count with this report. Gives how many. Raises NotReady."""
+    with transaction.atomic():
+        report.refresh_from_db()
+        if report.state != State.CHECKED:
+            raise NotReady([f"It is {report.get_state_display().lower()}."])
+        renamed = list(report.lines.filter(is_repeat=True))
+        for line in renamed:
+            line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
+        return Charge.objects.bulk_update(renamed, ["key", "is_repeat"], batch_size=500)
+
+
+def _end(
+    report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime
+) -> None:
+    mine = BillingReport.objects.filter(pk=report.pk, state__in=from_states)
+    if not mine.update(state=state, due_at=None, ended_at=now, ended_by=by):
+        report.refresh_from_db()
+        raise NotReady([f"It is {report.get_state_display().lower()}."])
+    report.refresh_from_db()

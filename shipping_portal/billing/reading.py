@@ -1,0 +1,216 @@
+"""Reading a report, record by record in bounded memory. What cannot be read is told with the line of the file."""
+
+import csv
+import datetime as dt
+import hashlib
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from shipping_portal.billing.fields import NEEDED, Profile
+
+BIGGEST = Decimal(10) ** 12
+CURRENCY = re.compile(r"[A-Z]{3}")
+# Decimal would read "1e2", "1_0" and other scripts' digits, too.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
+NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
+
+
+class NotAReport(Exception):
+    """The file cannot be the carrier's report: it is empty, or columns that are needed are not in it."""
+
+
+class Unreadable(Exception):
+    """One cell, and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record as the file has it: amounts in the currency's units, weights in kg, volumes in m³.
+
+    `number` is the line of the file it begins on; `key` is the carrier's line's own, wherever it is met again.
+    """
+
+    number: int
+    key: str
+    word: str
+    reference: str
+    customer_reference: str
+    price: Decimal
+    cover: Decimal
+    currency: str
+    day: dt.date | None
+    measures: dict[str, Decimal | None]
+
+    @property
+    def used_key(self) -> str:
+        """The key of this line when it bills its order a second time, as no word of the report tells."""
+        return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Total:
+    """What the file says its lines of one currency come to."""
+
+    currency: str
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class Problem:
+    number: int
+    message: str
+
+
+def read(content: bytes, profile: Profile) -> Iterator[Row | Total | Problem]:
+    """Every record of the file. Raises NotAReport before the first."""
+    records = _records(content, profile.delimiter)
+    number, header = _header(records)
+    places = _places(header, profile.columns)
+    twins: Counter[str] = Counter()
+    try:
+        for number, cells in records:
+            yield _read(number, cells, header, Cells(profile, places, cells), twins)
+    except csv.Error as error:
+        yield Problem(number + 1, f"The file can't be read from here on: {error}.")
+
+
+def _header(records: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+    try:
+        return next(records, (1, []))
+    except csv.Error as error:
+        raise NotAReport(f"The file's first line can't be read: {error}.") from error
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one record, by our field."""
+
+    profile: Profile
+    places: dict[str, int]
+    cells: list[str]
+
+    def text(self, field: str) -> str:
+        text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
+        if "\x00" in text:  # no database keeps it
+            raise Unreadable("It holds a character that is no text.")
+        if len(text) > LONGEST.get(field, 100):
+            raise Unreadable(f"“{text[:40]}…” is too long.")
+        return text
+
+    def money(self, field: str) -> Decimal:
+        """To the cent. Raises Unreadable."""
+        amount = self.number(field) or Decimal(0)
+        if amount != round(amount, 2) or abs(amount) >= BIGGEST:
+            raise Unreadable(f"“{self.text(field)[:40]}” is not an amount to the cent.")
+        return round(amount, 2)
+
+    def number(self, field: str) -> Decimal | None:
+        text = self.text(field)
+        if not text:
+            return None
+        if not NUMBER.fullmatch(text) or abs(Decimal(text)) >= BIGGEST:
+            raise Unreadable(f"“{text[:40]}” is not a number.")
+        return Decimal(text)
+
+    def measure(self, field: str) -> Decimal | None:
+        number = self.number(field)
+        if number is not None and not 0 <= number < 100_000:
+            raise Unreadable(f"“{number}” is not a weight or volume.")
+        return number
+
+    def day(self, field: str) -> dt.date | None:
+        text = self.text(field)
+        if not text:
+            return None
+        try:
+            return dt.datetime.strptime(text, self.profile.date_form).date()  # noqa: DTZ007  (a day, no time)
+        except ValueError:
+            raise Unreadable(f"“{text[:40]}” is not a date as the profile says they are written.") from None
+
+    def currency(self) -> str:
+        text = self.text("currency").upper()
+        if not CURRENCY.fullmatch(text):
+            raise Unreadable(f"“{text[:40]}” is not a currency.")
+        return text
+
+
+def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Each record that is not empty, with the line it begins on."""
+    text = io.TextIOWrapper(io.BytesIO(content), encoding=_encoding(content), newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    begins = 1
+    for cells in reader:
+        if any(cell.strip() for cell in cells):
+            yield begins, cells
+        begins = reader.line_num + 1
+
+
+def _encoding(content: bytes) -> str:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"  # every byte is a letter: what is damaged shows in its cell, with its line
+    return "utf-8-sig"
+
+
+def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
+    names = [name.strip().casefold() for name in header]
+    found = {name: place for place, name in enumerate(names)}
+    places = {
+        field: found[name.strip().casefold()]
+        for field, name in columns.items()
+        if name.strip() and name.strip().casefold() in found
+    }
+    if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
+        raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")
+    # Which of two amounts is owed is not ours to guess.
+    if twice := [columns[field] for field, place in places.items() if names.count(names[place]) > 1]:
+        raise NotAReport(f"The file has more than one column {', '.join(f'“{name}”' for name in twice)}.")
+    return places
+
+
+def _read(
+    number: int, cells: list[str], header: list[str], of: Cells, twins: Counter[str]
+) -> Row | Total | Problem:
+    if len(cells) != len(header):
+        return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
+    try:
+        if of.profile.total_word and of.text("type").casefold() == of.profile.total_word.casefold():
+            return Total(of.currency(), of.money("price"))
+        return _row(number, of, twins)
+    except Unreadable as error:
+        return Problem(number, str(error))
+
+
+def _row(number: int, of: Cells, twins: Counter[str]) -> Row:
+    if not of.text("type") or not of.text("price"):
+        raise Unreadable("It has no type or no amount.")
+    parts = [of.text(name) for name in ("type", "paid", "reason")]
+    identity = _identity(of)
+    twins[identity] += 1  # two lines alike in one file are two lines
+    return Row(
+        number=number,
+        key=hashlib.sha256(f"{identity}#{twins[identity]}".encode()).hexdigest(),
+        word=" / ".join(part for part in parts if part),
+        reference=of.text("reference"),  # in the carrier's case, as everywhere
+        customer_reference=of.text("customer_reference")[:255],  # ours is never longer
+        price=of.money("price"),
+        cover=of.money("cover"),
+        currency=of.currency(),
+        day=of.day("refund_date") or of.day("order_date"),
+        measures={
+            name: of.measure(name) for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")
+        },
+    )
+
+
+def _identity(of: Cells) -> str:
+    """The carrier's own number of the line if there is one, else all of it that is mapped."""
+    if own := of.text("line_id"):
+        return f"id {own}"
+    return "\x1f".join(of.text(name) for name in sorted(of.places) if name not in NAMES_NO_LINE)

@@ -1,0 +1,151 @@
+"""The size guard: a saved size whose parcels were measured heavier than declared warns before the next is booked.
+
+The rule. Of a size, its last 5 billed parcels count: booked ones with a posted line. One was measured above when a
+posted size charge of it, neither reversed nor credited after a dispute, states more weight than was declared. From 2
+such parcels on, the middle one of their weights (the heavier of two middle ones) is the size's typical measured
+weight, and a parcel that declares less is told so. Weights that the carrier doesn't state are not guessed.
+"""
+
+import datetime as dt
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+from statistics import median_high
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
+
+from orders.entry import KG, Entry, in_metric
+from orders.models import Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.billing.models import SIZE_CHARGES, Charge, Dispute, Kind
+
+LAST = 5
+FEWEST = 2
+YEAR = dt.timedelta(weeks=52)
+
+
+@dataclass(frozen=True)
+class History:
+    """What the carrier measured of a size's last billed parcels: `above` are the kilograms over what was declared."""
+
+    billed: int
+    above: tuple[Decimal, ...]
+
+    @property
+    def typical(self) -> Decimal | None:
+        return median_high(self.above) if len(self.above) >= FEWEST else None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many of a size's billed parcels of the last 52 weeks were charged for their size."""
+
+    billed: int = 0
+    charged: int = 0
+    under_declared: int = 0
+
+    @property
+    def percent(self) -> int:
+        """Of the billed ones, those found under-declared."""
+        return round(100 * self.under_declared / self.billed) if self.billed else 0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to say before booking. Weights are in the unit the parcel was entered in."""
+
+    size: ParcelSize
+    history: History
+    weight: Decimal
+    declared: Decimal
+    unit: str
+    is_about: bool  # they were not all measured alike
+
+
+def advice(sender: Sender, entry: Entry, *, kept: str = "") -> Advice | None:
+    """What there is to say about this parcel's weight; nothing about a size whose weight was `kept` (its uuid)."""
+    size = _size_of(sender, entry)
+    if size is None or str(size.uuid) == kept:
+        return None
+    history = _histories(_billed(sender).filter(size=size).order_by("-pk")[:LAST]).get(size.pk)
+    typical = history.typical if history else None
+    if history is None or typical is None or in_metric(entry.measures)["weight_kg"] >= typical:
+        return None
+    unit = entry.measures.weight_units
+    is_about = len({in_unit(weight, unit) for weight in history.above}) > 1
+    return Advice(size, history, in_unit(typical, unit), entry.measures.weight, unit, is_about)
+
+
+def histories(sender: Sender) -> dict[int, History]:
+    """Of all sizes of a sender, by their keys; in two queries."""
+    turn = Window(RowNumber(), partition_by=F("size"), order_by=F("pk").desc())
+    billed = _billed(sender).filter(size__isnull=False)
+    return _histories(billed.annotate(turn=turn).filter(turn__lte=LAST))
+
+
+def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
+    """Of all sizes of a sender that were billed, by their keys; in two queries."""
+    year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)
+    under = Q(kind=Kind.UNDER_DECLARED)
+    billed = _by_size(Charge.objects.posted().filter(year))
+    charged = _size_charges().filter(year)
+    parts = (billed, _by_size(charged), _by_size(charged.filter(under)))
+    return {size: Rate(*(part.get(size, 0) for part in parts)) for size in billed}
+
+
+def in_unit(kilograms: Decimal, unit: str) -> Decimal:
+    """In kg or lb, to 0.01 and never less than was measured."""
+    return (kilograms / KG[unit]).quantize(Decimal("0.01"), rounding=ROUND_UP)
+
+
+def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
+    counts = charges.order_by().values("order__size").annotate(parcels=Count("order", distinct=True))
+    return {row["order__size"]: row["parcels"] for row in counts}
+
+
+def _size_of(sender: Sender, entry: Entry) -> ParcelSize | None:
+    """The saved size it was typed with; or the only one of these sides, where another weight was typed over it."""
+    if entry.size:
+        return sender.sizes.filter(uuid=entry.size).first()
+    sides = entry.measures
+    same = sender.sizes.filter(
+        length=sides.length, width=sides.width, height=sides.height, dimension_units=sides.dimension_units
+    )
+    found = list(same[:2])
+    return found[0] if len(found) == 1 else None
+
+
+def _billed(sender: Sender) -> QuerySet[Order]:
+    """Booked orders that a posted line is about; a cancelled one was never measured."""
+    lines = Charge.objects.posted().filter(order=OuterRef("pk"))
+    return sender.orders.filter(Exists(lines), status=Status.BOOKED)
+
+
+def _size_charges() -> QuerySet[Charge]:
+    """Posted ones that still stand."""
+    standing = Charge.objects.posted().filter(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
+    return standing.exclude(disputes__state=Dispute.State.ACCEPTED)
+
+
+def _histories(billed: QuerySet[Order]) -> dict[int, History]:
+    orders = {pk: (size, declared) for pk, size, declared in billed.values_list("pk", "size", "weight_kg")}
+    above = _above(orders)
+    found: dict[int, list[int]] = defaultdict(list)
+    for pk, (size, _) in orders.items():
+        found[size].append(pk)
+    return {
+        size: History(len(pks), tuple(above[pk] for pk in pks if pk in above)) for size, pks in found.items()
+    }
+
+
+def _above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:
+    """The heaviest weight measured of each order, where it is more than was declared."""
+    lines = _size_charges().filter(order__in=orders)
+    found: dict[int, Decimal] = {}
+    for order, measured, declared in lines.values_list("order", "measured_kg", "declared_kg"):
+        least = orders[order][1] if declared is None else declared
+        if measured is not None and measured > max(least, found.get(order, least)):
+            found[order] = measured
+    return found

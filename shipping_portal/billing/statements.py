@@ -1,0 +1,206 @@
+"""Billing as its sender reads it: the weeks, and the lines of one. Every sum is the sum of its lines, by currency."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Case, Count, F, IntegerField, Max, Prefetch, Q, QuerySet, Sum, Value, When
+
+from shipping_portal.accounts.models import Sender
+from shipping_portal.billing import weeks
+from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, Dispute, Kind
+
+WEEKS = 13
+PAGE = 50
+ON_PAPER = 500
+PRICES = (Kind.ORDER, Kind.COVER)
+ADJUSTMENTS = (*SIZE_CHARGES, Kind.UN_CANCELLATION)
+NOTHING = Decimal("0.00")
+COLUMNS = {
+    "order_cost": ("Order cost", (Kind.ORDER,)),
+    "cover": ("Extra Cover", (Kind.COVER,)),
+    "size_charges": ("Size charges", (Kind.UNDER_DECLARED,)),
+    "penalties": ("Penalties", (Kind.OVERSIZE,)),
+    "un_cancellations": ("Un-cancellations", (Kind.UN_CANCELLATION,)),
+    "refunds": ("Refunds", REFUNDS),
+    "credit": ("Credit", (Kind.CREDIT,)),
+}
+SIZE = "size"  # both kinds of size charge: where the mail about them leads
+FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    SIZE: ("Size charges and penalties", SIZE_CHARGES),
+    **{str(kind.value): (str(kind.label), (kind,)) for kind in Kind if kind != Kind.UNKNOWN},
+}
+PLACE = Case(
+    *(When(kind=kind, then=Value(place)) for place, kind in enumerate(Kind.values)),
+    default=Value(len(Kind.values)),
+    output_field=IntegerField(),
+)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One currency's money: what was charged, what came back, and what we credited."""
+
+    currency: str
+    prices: Decimal
+    adjusted: Decimal
+    refunds: Decimal
+    credits: Decimal
+
+    @property
+    def charges(self) -> Decimal:
+        return self.prices + self.adjusted
+
+    @property
+    def net(self) -> Decimal:
+        return self.charges + self.refunds + self.credits
+
+
+def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
+    """From (kind, currency, amount), as a statement's groups or a parcel's lines have them."""
+    found = list(sums)
+
+    def total(currency: str, kinds: Iterable[str]) -> Decimal:
+        return sum((amount for kind, unit, amount in found if unit == currency and kind in kinds), NOTHING)
+
+    return [
+        Balance(unit, *(total(unit, kinds) for kinds in (PRICES, ADJUSTMENTS, REFUNDS, (Kind.CREDIT,))))
+        for unit in sorted({unit for _, unit, _ in found})
+    ]
+
+
+def lines_of(user: Any, sender: Sender) -> QuerySet[Charge]:
+    # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's lines.
+    return Charge.objects.for_user(user).filter(sender=sender)
+
+
+def explained(lines: QuerySet[Charge]) -> QuerySet[Charge]:
+    """With what a row of them reads."""
+    disputes = Prefetch("disputes", Dispute.objects.order_by("-made_at", "-pk"))
+    return lines.select_related("order", "reverses").prefetch_related(disputes)
+
+
+@dataclass(frozen=True)
+class Weeks:
+    """Some weeks, newest first, a row for each currency; `on` is the key of the next page."""
+
+    rows: list[dict[str, Any]]
+    on: str | None
+
+
+def week_rows(lines: QuerySet[Charge], *, before: dt.date | None) -> Weeks:
+    """Finds the weeks of the page first, so that only theirs are added up."""
+    older = lines.filter(week__lt=before) if before else lines
+    found = list(older.order_by("-week").values_list("week", flat=True).distinct()[: WEEKS + 1])
+    shown = found[:WEEKS]
+    if not shown:
+        return Weeks([], None)
+    sums: dict[str, Any] = {
+        name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING) for name, (_, kinds) in COLUMNS.items()
+    }
+    asked = lines.filter(week__gte=shown[-1], week__lte=shown[0]).order_by().values("week", "currency")
+    rows = asked.annotate(parcels=Count("order", distinct=True), net=Sum("amount"), **sums)
+    ordered = sorted(rows, key=lambda row: (-row["week"].toordinal(), row["currency"]))
+    return Weeks([dict(row) for row in ordered], weeks.name_of(shown[-1]) if len(found) > WEEKS else None)
+
+
+def final_until() -> dt.date | None:
+    """The newest week whose report is posted; it and those before it are final."""
+    posted = BillingReport.objects.filter(state=BillingReport.State.POSTED)
+    newest: dt.date | None = posted.aggregate(newest=Max("week"))["newest"]
+    return newest
+
+
+def is_final(week: dt.date, until: dt.date | None, today: dt.date) -> bool:
+    return until is not None and week <= until and week + dt.timedelta(days=7) <= today
+
+
+@dataclass
+class Statement:
+    """One week of one sender, as far as `kind` and `q` ask for it; the groups are always the whole week's."""
+
+    whole: QuerySet[Charge]
+    kind: str = ""
+    q: str = ""
+
+    @cached_property
+    def groups(self) -> list[dict[str, Any]]:
+        sums = (
+            self.whole.order_by().values("kind", "currency").annotate(count=Count("pk"), amount=Sum("amount"))
+        )
+        order = {kind: place for place, kind in enumerate(Kind.values)}
+        return sorted((dict(row) for row in sums), key=lambda row: (order[row["kind"]], row["currency"]))
+
+    @property
+    def balances(self) -> list[Balance]:
+        return balances((row["kind"], row["currency"], row["amount"]) for row in self.groups)
+
+    @cached_property
+    def found(self) -> QuerySet[Charge]:
+        lines = self.whole
+        if self.kind in FILTERS:
+            lines = lines.filter(kind__in=FILTERS[self.kind][1])
+        for word in self.q.split():
+            lines = lines.filter(Q(reference__icontains=word) | Q(order__customer_reference__icontains=word))
+        return lines
+
+    @cached_property
+    def totals(self) -> list[dict[str, Any]]:
+        """How many lines were found and what they come to, by currency."""
+        sums = self.found.order_by("currency").values("currency")
+        return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
+
+    def in_order(self) -> QuerySet[Charge]:
+        """Group after group, as the interface names them; in each as the report has them."""
+        return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))
+
+
+@dataclass(frozen=True)
+class Page:
+    rows: list[Charge]
+    back: str | None
+    on: str | None
+
+
+def page(lines: QuerySet[Charge], *, after: str = "", before: str = "") -> Page:
+    """Fifty lines; `after` is the key of the last one seen, and `before` that of the first, for going back."""
+    key, is_back = _key(before), True
+    if key is None:
+        key, is_back = _key(after), False
+    if key is not None:
+        lines = lines.filter(_beyond(*key, past="lt" if is_back else "gt"))
+    if key is not None and is_back:
+        rows = list(lines.reverse()[: PAGE + 1])
+        is_more, shown = len(rows) > PAGE, rows[:PAGE][::-1]
+        return Page(shown, _written(shown[:1]) if is_more else None, _written(shown[-1:]))
+    rows = list(lines[: PAGE + 1])
+    shown = rows[:PAGE]
+    return Page(
+        shown, _written(shown[:1]) if key else None, _written(shown[-1:]) if len(rows) > PAGE else None
+    )
+
+
+def _beyond(place: int, number: int, *, past: str) -> Q:
+    return Q(**{f"place__{past}": place}) | Q(**{"place": place, f"pk__{past}": number})
+
+
+def _key(text: str) -> tuple[int, int] | None:
+    place, _, number = text.partition(".")
+    both = place.isascii() and place.isdigit() and number.isascii() and number.isdigit()
+    return (int(place), int(number)) if both and len(text) < 20 else None
+
+
+def _written(rows: list[Charge]) -> str | None:
+    """The key of the one row given; none of no row."""
+    return next((f"{row.place}.{row.pk}" for row in rows), None)  # type: ignore[attr-defined]
+
+
+def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:
+    """The newest week that got size charges since then, and how many its statement lists."""
+    size = lines.filter(kind__in=SIZE_CHARGES, week__gte=since.date() - dt.timedelta(days=28))
+    by_week = size.order_by().values("week").annotate(count=Count("pk"), last=Max("posted_at"))
+    newest = by_week.filter(last__gte=since).order_by(F("week").desc()).first()
+    return dict(newest) if newest else None

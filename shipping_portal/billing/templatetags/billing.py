@@ -1,0 +1,46 @@
+"""Charges for the pages of lower apps: templates may read up, code may not."""
+
+from django import template
+from django.utils import timezone
+
+from orders.entry import Entry
+from orders.models import Order
+from orders.sizes import listed
+from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
+from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.billing import lines, size_guard, statements
+
+MOST_LINES = 200  # of one parcel's charges
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
+    """Return what was charged for a parcel and why; None for those who see no money."""
+    request: MemberRequest = context["request"]
+    if request.membership.role not in SEE_MONEY:
+        return None
+    found = statements.lines_of(request.user, request.sender).filter(order=order).order_by("week", "pk")
+    return lines.charged(statements.explained(found)[:MOST_LINES], request.sender, request.membership.role)
+
+
+@register.simple_tag
+def size_advice(sender: Sender, entry: Entry, kept: str) -> size_guard.Advice | None:
+    """Return what to say of this parcel's weight before it is booked; see size_guard."""
+    return size_guard.advice(sender, entry, kept=kept)
+
+
+@register.simple_tag
+def sizes_with_history(sender: Sender) -> list[dict[str, object]]:
+    """Return each saved size, how often it was charged for, and what its parcels typically weigh.
+
+    The number of queries is the same for one size and for many.
+    """
+    today = timezone.now().astimezone(sender.tzinfo).date()
+    rates, histories = size_guard.rates(sender, today), size_guard.histories(sender)
+
+    def typical(size: ParcelSize) -> object:
+        found = histories[size.pk].typical if size.pk in histories else None
+        return size_guard.in_unit(found, size.weight_units) if found else None
+
+    return [{"size": size, "rate": rates.get(size.pk), "typical": typical(size)} for size in listed(sender)]

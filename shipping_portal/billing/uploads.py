@@ -1,0 +1,79 @@
+"""Taking a report: its bytes are kept as they came, the same file once, and its reading is owed."""
+
+import datetime as dt
+import hashlib
+import re
+from contextlib import suppress
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+
+from orders.models import CarrierAccount
+from shipping_portal.accounts.models import User
+from shipping_portal.billing.fields import Profile, profile_of
+from shipping_portal.billing.models import BillingReport, ReportFile, week_of
+from shipping_portal.billing.reading import NotAReport, read
+from shipping_portal.jobs.registry import enqueue
+
+MOST_LINES = 100_000
+LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
+TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
+DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
+
+
+class TakenBefore(Exception):
+    """The same bytes were taken before; `report` is what came of them."""
+
+    def __init__(self, report: BillingReport) -> None:
+        super().__init__(f"This file is report {report.pk} already.")
+        self.report = report
+
+
+def take(
+    account: CarrierAccount,
+    name: str,
+    content: bytes,
+    *,
+    by: User | None,
+    now: dt.datetime,
+    week: dt.date | None = None,
+    stated: dict[str, Decimal] | None = None,
+) -> BillingReport:
+    """Keep the file and owe its reading. `stated` is the total by currency of a file that states none itself.
+
+    Raises TakenBefore, and NotAReport for what cannot be one.
+    """
+    profile = Profile.of(profile_of(account))
+    _refuse_what_is_none(content, profile)
+    sha256 = hashlib.sha256(content).hexdigest()
+    made = BillingReport(
+        account=account, name=name[-120:], sha256=sha256, week=week_of(week) if week else week_in(name, now),
+        due_at=now, profile=profile.to_json(), uploaded_at=now, uploaded_by=by,
+        stated={currency: str(total) for currency, total in (stated or {}).items()},
+    )  # fmt: skip
+    try:
+        with transaction.atomic():
+            made.save()
+            ReportFile.objects.create(report=made, content=content)
+            enqueue("report", made.pk)
+    except IntegrityError:
+        before = BillingReport.objects.exclude(state=BillingReport.State.VOID)
+        raise TakenBefore(before.get(account=account, sha256=sha256)) from None
+    return made
+
+
+def week_in(name: str, now: dt.datetime) -> dt.date:
+    """The week a report is for: that of the day before it was written, as its name says, else of yesterday."""
+    written = now.date()
+    if found := DAY_IN_NAME.search(name):
+        with suppress(ValueError):
+            written = dt.date(*map(int, found.groups()))
+    return week_of(written - dt.timedelta(days=1))
+
+
+def _refuse_what_is_none(content: bytes, profile: Profile) -> None:
+    if not content.strip():
+        raise NotAReport("The file is empty.")
+    if len(content) > LARGEST or content.count(b"\n") > MOST_LINES + 1:  # its header
+        raise NotAReport(TOO_MUCH)
+    next(read(content, profile), None)  # its header

@@ -1,0 +1,13 @@
+"""Billing's pages: the weeks, a statement, and the question about one charge."""
+
+from django.urls import path
+
+from shipping_portal.billing.dispute_views import charge_is_wrong
+from shipping_portal.billing.views import billing, statement, statement_csv
+
+urlpatterns = [
+    path("billing/", billing, name="billing"),
+    path("billing/<str:week>/", statement, name="statement"),
+    path("billing/<str:week>/statement.csv", statement_csv, name="statement_csv"),
+    path("billing/charges/<int:charge>/wrong/", charge_is_wrong, name="charge_is_wrong"),
+]

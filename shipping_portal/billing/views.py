@@ -1,0 +1,103 @@
+"""Billing: the weeks, one week's statement line by line, and the same as a spreadsheet."""
+
+import datetime as dt
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from orders.listing import clean_search
+from shipping_portal import sheets
+from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
+from shipping_portal.billing import lines, statements, weeks
+
+
+@audience(*SEE_MONEY)
+@require_GET
+def billing(request: MemberRequest) -> HttpResponse:
+    """The weeks, newest first; each leads to its statement."""
+    mine = statements.lines_of(request.user, request.sender)
+    found = statements.week_rows(mine, before=weeks.named(request.GET.get("before", "")))
+    today, until = _today(request), statements.final_until()
+    context = {
+        "rows": [_week(row, request, today=today, until=until) for row in found.rows],
+        "columns": {name: words for name, (words, _) in statements.COLUMNS.items()},
+        "on": found.on,
+        "is_paged": "before" in request.GET,
+        "names_currency": len({row["currency"] for row in found.rows}) > 1,
+    }
+    return render(request, "billing/billing.html", context)
+
+
+def _today(request: MemberRequest) -> dt.date:
+    return timezone.now().astimezone(request.sender.tzinfo).date()
+
+
+def _week(
+    row: dict[str, Any], request: MemberRequest, *, today: dt.date, until: dt.date | None
+) -> dict[str, Any]:
+    week = row["week"]
+    return {
+        **row,
+        "name": weeks.name_of(week),
+        "words": weeks.words_of(week, request.sender),
+        "is_final": statements.is_final(week, until, today),
+        "amounts": [(words, row[name]) for name, (words, _) in statements.COLUMNS.items()],
+    }
+
+
+def asked(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
+    """The statement of that week as the address asks for it; 404 for a week in which nothing was charged."""
+    monday = weeks.named(week)
+    if monday is None:
+        raise Http404
+    whole = statements.lines_of(request.user, request.sender).filter(week=monday)
+    kind = request.GET.get("kind", "")
+    q = clean_search(request.GET.get("q", ""))
+    found = statements.Statement(whole, kind if kind in statements.FILTERS else "", q)
+    if not found.groups:
+        raise Http404
+    return monday, found
+
+
+@audience(*SEE_MONEY)
+@require_GET
+def statement(request: MemberRequest, week: str) -> HttpResponse:
+    """What was charged in one week and why; fifty lines a page, or with `all` as many as are read on paper."""
+    monday, found = asked(request, week)
+    is_whole = "all" in request.GET
+    before, after = request.GET.get("before", ""), request.GET.get("after", "")
+    if is_whole:
+        page = statements.Page(list(found.in_order()[: statements.ON_PAPER]), None, None)
+    else:
+        page = statements.page(found.in_order(), before=before, after=after)
+    balances, role = found.balances, request.membership.role
+    names_currency = len(balances) > 1
+    context = {
+        "week": week,
+        "words": weeks.words_of(monday, request.sender),
+        "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
+        "statement": found,
+        "balances": balances,
+        "groups": lines.groups(found),
+        "names_currency": names_currency,
+        "rows": lines.rows(page.rows, request.sender, role, names_currency=names_currency),
+        "filters": lines.filters(found),
+        "page": page,
+        "is_whole": is_whole,
+        "count": sum(row["count"] for row in found.totals),
+        "kind_words": statements.FILTERS[found.kind][0] if found.kind else "",
+        "most": statements.ON_PAPER,
+    }
+    return render(request, "billing/statement.html", context)
+
+
+@audience(*SEE_MONEY)
+@require_GET
+def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
+    """The lines of the statement as filtered, all of them, streamed."""
+    _, found = asked(request, week)
+    rows = lines.cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
+    return sheets.stream(f"statement-{week}.csv", list(lines.CELLS), rows)

@@ -1,5 +1,0 @@
-"""The modules of the desk whose functions are chores."""
-
-from shipping_portal.desk import gaps, pausing
-
-__all__ = ["gaps", "pausing"]

@@ -1,0 +1,159 @@
+"""Everything of an account: a CSV for each kind of thing, and every label that is kept. Read in batches, once."""
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.db.models import QuerySet
+
+from orders import export
+from orders.models import Order
+from orders.originals import FOLDERS, file_name
+from shipping_portal.accounts.access import OWNER
+from shipping_portal.accounts.models import Sender
+from shipping_portal.exporting import rows
+from shipping_portal.exporting.archive import Archive
+from shipping_portal.exporting.leasing import Lease
+from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS
+from shipping_portal.importing import progress
+
+BATCH = 100  # rows in memory at once, and between two renewals of the lease
+
+README = """Everything of {name} ({number}), written {at}.
+
+parcels.csv    what was booked or prepared, its price, and the checksums of its label files
+scans.csv      the carrier's scans, oldest first within a parcel; times in UTC and in {zone}
+charges.csv    the lines of the carrier's billing reports, and credits; above zero is charged
+notes.csv      your notes on parcels
+addresses.csv  receivers and pickup addresses
+sizes.csv      saved sizes
+imports.csv    imported files
+team.csv       people of this account
+labels/        the carrier's own files, unchanged, of parcels that are booked; kept for a time, then deleted
+CHECKSUMS.txt  the SHA-256 of each file: sha256sum -c CHECKSUMS.txt
+"""
+
+
+def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
+    """Write it; how many parcels it holds."""
+    sender = lease.export.sender
+    total = sender.orders.count()
+    lease.renew(total=total)
+    shown = {
+        "name": rows.plain(sender.name),
+        "number": sender.number,
+        "zone": sender.zone,
+        "at": rows.utc(at),
+    }
+    archive.add_text("README.txt", README.format(**shown))
+    packed = _add_parcels(archive, lease, total, at=at)
+    for path, heads, batches, row in _lists(sender, lease):
+        sheet = archive.sheet(heads)
+        for batch in batches:
+            sheet.add_all(map(row, batch))
+        archive.add_sheet(path, sheet)
+    return packed
+
+
+def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime) -> int:
+    """Labels at once; parcels, scans and notes beside them, as a ZIP is written one file after the other."""
+    sender, packed = lease.export.sender, 0
+    heads, cells = export.columns(OWNER, sender)
+    parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
+    scans, notes = archive.sheet(SCAN_HEADS), archive.sheet(("Reference", "Your order number", "To", "Note"))
+    found = sender.orders.select_related("made_by", "printed_by", "size").prefetch_related("labels")
+    for batch in in_batches(found, lease):
+        for order in batch:
+            order.sender = sender
+            packed += 1
+            parcels.add([*cells(order, at), *_more(order)])
+            _add_labels(archive, order, packed, total)
+        scans.add_all(row.values() for row in rows.scans([order.pk for order in batch], sender.tzinfo))
+        notes.add_all(_note(order) for order in batch if order.note)
+        lease.renew(done=packed)
+    for path, sheet in (("parcels.csv", parcels), ("scans.csv", scans), ("notes.csv", notes)):
+        archive.add_sheet(path, sheet)
+    return packed
+
+
+_SHA256 = [f"SHA-256 of the label, {folder}" for folder in FOLDERS.values()]
+
+
+def _more(order: Order) -> list[object]:
+    sha256 = {label.size: label.sha256 for label in order.labels.all()}
+    checksums = [sha256.get(size, "") for size in FOLDERS]
+    return [rows.utc(order.quoted_at), order.price, order.description, *checksums]
+
+
+def _note(order: Order) -> tuple[object, ...]:
+    return order.carrier_reference, order.customer_reference, order.receiver_name, order.note
+
+
+def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None:
+    """Those that are kept, of a parcel that is booked: a cancelled one's must not be used any more."""
+    if order.status == Order.Status.BOOKED:
+        for label in order.labels.all():
+            if label.is_ready:
+                archive.add_label(label, order, file_name(order, number, of=max(total, number)))
+
+
+def in_batches(found: QuerySet[Any], lease: Lease) -> Iterator[list[Any]]:
+    """All rows in the order they were made, a few at a time, with the lease renewed at each."""
+    last = 0
+    while batch := list(found.filter(pk__gt=last).order_by("pk")[:BATCH]):
+        lease.renew()
+        yield batch
+        last = batch[-1].pk
+
+
+List = tuple[str, tuple[str, ...], Iterable[list[Any]], Callable[[Any], Iterable[object]]]
+
+
+def _lists(sender: Sender, lease: Lease) -> Iterator[List]:
+    """The other sheets: path, heads, rows in batches, and what makes a thing a row."""
+
+    def day(at: dt.datetime | None) -> str:
+        return rows.local(at, sender.tzinfo) if at else ""
+
+    yield (
+        "charges.csv",
+        CHARGE_HEADS,
+        in_batches(sender.charges.posted().select_related("account"), lease),
+        lambda line: rows.charge(line).values(),
+    )
+    yield "addresses.csv", ("Kind", *_ADDRESS, "Group", "Last used"), _addresses(sender, lease), _address(day)
+    yield "sizes.csv", _SIZE, in_batches(sender.sizes.all(), lease), lambda size: (
+        size.name, size.weight, size.weight_units, size.length, size.width, size.height, size.dimension_units,
+        size.description,
+    )  # fmt: skip
+    files = progress.with_counts(sender.imports.select_related("made_by"))
+    yield "imports.csv", ("File", "Imported", "By", "Rows", "Booked"), in_batches(files, lease), lambda file: (
+        file.file_name, day(file.created_at), file.made_by.get_full_name(), file.all_rows, file.booked_rows,
+    )  # fmt: skip
+    people = sender.memberships.select_related("user")
+    yield "team.csv", ("Name", "E-mail", "Role", "Since"), in_batches(people, lease), lambda member: (
+        member.user.name, member.user.email, member.get_role_display(), day(member.created_at),
+    )  # fmt: skip
+
+
+_SIZE = ("Name", "Weight", "Unit of weight", "Length", "Width", "Height", "Unit of length", "Inside")
+_ADDRESS = {
+    "Name": "name", "Company": "company", "E-mail": "email", "Phone": "phone", "Address": "line1",
+    "Address line 2": "line2", "Suburb": "suburb", "State": "state", "Postcode": "postcode", "Country": "country",
+    "Instructions": "instructions",
+}  # fmt: skip
+
+
+def _addresses(sender: Sender, lease: Lease) -> Iterator[list[Any]]:
+    yield from in_batches(sender.pickup_addresses.all(), lease)
+    yield from in_batches(sender.receivers.all(), lease)
+
+
+def _address(day: Callable[[dt.datetime | None], str]) -> Callable[[Any], Iterable[object]]:
+    def row(address: Any) -> list[object]:
+        saved = getattr(address, "is_saved", None)
+        kind = "Pickup" if saved is None else "Receiver, saved" if saved else "Receiver, remembered"
+        values = [getattr(address, name) for name in _ADDRESS.values()]
+        return [kind, *values, getattr(address, "group", ""), day(getattr(address, "used_at", None))]
+
+    return row

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ExportingConfig(AppConfig):
+    name = "shipping_portal.exporting"
+    label = "exporting"

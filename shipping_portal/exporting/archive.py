@@ -1,0 +1,110 @@
+"""The ZIP being packed: files with their checksums, sheets that are safe in a spreadsheet, and what is missing."""
+
+import csv
+import datetime as dt
+import hashlib
+import io
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from io import BufferedRandom
+from typing import Self
+
+from django.utils import timezone
+
+from orders.models import Label, Order
+from orders.originals import FOLDERS, Contents, served
+from shipping_portal import sheets
+from shipping_portal.exporting.parts import Parts
+
+
+class Sheet:
+    """A CSV on its way into an archive: written row by row beside it, in a file of this process."""
+
+    def __init__(self, file: BufferedRandom, heads: Sequence[str]) -> None:
+        self._file = file
+        self.text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        self.text.write(sheets.BYTE_ORDER_MARK)
+        self._writer = csv.writer(self.text, quoting=csv.QUOTE_ALL)
+        self.add(heads)
+
+    def add(self, row: Iterable[object]) -> None:
+        self._writer.writerow([sheets.cell(value) for value in row])
+
+    def add_all(self, rows: Iterable[Iterable[object]]) -> None:
+        for row in rows:
+            self.add(row)
+
+    def end(self) -> BufferedRandom:
+        """All of it, to be read."""
+        self.text.flush()
+        self._file.seek(0)
+        return self._file
+
+
+class Archive:
+    """A ZIP written into an export's parts, one entry after the other. Leaving it early leaves no file behind."""
+
+    def __init__(self, parts: Parts, at: dt.datetime) -> None:
+        """`at` is the time of every file in it, in the sender's zone."""
+        self._parts, self._moment = parts, at.timetuple()[:6]
+        self.labels = Contents()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as files:
+            self._zip = files.enter_context(zipfile.ZipFile(self._parts, "w"))
+            self._checksums = files.enter_context(tempfile.TemporaryFile())
+            self._files = files.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def sheet(self, heads: Sequence[str]) -> Sheet:
+        """A CSV to be filled, then added."""
+        file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the archive)
+        sheet = Sheet(self._files.enter_context(file), heads)
+        self._files.enter_context(sheet.text)
+        return sheet
+
+    def add(self, path: str, content: bytes, *, is_packed: bool = True) -> None:
+        """A whole file."""
+        self._zip.writestr(self._entry(path, is_packed=is_packed), content)
+        self._checked(path, hashlib.sha256(content).hexdigest())
+
+    def add_text(self, path: str, text: str) -> None:
+        self.add(path, text.encode())
+
+    def add_sheet(self, path: str, sheet: Sheet) -> None:
+        sha256 = hashlib.file_digest(sheet.end(), "sha256").hexdigest()
+        self._copy(path, sheet.end())
+        self._checked(path, sha256)
+
+    def add_label(self, label: Label, order: Order, name: str) -> bool:
+        """The carrier's own file, byte for byte; False, and said so in the archive, if it isn't there or is damaged."""
+        content = served(label, order, self.labels, at=timezone.now())
+        if content is not None:
+            self.add(f"labels/{FOLDERS[label.size]}/{name}", content, is_packed=False)
+        return content is not None
+
+    def finish(self) -> None:
+        """What is missing, and the checksums of all the others."""
+        if self.labels.missing:
+            self.add_text("NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.labels.missing))
+        self._checksums.seek(0)
+        self._copy("CHECKSUMS.txt", self._checksums)
+
+    def _copy(self, path: str, content: BufferedRandom) -> None:
+        with self._zip.open(self._entry(path), "w", force_zip64=True) as entry:
+            shutil.copyfileobj(content, entry)
+
+    def _checked(self, path: str, sha256: str) -> None:
+        self._checksums.write(f"{sha256}  {path}\n".encode())
+        self._parts.cut()
+
+    def _entry(self, path: str, *, is_packed: bool = True) -> zipfile.ZipInfo:
+        info = zipfile.ZipInfo(path, self._moment)
+        info.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
+        return info

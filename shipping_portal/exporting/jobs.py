@@ -1,0 +1,5 @@
+"""The modules of exporting whose functions are jobs or retention terms."""
+
+from shipping_portal.exporting import packing, retention
+
+__all__ = ["packing", "retention"]

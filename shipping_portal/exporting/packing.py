@@ -1,0 +1,85 @@
+"""Packing an owed export: entries → parts → finished. Where a worker is killed, the next begins anew."""
+
+import datetime as dt
+import logging
+import random
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts import notices
+from shipping_portal.exporting import account, proof
+from shipping_portal.exporting.archive import Archive
+from shipping_portal.exporting.leasing import Lease, Lost
+from shipping_portal.exporting.models import Export
+from shipping_portal.exporting.parts import Parts
+from shipping_portal.jobs.models import UNDER_WAY
+from shipping_portal.jobs.registry import job
+
+log = logging.getLogger(__name__)
+KEPT = dt.timedelta(days=7)
+TOLD_AFTER = dt.timedelta(seconds=60)  # who waited less has the page before them
+ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
+AT_ONCE = 2  # so that exports never take all workers from the bookings
+
+
+@job("export", queue=Export.objects.select_related("sender", "order"), lane="sender", order=150, patience=10)
+def work(export: Export) -> None:
+    """Pack one owed export from the start, without what an earlier worker left."""
+    now = timezone.now()
+    others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
+    if others.count() >= AT_ONCE:
+        export.postpone(now + ROOM_MAY_BE * random.uniform(0.5, 2.0))  # noqa: S311  (spreads them, not a secret)
+        return
+    try:
+        _begin(lease := Lease(export))
+        _pack(lease)
+    except Lost:
+        log.warning("export_lost", extra={"export": export.pk})
+
+
+@transaction.atomic
+def _begin(lease: Lease) -> None:
+    """Drop earlier parts while the lease is certain: later they could be the next worker's."""
+    lease.renew(done=0, tries=lease.export.tries + 1)
+    lease.export.parts.all().delete()
+
+
+def _pack(lease: Lease) -> None:
+    export, at = lease.export, timezone.now()
+    pack = proof.pack if export.what == Export.What.PROOF else account.pack
+    with Parts(lease) as parts:
+        with Archive(parts, at.astimezone(export.sender.tzinfo)) as archive:
+            packed = pack(archive, lease, at=at)
+            archive.finish()
+        length, sha256 = parts.finish()
+    now = timezone.now()
+    with transaction.atomic():
+        lease.end(
+            done=packed, total=packed, length=length, sha256=sha256, finished_at=now, expires_at=now + KEPT,
+            problem=_missing(len(archive.labels.missing)),
+        )  # fmt: skip
+        if now - export.created_at > TOLD_AFTER:
+            notices.tell(_news(export, now), now=now)
+
+
+def _news(export: Export, now: dt.datetime) -> notices.Fact:
+    what = f"The proof pack of {export.order}" if export.order else "Everything of your account"
+    return notices.Fact(
+        sender=export.sender,
+        kind="export",
+        once=f"export:{export.pk}",
+        line=f"{what} is packed. It is kept for {KEPT.days} days.",
+        path=reverse("export_progress", args=[export.uuid]),
+        happened_at=now,
+        bundle=f"export:{export.pk}",
+        only=export.made_by_id,
+    )
+
+
+def _missing(count: int) -> str:
+    if not count:
+        return ""
+    return f"{count} {'label is' if count == 1 else 'labels are'} not in it. NOT-INCLUDED.txt says why."

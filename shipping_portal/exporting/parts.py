@@ -1,0 +1,67 @@
+"""What a ZIP is written to: it goes into the database piece by piece, and memory and disk hold one entry at a time."""
+
+import hashlib
+import tempfile
+
+from django.db import transaction
+
+from orders.outgoing import Outgoing
+from shipping_portal.exporting.leasing import Lease
+from shipping_portal.exporting.models import ExportPart
+
+PART = 1_000_000  # bytes
+IN_MEMORY = 4 * PART  # more of one entry waits in a file of this process
+
+
+class Parts(Outgoing):
+    """Outgoing whose finished entries become parts of an export, each stored under the lease."""
+
+    def __init__(self, lease: Lease) -> None:
+        super().__init__()
+        self._waiting = _window()
+        self._lease = lease
+        self._count = 0
+        self._sha256 = hashlib.sha256()
+
+    def cut(self) -> None:
+        """Between two entries: store all whole parts."""
+        if self._waiting_bytes() >= PART:
+            self._store_down_to(PART)
+
+    def close(self) -> None:
+        self._waiting.close()
+        super().close()
+
+    def finish(self) -> tuple[int, str]:
+        """Store the rest; how long the whole file is, and its checksum."""
+        self._store_down_to(1)
+        return self._sent, self._sha256.hexdigest()
+
+    def _waiting_bytes(self) -> int:
+        self._waiting.seek(0, 2)
+        return self._waiting.tell()
+
+    def _store_down_to(self, fewest: int) -> None:
+        """Store parts until fewer bytes than that wait; those begin the next part."""
+        left = self._waiting_bytes()
+        self._waiting.seek(0)
+        while left >= fewest:
+            piece = self._waiting.read(PART)
+            self._store(piece)
+            left -= len(piece)
+        rest = self._waiting.read()
+        self._waiting.close()
+        self._waiting = _window()
+        self._waiting.write(rest)
+
+    def _store(self, piece: bytes) -> None:
+        with transaction.atomic():  # the lease and the part together: no two workers' parts are ever mixed
+            self._lease.renew()
+            ExportPart.objects.create(export=self._lease.export, number=self._count, content=piece)
+        self._count += 1
+        self._sent += len(piece)
+        self._sha256.update(piece)
+
+
+def _window() -> "tempfile.SpooledTemporaryFile[bytes]":
+    return tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)

@@ -1,0 +1,80 @@
+"""Exports: asked for, watched while they are packed, fetched. Label and charges together are for owners alone."""
+
+import uuid
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from orders.models import Order
+from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.models import Audit
+from shipping_portal.exporting import requesting
+from shipping_portal.exporting.models import Export, ExportPart
+
+
+@audience(OWNER)
+@require_POST
+def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """Owe a proof pack of a parcel that the carrier holds."""
+    mine = Order.objects.for_user(request.user).held().select_related("sender")
+    export = requesting.proof_pack(get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now())
+    return redirect("export_progress", export.uuid)
+
+
+@audience(OWNER)
+@require_POST
+def pack_everything(request: MemberRequest) -> HttpResponse:
+    export = requesting.everything(request.sender, by=request.user, now=timezone.now())
+    return redirect("export_progress", export.uuid)
+
+
+@audience(OWNER)
+@require_GET
+def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
+    """How far it is, then the file. Asks itself again by htmx, or by refreshing without JavaScript."""
+    found = get_object_or_404(_mine(request), uuid=export)
+    return render(request, "exporting/export.html", {"export": found, "is_there": _is_there(found)})
+
+
+@audience(OWNER)
+@require_GET
+def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+    """The ZIP, part by part; before it is packed and after its time, the page that says so."""
+    found = get_object_or_404(_mine(request), uuid=export)
+    if not _is_there(found):
+        return redirect("export_progress", found.uuid)
+    action = "proof pack downloaded" if found.order else "account export downloaded"
+    Audit.write(action, found.order or found.sender, by=request.user, sender=found.sender, at=timezone.now())
+    response = StreamingHttpResponse(_parts(found), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{_name(found)}"'
+    response["Content-Length"] = str(found.length)
+    response["Cache-Control"] = "private, no-store"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["X-Accel-Buffering"] = "no"  # a proxy keeps no copy of it either
+    return response
+
+
+def _mine(request: MemberRequest) -> QuerySet[Export]:
+    return Export.objects.for_user(request.user).select_related("order", "sender", "made_by")
+
+
+def _is_there(export: Export) -> bool:
+    return export.expires_at is not None and export.expires_at > timezone.now()
+
+
+def _parts(export: Export) -> Iterator[bytes]:
+    """One after the other, so that memory holds one. A part deleted meanwhile breaks the download off."""
+    for number in range(export.parts.count()):
+        part = ExportPart.objects.filter(export=export, number=number)
+        yield bytes(part.values_list("content", flat=True).get())
+
+
+def _name(export: Export) -> str:
+    day = export.created_at.astimezone(export.sender.tzinfo).date()
+    if export.order:
+        return f"proof-{export.order.carrier_reference}-{day:%Y-%m-%d}.zip"
+    return f"everything-{export.sender.number}-{day:%Y-%m-%d}.zip"

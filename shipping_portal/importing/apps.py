@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ImportingConfig(AppConfig):
+    name = "shipping_portal.importing"
+    label = "importing"

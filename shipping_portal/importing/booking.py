@@ -1,0 +1,126 @@
+"""Booking a file: every row that is owed becomes the one order that its token stands for.
+
+owing  (web)     ready rows are owed a booking; nothing is sent
+work   (worker)  made already? → order number new? → the order is owed, as by the Book button → the row is done
+agree  (web)     the sender's yes to the rows whose price went up
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils import timezone
+
+from orders import booking
+from orders.models import Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import User
+from shipping_portal.importing import checking, duplicates, finishing
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.jobs.registry import job
+
+State = ImportRow.State
+NO_BOOKING: dict[type[Exception], str] = {
+    booking.Suspended: "Booking is off for this account.",
+    booking.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
+    booking.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
+    booking.Gone: "No service is offered for this parcel any more.",
+}
+ALL_STOPPED = (booking.Suspended, booking.Paused, booking.LimitReached)  # the next row would be refused alike
+
+
+@transaction.atomic
+def pause(file: Import, now: dt.datetime) -> None:
+    """No further row is begun; what is handed over goes on."""
+    if Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now):
+        finishing.paused(file, now)
+
+
+def resume(file: Import) -> bool:
+    """Go on where it was; False while an operator holds it."""
+    if not Import.objects.filter(pk=file.pk, hold="").update(paused_at=None):
+        return False
+    checking.enqueue_first(file, "book-row", State.OWED)
+    return True
+
+
+def retry(file: Import, now: dt.datetime) -> int:
+    """Check again the rows of which no order was made; how many."""
+    failed = file.rows.filter(state=State.FAILED, order=None)
+    again = failed.update(state=State.NEW, due_at=now, problems={}, quote=None, **ImportRow.AFRESH)
+    checking.enqueue_first(file, "check-row", State.NEW)
+    return again
+
+
+@job(
+    "book-row",
+    queue=ImportRow.objects.filter(state=State.OWED, file__paused_at=None).select_related(
+        "file__sender", "booked_by", "quote__sender"
+    ),
+    lane="file__sender",
+    order=90,
+)
+def work(row: ImportRow) -> None:
+    """Make the one order of this row's token, if no worker before has; or note why there is none."""
+    order = _made_before(row)
+    if order is None and (twin := duplicates.bought(row, row.reference)):
+        row.finish(state=State.SKIPPED, problems={"": [twin]})
+        return
+    try:
+        order = order or _submit(row, timezone.now())
+    except booking.Paused:
+        checking.try_later(row)
+    except booking.TokenReused:  # made meanwhile, by a worker that was slower than its lease
+        order = _made_before(row)
+    except booking.LimitReached as error:  # kept with the file: Try again books it once there is room
+        row.finish(state=State.FAILED, problems={"": [str(error)]})
+    except tuple(NO_BOOKING) as error:
+        row.finish(state=State.FAILED, problems={"": [f"{NO_BOOKING[type(error)]} Nothing was booked."]})
+    if order:
+        row.hand_over(order)
+
+
+def _made_before(row: ImportRow) -> Order | None:
+    return Order.objects.filter(sender=row.file.sender, form_token=row.token).first()
+
+
+def _submit(row: ImportRow, now: dt.datetime) -> Order:
+    """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent."""
+    if row.quote is None or row.booked_by is None or not row.product_code:
+        raise booking.Gone
+    return booking.submit(
+        quote=row.quote,
+        code=row.product_code,
+        by=row.booked_by,
+        form_token=row.token,
+        pickup_date=row.pickup_date,
+        now=now,
+    )
+
+
+def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
+    """The sender's yes to the rows that stopped because their price went up; how many were booked by it.
+
+    `prices` are the new ones by the order's key, as the sender saw them, such as "9.40 AUD": one that changed again is
+    asked about again.
+    Raises PickupDayPassed, LimitReached, Paused or Suspended, each only where nothing was booked.
+    """
+    risen = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
+    agreed = 0
+    refusal: Exception | None = None
+    for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
+        if prices[str(order.uuid)] != str(order.asked):
+            continue
+        try:
+            booking.confirm(order, by=by, now=now)
+            agreed += 1
+        except (Order.WrongStatus, booking.CarrierChanged):
+            continue  # agreed to in another tab, or chosen anew one by one
+        except booking.PickupDayPassed as error:  # of this row alone
+            refusal = error
+        except ALL_STOPPED as error:
+            refusal = error
+            break
+    if refusal and not agreed:
+        raise refusal
+    return agreed

@@ -1,0 +1,176 @@
+"""Checking: a dry run of every row through the parcel form, then the carrier's prices. Nothing is booked by it.
+
+begin  (web)     the columns are matched; rows of one order are joined; every parcel is owed a check
+work   (worker)  sent already? → the form's rules → bought before? → prices → ready, or what there is to fix
+"""
+
+import datetime as dt
+
+from django.db import transaction
+from django.utils import timezone
+
+from orders import answers, gateway, quoting
+from orders.forms import ParcelForm
+from orders.models import Quote
+from orders.models.quotes import bookable
+from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.accounts.templatetags.words import plain
+from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.importing import columns, duplicates, folding, row_checks, shops
+from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from shipping_portal.jobs.registry import enqueue, job
+
+State = ImportRow.State
+ENQUEUED_AT_ONCE = 50
+LEFT_OUT = {"": ["You left this row out."]}
+
+
+def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now: dt.datetime) -> bool:
+    """Owe every row a check but those left out by hand, and remember how these columns were matched.
+
+    False when the import is being booked: its columns stay as they are.
+    """
+    with transaction.atomic():
+        open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
+        if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
+            return False
+        rows = file.rows.exclude(state__in=(State.OWED, State.BOOKED))
+        rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
+            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", folded_into=None,
+            **ImportRow.AFRESH,
+        )  # fmt: skip
+        file.columns, file.constants = matched, constants
+        folding.fold(file)
+        ColumnMapping.objects.update_or_create(
+            sender=file.sender,
+            fingerprint=file.fingerprint,
+            defaults={"columns": matched, "constants": constants, "used_at": now},
+        )
+        enqueue_first(file, "check-row", State.NEW)
+    return True
+
+
+def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
+    """Owe one row a check with what was put right. False when it is booked, or somebody else was faster."""
+    if row.state in (State.OWED, State.BOOKED):
+        return False
+    kept = {**row.corrected, **corrected}
+    return row.finish(
+        state=State.NEW, due_at=now, tries=0, corrected=kept, problems={}, near=[], quote=None, reference=""
+    )
+
+
+def enqueue_first(file: Import, job_name: str, state: str) -> None:
+    """Tell the workers of the first rows; the sweep brings the others."""
+    enqueue(job_name, *file.rows.filter(state=state).values_list("pk", flat=True)[:ENQUEUED_AT_ONCE])
+
+
+@job(
+    "check-row",
+    queue=ImportRow.objects.filter(state=State.NEW)
+    .select_related("file__sender", "file__made_by")
+    .prefetch_related("lines"),
+    lane="file__sender",
+    order=100,
+)
+def work(row: ImportRow) -> None:
+    """Check one row against what its shop says, the form's rules, what was bought before, and the carrier's prices."""
+    form = form_of(row)
+    if form is None:
+        row.finish(state=State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
+    elif why := row_checks.left_out_by_shop(row):
+        row.finish(state=State.SKIPPED, problems={shops.STATUS: [why]})
+    elif shape := row_checks.odd_shape(row):
+        row.finish(state=State.FIX, problems={"": [shape]})
+    elif not form.is_valid() or row_checks.beyond_the_form(row, form):
+        _to_fix(row, form)
+    elif twin := _twin(row, form.cleaned_data["customer_reference"]):
+        row.finish(state=State.SKIPPED, problems={"": [twin]})
+    else:
+        _price(row, form)
+
+
+def form_of(row: ImportRow, size: ParcelSize | None = None) -> ParcelForm | None:
+    """The new-parcel form as if this row had been typed into it; None where there is no pickup address."""
+    sender = row.file.sender
+    address = sender.pickup_address()
+    if address is None:
+        return None
+    size = size or chosen_size(row.file)
+    return ParcelForm(columns.values(row, row.file, size), sender=sender, address=address)
+
+
+def chosen_size(file: Import) -> ParcelSize | None:
+    """The saved size that all rows have, if one was chosen and is still there."""
+    wanted = file.constants.get(columns.SIZE)
+    return file.sender.sizes.filter(uuid=wanted).first() if wanted else None
+
+
+def let_through(row: ImportRow) -> dict[str, str]:
+    """The correction by which a row that was left out is taken all the same: it answers what was told, no more."""
+    if shops.STATUS in row.problems:
+        return {shops.STATUS: "yes"}
+    return {} if row.problems == LEFT_OUT else {duplicates.ANYWAY: "yes"}
+
+
+def take_all(file: Import, why: str, now: dt.datetime) -> int:
+    """Take every row that was left out for this reason of its shop's, and check it; how many."""
+    left_out = file.rows.filter(**{"state": State.SKIPPED, f"problems__{shops.STATUS}": [why]})
+    with transaction.atomic():
+        taken = sum(again(row, {shops.STATUS: "yes"}, now) for row in left_out)
+        enqueue_first(file, "check-row", State.NEW)
+    return taken
+
+
+def _to_fix(row: ImportRow, form: ParcelForm) -> None:
+    near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or row_checks.unmangled(
+        form
+    )
+    problems = {
+        "" if name == "__all__" else name: [str(text) for text in texts]
+        for name, texts in form.errors.items()
+    }
+    row.finish(state=State.FIX, problems=problems | row_checks.beyond_the_form(row, form), near=near)
+
+
+def _twin(row: ImportRow, typed: str) -> str:
+    row.reference = duplicates.reference_of(row, typed)
+    return duplicates.bought(row, row.reference) or duplicates.on_an_earlier_row(row, row.reference)
+
+
+def _price(row: ImportRow, form: ParcelForm) -> None:
+    entry = form.entry()
+    try:
+        quote = quoting.ask(row.file.sender, entry, by=row.file.made_by, now=timezone.now(), typed=False)
+    except Rejected as error:
+        answers.put_at(form, error)
+        _to_fix(row, form)
+    except (CarrierError, quoting.Paused):
+        try_later(row)
+    else:
+        if not bookable(quote.products):
+            _tell_why_none(quote, form)
+            return _to_fix(row, form)
+        second_look = row_checks.second_look(row, entry, quote)
+        row.finish(
+            state=State.WARNING if second_look else State.READY,
+            quote=quote,
+            reference=row.reference,
+            problems=second_look,
+        )
+
+
+def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
+    """Tell at the fields why no service can be booked: a code is missing, or the carrier offers nothing."""
+    if quote.products:
+        return form.add_error("item_1_hs_code", quote.products[0]["refused"])
+    entry = form.entry()
+    parcel = f"{plain(entry.measures.weight)} {form.weight_unit} from {entry.pickup.postcode}"
+    text = f"The carrier offers no service for {parcel} to {entry.receiver.postcode}. Check weight and size."
+    for control in (form.weight_name, *form.size_names):
+        form.add_error(control, text)
+
+
+def try_later(row: ImportRow) -> None:
+    """Nobody answered, or prices or bookings are paused: the row stays owed and is looked at again."""
+    row.retry(timezone.now() + gateway.backoff(row.tries, first=2.0, cap=60.0))

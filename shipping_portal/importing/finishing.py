@@ -1,0 +1,84 @@
+"""Imports whose booking came to an end: one notice sums each up, written in the same transaction as the end."""
+
+import datetime as dt
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.urls import reverse
+
+from orders.models.statuses import Status
+from orders.notifications import cut
+from shipping_portal.accounts import notices
+from shipping_portal.accounts.notices import Fact
+from shipping_portal.importing import progress
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.jobs.chores import chore
+
+LEFT_AFTER = dt.timedelta(seconds=30)  # an open page looks every two to ten seconds
+NEWS_FOR = dt.timedelta(days=2)
+
+
+@chore("imports")
+def look(now: dt.datetime) -> None:
+    """Finish every import that has nothing left to book or send. Parked rows don't count: they may stay parked."""
+    rows = ImportRow.objects.filter(file=OuterRef("pk"))
+    owed = Exists(rows.filter(state=ImportRow.State.OWED, parked_at=None))
+    booking = rows.filter(state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None)
+    under_way = Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
+    for file in under_way.filter(~owed, ~Exists(booking)).select_related("sender"):
+        _finish(file, now)
+
+
+@transaction.atomic
+def _finish(file: Import, now: dt.datetime) -> None:
+    mine = Import.objects.filter(pk=file.pk, finished_at=None, begun_at=file.begun_at)
+    if not file.begun_at or not mine.update(finished_at=now):
+        return
+    # Counted after the update, whose lock a booking that fails meanwhile waits for (see notifications.py).
+    counts = progress.counts(file)
+    if counts.failed or counts.asked:
+        _notify_of_failures(file, counts, now)
+    elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
+        notices.tell(_event(file, counts, now), now=now)
+
+
+def paused(file: Import, now: dt.datetime) -> None:
+    """Notify of what failed before the pause, which may be for good. Call it in the transaction that pauses."""
+    if file.state == Import.State.BOOKING and file.finished_at is None:
+        counts = progress.counts(file)
+        if counts.failed or counts.asked:
+            _notify_of_failures(file, counts, now)
+
+
+def _notify_of_failures(file: Import, counts: progress.Counts, now: dt.datetime) -> None:
+    """Notify everybody: the failed bookings wrote no notices of their own, so this one is as vital as theirs."""
+    notices.tell(replace(_event(file, counts, now), kind="booking", only=None), now=now)
+
+
+def _is_left(file: Import, now: dt.datetime) -> bool:
+    return file.looked_at is None or now - file.looked_at >= LEFT_AFTER
+
+
+def _event(file: Import, counts: progress.Counts, now: dt.datetime) -> Fact:
+    why = progress.first_reason(file) if counts.failed else ""
+    return Fact(
+        sender=file.sender,
+        kind="import",
+        once=f"import:{file.pk}:{now:%Y%m%dT%H%M%S.%f}",
+        line=f"{file.file_name}: {_summary(counts)}. {cut(why)}".strip(),
+        path=reverse("import", args=[file.uuid]),
+        happened_at=now,
+        bundle=f"import:{file.pk}",
+        only=file.begun_by_id,
+    )
+
+
+def _summary(counts: progress.Counts) -> str:
+    parts = {
+        "booked": counts.booked,
+        "not booked": counts.failed,
+        "being checked": counts.unclear,
+        "waiting for your yes": counts.asked,
+    }
+    return ", ".join(f"{count:,} {words}" for words, count in parts.items() if count or words == "booked")

@@ -1,0 +1,102 @@
+"""Rows of one order that are one parcel: shops write a row for each item.
+
+A further row joins the row above that has its order number and its address, or that has its order number while it has
+no address. Another address, another size, or the very same row once more is no further item: it stays a row of its
+own, which is left out until its sender lets it through (see twins.py).
+"""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterator
+
+from django.db import transaction
+
+from shipping_portal.importing import duplicates
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.units import SIZE_UNIT
+
+State = ImportRow.State
+AT_ONCE = 500
+ADDRESS = tuple(
+    f"receiver_{part}"
+    for part in ("name", "last_name", "company", "line1", "line2", "suburb", "state", "postcode", "country")
+)
+SIZE = ("length", "width", "height", SIZE_UNIT)
+
+
+def fold(file: Import) -> int:
+    """Join rows that are owed a check and belong to one parcel; how many joined another. Call it in a transaction."""
+    joining = list(_joining(file))
+    ImportRow.objects.bulk_update(joining, ["state", "due_at", "folded_into"], batch_size=AT_ONCE)
+    return len(joining)
+
+
+def unfold(row: ImportRow, now: dt.datetime) -> bool:
+    """Make a joined row a parcel of its own again, and check both. False when the other is booked already."""
+    with transaction.atomic():
+        head = row.folded_into
+        if row.state != State.FOLDED or head is None or not _check_again(head, now):
+            return False
+        return row.finish(
+            state=State.NEW,
+            due_at=now,
+            folded_into=None,
+            corrected={**row.corrected, duplicates.ANYWAY: "yes"},
+        )
+
+
+def _check_again(head: ImportRow, now: dt.datetime) -> bool:
+    if head.state in (State.OWED, State.BOOKED):
+        return False
+    return head.state == State.SKIPPED or head.finish(
+        state=State.NEW, due_at=now, tries=0, problems={}, near=[], quote=None, reference=""
+    )
+
+
+def _joining(file: Import) -> Iterator[ImportRow]:
+    """The further rows, each with the row that it joins."""
+    heads: dict[str, list[ImportRow]] = defaultdict(list)
+    for row in file.rows.order_by("number"):
+        number = _said(row, file, "customer_reference")
+        if not number or not _is_whole(row, file):
+            continue
+        head = _head(row, file, heads[number])
+        if head is None or row.state != State.NEW or row.corrected.get(duplicates.ANYWAY):
+            heads[number].append(row)
+        else:
+            row.state, row.due_at, row.folded_into = State.FOLDED, None, head
+            yield row
+
+
+def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | None:
+    where = _where(row, file)
+    if not any(where):
+        return heads[-1] if heads and _fits(row, heads[-1], file) else None
+    return next((head for head in heads if _where(head, file) == where and _may_join(row, head, file)), None)
+
+
+def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
+    """Whether it may be in the other's box: no other size, and more than the same row once more."""
+    return row.cells != head.cells and _fits(row, head, file)
+
+
+def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
+    """Whether it says no other size than the other."""
+    sizes = [{_said(one, file, side) for one in (row, head)} - {""} for side in SIZE]
+    return all(len(said) < 2 for said in sizes)
+
+
+def _where(row: ImportRow, file: Import) -> list[str]:
+    return [" ".join(_said(row, file, name).casefold().split()) for name in ADDRESS]
+
+
+def _said(row: ImportRow, file: Import, name: str) -> str:
+    """What the row says of a field: put right, or as typed."""
+    place = file.columns.get(name)
+    typed = row.cells[place].strip() if place is not None and place < len(row.cells) else ""
+    return str(row.corrected.get(name, typed))
+
+
+def _is_whole(row: ImportRow, file: Import) -> bool:
+    """A row with a cell too many or too few says nothing for certain."""
+    return len(row.cells) >= len(file.header) and not any(map(str.strip, row.cells[len(file.header) :]))

@@ -1,0 +1,213 @@
+"""The two forms of an import: the file or the paste, and which column is which field."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from orders.forms import DayField
+from shipping_portal.accounts.models import PickupAddress, Sender
+from shipping_portal.accounts.places import fold
+from shipping_portal.importing import columns, reading, units
+from shipping_portal.importing.models import Import
+from shipping_portal.importing.reading import Sheet, Unreadable
+
+NO_COLUMN = ""
+CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
+UNIT_COLUMNS = (
+    columns.Field(units.WEIGHT_UNIT, "Unit of the weight, where it has its own column", is_needed=False),
+    columns.Field(units.SIZE_UNIT, "Unit of the measures, where it has its own column", is_needed=False),
+)
+
+
+class UploadForm(forms.Form):
+    """One of the two; `sheet` is the table in it once the form is good."""
+
+    file = forms.FileField(
+        label="CSV or TSV file",
+        required=False,
+        help_text="Up to 2,000 rows and 2 MB. The first line names the columns.",
+        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv,text/tab-separated-values"}),
+        error_messages={"empty": "This file is empty.", "max_length": "Give the file a shorter name."},
+    )
+    pasted = forms.CharField(
+        label="Or paste from a spreadsheet",
+        required=False,
+        strip=False,
+        help_text="Copy the rows with the line that names the columns, and paste them here.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "wide"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")
+        if "file" in self.errors or "pasted" in self.errors:
+            return cleaned
+        if not upload and not pasted.strip():
+            raise ValidationError({"file": "Choose a file, or paste the rows below."})
+        name = "file" if upload else "pasted"
+        try:
+            if upload and upload.size > reading.MOST_BYTES:
+                raise Unreadable(reading.TOO_LARGE)
+            self.sheet: Sheet = reading.read(upload.read() if upload else pasted.encode())
+        except Unreadable as error:
+            raise ValidationError({name: str(error)}) from error
+        return cleaned
+
+    @property
+    def file_name(self) -> str:
+        upload = self.cleaned_data.get("file")
+        return shown_name(upload.name) if upload else "Pasted rows"
+
+
+def shown_name(name: str) -> str:
+    """A file's name without its folders, and with nothing in it that cannot be shown."""
+    last = PurePosixPath(name.replace("\\", "/")).name
+    return "".join(c if c.isprintable() else " " for c in last)[:120].strip() or "Import"
+
+
+@dataclass(frozen=True)
+class Match:
+    """One line of the matching page: our field, the choice of column, the value for all, what the column holds."""
+
+    field: columns.Field
+    column: forms.BoundField
+    constant: forms.BoundField | None
+    preview: list[str]
+    unit: str  # by the column's name
+
+    @property
+    def is_used(self) -> bool:
+        """Needed, or given a column or a value already."""
+        constant = self.constant and self.constant.value()
+        return bool(self.field.is_needed or self.column.value() or constant or self.column.errors)
+
+
+def named_columns(header: list[str]) -> list[tuple[str, str]]:
+    """Place and name of each column; those of one name are told apart by their place."""
+    times = Counter(map(fold, header))
+    return [
+        (str(place), f"{name} (column {place + 1})" if times[fold(name)] > 1 else name)
+        for place, name in enumerate(header)
+    ]
+
+
+def _without_unit(field: columns.Field) -> columns.Field:
+    """A measure is named without the unit of the parcel form: the file's may be another."""
+    return replace(field, label=field.name.title()) if field.name in units.MEASURES else field
+
+
+class MatchForm(forms.Form):
+    """A column for each of our fields, or one value that all rows have."""
+
+    def __init__(self, *args: Any, file: Import, address: PickupAddress, **options: Any) -> None:
+        self.file = file
+        self.wanted = [*map(_without_unit, columns.fields(file.sender, address)), *UNIT_COLUMNS]
+        super().__init__(*args, **options)
+        places = [(NO_COLUMN, "No column"), *named_columns(file.header)]
+        for field in self.wanted:
+            self.fields[f"column_{field.name}"] = forms.ChoiceField(
+                label=field.label, choices=places, required=False,
+                error_messages={"invalid_choice": "Choose one of the file's columns."},
+            )  # fmt: skip
+            if field.name not in (columns.LAST_NAME, *units.TABLES):
+                self.fields[f"all_{field.name}"] = forms.CharField(
+                    label=f"{field.label}, the same for all rows", max_length=255, required=False
+                )
+        for kind, table in units.TABLES.items():
+            self.fields[kind] = forms.ChoiceField(
+                label=CHOICES_OF_UNIT[kind],
+                choices=[(unit, unit) for unit in table],
+                initial=units.of_account(file.sender.country)[kind],
+            )
+        self._offer_sizes(file.sender)
+
+    def _offer_sizes(self, sender: Sender) -> None:
+        sizes = [(str(size.uuid), size.name) for size in sender.sizes.order_by("position", "pk")]
+        self.fields[columns.SIZE] = forms.ChoiceField(
+            label="Size for rows without measures",
+            choices=[("", "None: the file has them"), *sizes],
+            required=False,
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        of_size = {units.WEIGHT, "length", "width", "height"} if cleaned.get(columns.SIZE) else set()
+        for field in self.wanted:
+            given = cleaned.get(f"column_{field.name}") or cleaned.get(f"all_{field.name}")
+            if field.is_needed and not given and field.name not in of_size:
+                text = f"Choose the column for “{field.label}”, or write what all rows have."
+                self.add_error(f"column_{field.name}", text)
+        self._refuse_other_units(cleaned)
+        return cleaned
+
+    def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
+        """A column's name is taken at its word; a choice that says otherwise is one of two mistakes."""
+        for kind in units.TABLES:
+            stated = units.of_columns(self.file.header, self.columns, kind)
+            if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
+                name, unit = next(iter(stated.items()))
+                text = f"“{name}” says {unit}. Choose {unit}, or rename that column in your file and upload it again."
+                self.add_error(kind, text)
+
+    @property
+    def columns(self) -> dict[str, int]:
+        chosen = {field.name: self.cleaned_data.get(f"column_{field.name}") for field in self.wanted}
+        return {name: int(place) for name, place in chosen.items() if place}
+
+    @property
+    def constants(self) -> dict[str, str]:
+        names = {f"all_{field.name}": field.name for field in self.wanted}
+        names |= {name: name for name in (*units.TABLES, columns.SIZE)}
+        said = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
+        return {name: text for name, text in said.items() if text}
+
+    def matches(self) -> Iterator[Match]:
+        """Our fields with the column chosen or guessed, and the first three values in it."""
+        firsts = [row.cells for row in self.file.rows.all()[:3]]
+        for field in self.wanted:
+            column = self[f"column_{field.name}"]
+            place = str(column.value() or "")
+            at = int(place) if place.isdecimal() else -1
+            table = units.TABLES.get(units.MEASURES.get(field.name, ""))
+            preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
+            constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None
+            unit = units.stated(self.file.header[at], table) if table and preview else ""
+            yield Match(field, column, constant, preview, unit)
+
+
+def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
+    """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
+    known = columns.remembered(file.sender, file.fingerprint)
+    matched = known.columns if known else columns.guess(file.header, [*wanted, *UNIT_COLUMNS])
+    constants = {
+        kind: next(iter(units.of_columns(file.header, matched, kind).values()), own)
+        for kind, own in units.of_account(file.sender.country).items()
+    } | (known.constants if known else {})
+    if not known and "item_1_value" in matched and "item_1_quantity" not in matched:
+        constants["item_1_quantity"] = "1"  # shown, so that its sender sees what customs are told
+    named = {f"all_{name}": text for name, text in constants.items()}
+    return named | constants | {f"column_{name}": str(place) for name, place in matched.items()}
+
+
+class BookAllForm(forms.Form):
+    """By which rule every row's service is chosen, and the pickup day of those that are picked up."""
+
+    rule = forms.ChoiceField(
+        choices=Sender.ServiceRule.choices,
+        error_messages={
+            "required": "Choose how the services are chosen.",
+            "invalid_choice": "Choose one of the rules.",
+        },
+    )
+    pickup_date = DayField(required=False)
+    rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
+    newest = forms.IntegerField(
+        min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput
+    )  # priced up to this quote
+    last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”
+    confirmed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.Stop

@@ -1,0 +1,73 @@
+"""The rows of an import as its check lists them: each parcel with its service and its price."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import QuerySet
+
+from orders import choosing
+from orders.choosing import Ready
+from shipping_portal.importing.models import ImportRow
+
+LISTED = 50
+HANDED_OVER = (ImportRow.State.OWED, ImportRow.State.BOOKED)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row with what it costs: as it is to be booked, or as the rule would book it. `price` is None without offers."""
+
+    row: ImportRow
+    service: str = ""
+    price: Decimal | None = None
+    currency: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    lines: list[Line]
+    number: int
+    has_more: bool
+
+    @property
+    def before(self) -> int:
+        return self.number - 1
+
+    @property
+    def after(self) -> int:
+        return self.number + 1
+
+
+def page(
+    rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int
+) -> Page:
+    """One page of these rows in the file's order; or those to be booked first, the dearest before the others."""
+    start, end = (number - 1) * LISTED, number * LISTED + 1
+    mine = rows.select_related("quote", "order", "folded_into")
+    if dearest_of is None:
+        found = list(mine[start:end])
+    else:
+        prices = {choice.row.pk: choice.price for choice in choosing.choices(dearest_of, rule, last)}
+        keys = sorted(rows.values_list("pk", flat=True), key=lambda pk: -prices.get(pk, -1))[start:end]
+        by_key = mine.in_bulk(keys)
+        found = [by_key[key] for key in keys if key in by_key]
+    return Page(lines(found[:LISTED], rule, last), number, len(found) > LISTED)
+
+
+def lines(rows: Iterable[ImportRow], rule: str, last: str) -> list[Line]:
+    return [_line(row, rule, last) for row in rows]
+
+
+def _line(row: ImportRow, rule: str, last: str) -> Line:
+    if row.order:
+        return Line(row, row.order.product_name, row.order.total, row.order.currency)
+    offer = _offer(row, rule, last)
+    return Line(row, offer["name"], Decimal(offer["amount"]), offer["currency"]) if offer else Line(row)
+
+
+def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
+    if row.quote and row.state in HANDED_OVER:
+        return row.quote.offer(row.product_code)
+    return choosing.choose(row.quote.products, rule, last) if row.quote else None

@@ -1,0 +1,196 @@
+"""How far an import is, by counting its rows; and the rows that came to nothing, as a file again."""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from orders.models.statuses import HELD, Status
+from shipping_portal.accounts.places import fold
+from shipping_portal.importing import items, shops, units
+from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.reading import REASON
+from shipping_portal.importing.units import WEIGHT
+
+State = ImportRow.State
+QUANTITY = "item_1_quantity"
+REFUSED = (Status.REJECTED, Status.NOT_BOOKED)
+NOTHING = Q(state__in=(State.FIX, State.FAILED)) | Q(state=State.BOOKED, order__status__in=REFUSED)
+
+LOOKS_EVERY = dt.timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows by how they stand. Those handed over stand as their orders do; joined ones are counted by their parcel."""
+
+    rows: int
+    folded: int
+    unchecked: int
+    ready: int
+    warnings: int
+    fix: int
+    skipped: int
+    waiting: int
+    booked: int
+    unclear: int
+    asked: int  # the price went up, or something else needs the sender's yes
+    risen: int
+    failed: int
+    retryable: int  # of the failed, those without an order
+
+    @property
+    def handed(self) -> int:
+        """All that were sent on their way to be booked."""
+        return self.waiting + self.booked + self.unclear + self.asked + self.failed
+
+    @property
+    def bookable(self) -> int:
+        return self.ready + self.warnings
+
+    @property
+    def checked(self) -> int:
+        return self.rows - self.unchecked
+
+
+def counts(file: Import) -> Counts:
+    """One query, whatever the number of rows."""
+    handed = Q(state=State.BOOKED)
+    wanted = {
+        "rows": ~Q(state=State.FOLDED),
+        "folded": Q(state=State.FOLDED),
+        "unchecked": Q(state=State.NEW),
+        "ready": Q(state=State.READY),
+        "warnings": Q(state=State.WARNING),
+        "fix": Q(state=State.FIX),
+        "skipped": Q(state=State.SKIPPED),
+        "waiting": Q(state=State.OWED) | handed & Q(order__status=Status.BOOKING),
+        "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
+        "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
+        "asked": handed & Q(order__status=Status.DRAFT),
+        "risen": handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose"),
+        "retryable": Q(state=State.FAILED, order=None),
+        "failed": Q(state=State.FAILED) | handed & Q(order__status__in=REFUSED),
+    }
+    return Counts(**file.rows.aggregate(**{name: Count("pk", filter=of) for name, of in wanted.items()}))
+
+
+def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
+    """Each with what the list says of it: its parcels, those booked and those that need somebody."""
+    handed = Q(rows__state=State.BOOKED)
+    return files.annotate(
+        all_rows=Count("rows", filter=~Q(rows__state=State.FOLDED)),
+        booked_rows=Count("rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])),
+        to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
+    )
+
+
+def risen(file: Import) -> QuerySet[ImportRow]:
+    """Rows that stopped because the carrier's price went up."""
+    stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
+    return stopped.select_related("order")
+
+
+def watched(file: Import, now: dt.datetime) -> None:
+    """Somebody is looking at how its booking goes; written down every ten seconds at most."""
+    if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
+        Import.objects.filter(pk=file.pk).update(looked_at=now)
+
+
+def to_print(file: Import, most: int) -> list[uuid.UUID]:
+    """The orders of this file whose label is not on paper yet, in the file's order."""
+    booked = file.rows.filter(order__status=Status.BOOKED, order__printed_at=None)
+    return list(booked.values_list("order__uuid", flat=True)[:most])
+
+
+def came_to_nothing(file: Import) -> QuerySet[ImportRow]:
+    return file.rows.filter(NOTHING).select_related("order")
+
+
+def first_reason(file: Import) -> str:
+    """The first row that wasn't booked and why, for a mail; "" where every row was."""
+    failed = came_to_nothing(file).exclude(state=State.FIX).first()
+    why = reason(failed) if failed else ""
+    return f"Row {failed.number}: {why}" if failed and why else ""
+
+
+def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
+    """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
+    had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)
+    width = len(file.header) - (1 if had_reason else 0)
+    heads = came_to_nothing(file).prefetch_related("lines").iterator(chunk_size=500)
+    return [*file.header[:width], REASON], (line for head in heads for line in _sheet_of(head, file, width))
+
+
+def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
+    """A row that came to nothing, and the rows joined to it."""
+    right, weight = _as_in_the_file(head, file), _whole_weight(head, file)
+    said = lines(head, file)
+    places = items.places(said)
+    for at, row in enumerate((head, *head.lines.all())):
+        number = places.index(at) + 1 if at in places else 0
+        mine = dict(_item_put_right(head, file, number))
+        whole = {name: text for name, text in right.items() if not at and not name.startswith("item_")}
+        if weight:  # all of it in the first row, as the weights of the rows are added up
+            times = mine.get(QUANTITY) or said[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
+            share = "0" if at else items.share_of_one(weight, times)
+            mine[WEIGHT] = f"{share} {units.of_account(file.sender.country)[units.WEIGHT_UNIT]}"
+        # Cells too many follow the reason: the row is as odd as it was when it comes back.
+        yield [*_own_cells(row, file, width, whole | mine), reason(head), *_cells_beyond(row, file)]
+
+
+def _whole_weight(head: ImportRow, file: Import) -> str:
+    """The parcel's, where the file has weights of one item and somebody put a weight or a quantity right; else ""."""
+    weight = form_name(WEIGHT, file.sender.country)
+    is_put_right = any(name == weight or name.endswith("_quantity") for name in head.corrected)
+    return values(head, file).get(weight, "") if is_put_right and are_of_one_item(file) else ""
+
+
+def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
+    """What was put right of one item, by the columns of its row: where customs have none, what it is called."""
+    for name, text in head.corrected.items():
+        of_first = name.replace(f"item_{number}_", "item_1_")
+        if name.startswith(f"item_{number}_"):
+            yield of_first if of_first in file.columns else of_first.removeprefix("item_1_"), text
+
+
+def reason(row: ImportRow) -> str:
+    """Why, on one line."""
+    problem: dict[str, Any] = row.order.problem if row.order else {}
+    texts = [problem["text"]] if problem.get("text") else []
+    texts += [text for name in row.problems for text in row.problems[name]]
+    return " ".join(dict.fromkeys(texts))
+
+
+def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
+    return (
+        []
+        if row.corrected.keys() - {shops.STATUS}
+        else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
+    )
+
+
+def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) -> list[str]:
+    """As typed, with what was put right in the columns it came from."""
+    cells = (row.cells + [""] * width)[:width]
+    for name, text in right.items():
+        place = file.columns.get(name)
+        if place is not None and place < width:
+            cells[place] = text
+    return cells
+
+
+def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
+    """Corrections by the file's own fields: measures in its units, the whole name where the first name was."""
+    said = {plain_name(name): text for name, text in row.corrected.items()}
+    own = units.of_account(file.sender.country)
+    for name, kind in units.MEASURES.items():
+        if name in said:
+            said[name] = units.convert(
+                said[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind]
+            )
+    return said | ({LAST_NAME: ""} if "receiver_name" in said else {})

@@ -1,0 +1,140 @@
+"""Putting rows right: the fields in trouble of each, places that may have been meant, and rows in the same trouble."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from orders.forms import ParcelForm
+from shipping_portal.accounts.models import ParcelSize, PickupAddress
+from shipping_portal.importing import checking, columns
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.jobs.registry import enqueue
+
+State = ImportRow.State
+SHOWN = 25  # rows of the grid at a time
+PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
+
+Trouble = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value in trouble: its control, and what is wrong with it."""
+
+    control: forms.BoundField
+    messages: list[str]
+
+    @property
+    def is_filled(self) -> bool:
+        """Needed, or something in it that somebody chose."""
+        said = self.control.form.initial.get(self.control.name)
+        return bool(self.control.field.required or said)
+
+    @property
+    def messages_id(self) -> str:
+        return f"{self.control.id_for_label}_error"
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One row as the grid shows it. `alike` counts the other rows in the same trouble."""
+
+    row: ImportRow
+    cells: list[Cell]
+    who: str
+    messages: list[str]
+    alike: int
+
+
+def grid(file: Import, address: PickupAddress) -> list[Fix]:
+    """The first rows to be fixed. The number of queries does not depend on theirs."""
+    size = checking.chosen_size(file)
+    rows = list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
+    typed = {row.pk: _values(row, file, size) for row in rows}
+    same = Counter(trouble(row, typed[row.pk]) for row in rows)
+    return [
+        _fix(row, typed[row.pk], file, address, same[trouble(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
+    ]
+
+
+def trouble(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
+    """What two rows have in common that can be put right together: fields in trouble, and what was typed there."""
+    return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
+
+
+def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime) -> int:
+    """Owe the row a check with these values; if asked, also every row in the same trouble with those it is about.
+
+    Returns how many rows.
+    """
+    rows, shared = [row], {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
+    if alike and row.problems:
+        size = checking.chosen_size(file)
+        wanted = trouble(row, _values(row, file, size))
+        others = file.rows.filter(state=State.FIX).exclude(pk=row.pk).prefetch_related("lines")
+        rows += [one for one in others if wanted and trouble(one, _values(one, file, size)) == wanted]
+    saved = [one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)]
+    if len(saved) > 1:
+        enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))
+    return len(saved)
+
+
+def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
+    """What was changed: values of the form's own fields that differ from what the row says."""
+    place = [_tidy(part) for part in posted.get("place", "").split("|")]
+    chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
+    said = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
+    return {
+        name: text
+        for name, text in said.items()
+        if text != form.initial.get(name, "") or name in row.problems
+    }
+
+
+def form_of(
+    row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None
+) -> ParcelForm:
+    """The parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
+    form = ParcelForm(
+        initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s"
+    )
+    for name, said_at in _first_said(row, form).items():
+        described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{said_at}_error"}
+        form.fields[name].widget.attrs |= described
+    return form
+
+
+def _first_said(row: ImportRow, form: ParcelForm) -> dict[str, str]:
+    """Each field in trouble, and the first one that has the same messages: they are shown once."""
+    first: dict[str, str] = {}
+    return {
+        name: first.setdefault("".join(row.problems[name]), name)
+        for name in form.fields
+        if name in row.problems
+    }
+
+
+def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[Cell]:
+    """These controls, each with what is wrong with it and was not said before."""
+    first = _first_said(row, form)
+    return [Cell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
+
+
+def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:
+    return columns.values(row, file, size)
+
+
+def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int) -> Fix:
+    form = form_of(row, file, address)
+    wrong = cells(row, form, [name for name in form.fields if name in row.problems])
+    loose = [text for name, texts in row.problems.items() if name not in form.fields for text in texts]
+    return Fix(row, wrong, typed.get("receiver_name", ""), loose, alike)
+
+
+def _tidy(text: str) -> str:
+    """As typed, but for what no database stores; the form refuses the sign that takes its place."""
+    return text.strip().replace("\x00", "\ufffd")[:2000]

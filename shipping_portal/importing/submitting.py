@@ -1,0 +1,103 @@
+"""Owing a file's bookings: each row as its sender saw it when Book was pressed, and no row more.
+
+What a row is to be booked as is written into it here, so a later press, or another person's parcel, changes nothing
+of it. Presses of one sender go one after the other: two files with one order number book it once. A file with rows
+that look wrong is owed after its sender said yes to them once more: see outliers.py.
+"""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from orders import choosing
+from orders.choosing import Choice, Ready
+from orders.entry import measures_from
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import checking, duplicates, outliers
+from shipping_portal.importing.models import Import, ImportRow
+
+State = ImportRow.State
+READY = (State.READY, State.WARNING)
+AT_ONCE = 500
+
+
+class MoreIsReady(Exception):
+    """Rows became ready that were not on the page when Book was pressed; nothing is owed."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the page with the button showed: so many rows, priced up to this quote."""
+
+    rows: int
+    newest: int
+
+
+@dataclass(frozen=True)
+class Press:
+    """One press of Book: who, when, by which rule, for which day. `last` is what “same as last time” meant."""
+
+    rule: str
+    by: User
+    now: dt.datetime
+    pickup_date: dt.date | None = None
+    seen: Seen | None = None
+    last: str = ""
+    confirmed: str = ""  # the rows that look wrong, as the sender saw them: see outliers.Stop
+
+
+def begin(file: Import, press: Press) -> int:
+    """Owe every ready row a booking; how many. Pressed twice, the second press finds none.
+
+    Raises MoreIsReady, and outliers.Unconfirmed where rows look wrong; nothing is owed then.
+    """
+    with transaction.atomic():
+        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
+        found = ready(file, press.seen)
+        if press.seen and len(found) > press.seen.rows:
+            raise MoreIsReady
+        chosen = choosing.choices(found, press.rule, press.last or choosing.last_product(file.sender))
+        outliers.refuse_unless_confirmed(file, chosen, press.confirmed)
+        duplicates.leave_out(file, READY)
+        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen))
+        if owed:
+            Import.objects.filter(pk=file.pk).update(
+                state=Import.State.BOOKING, begun_at=press.now, begun_by=press.by,
+                looked_at=press.now, finished_at=None,
+            )  # fmt: skip
+        checking.enqueue_first(file, "book-row", State.OWED)
+    return owed
+
+
+def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
+    """The rows that can be booked, in the file's order. A row checked since it was seen has a newer quote."""
+    rows = file.rows.filter(state__in=READY, quote__isnull=False)
+    if seen:
+        rows = rows.filter(quote__lte=seen.newest)
+    found = rows.values_list("pk", "quote", "quote__products", "quote__entry__measures")
+    return [Ready(pk, quote, products, measures_from(plain)) for pk, quote, products, plain in found]
+
+
+def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date | None, list[int]]]:
+    """Product, pickup day and the quotes that are booked so; no product where nothing is offered."""
+    found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
+    for choice in chosen:
+        is_picked_up = choice.offer and choice.offer.get("first_mile") == "pickup"
+        found[choice.code, press.pickup_date if is_picked_up else None].append(choice.row.quote)
+    for (code, day), same in found.items():
+        yield code, day, same
+
+
+def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
+    """By its quote and its state: a row that was taken back meanwhile stays where it is."""
+    owed = 0
+    for start in range(0, len(quotes), AT_ONCE):
+        rows = file.rows.filter(state__in=READY, quote__in=quotes[start : start + AT_ONCE])
+        owed += rows.update(
+            state=State.OWED, due_at=press.now, **ImportRow.AFRESH,
+            product_code=code, pickup_date=day, booked_by=press.by,
+        )  # fmt: skip
+    return owed

@@ -1,0 +1,145 @@
+"""Units of a file's measures: stated by a header or a cell, and converted to the units of the parcel form."""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from orders.entry import CM, KG
+from orders.form_fields import PLAIN_NUMBER
+from orders.forms import SIZES, UNITS
+from shipping_portal.accounts.places import fold
+from shipping_portal.importing.models import Import, ImportRow
+
+WEIGHT = "weight"
+WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or a column of the file
+WEIGHTS: Mapping[str, Decimal] = KG
+# No parcel is entered or sent in mm or m: a file's are converted when its row is read.
+LENGTHS: Mapping[str, Decimal] = {"mm": Decimal("0.1"), "cm": CM["cm"], "m": Decimal(100), "in": CM["in"]}
+TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
+MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
+NAMES = {
+    "kg": "kg kgs kilo kilos kilogram kilograms",
+    "g": "g gr gm gms gram grams",
+    "lb": "lb lbs pound pounds",
+    "oz": "oz ounce ounces",
+    "cm": "cm cms centimetre centimetres centimeter centimeters",
+    "mm": "mm mms millimetre millimetres millimeter millimeters",
+    "m": "m metre metres meter meters",
+    "in": "in inch inches",
+}
+UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
+INCHES = re.compile(
+    r"""([^"″”]*)(?:["″”]|'')(\W*)"""
+)  # one such mark, at the end: more of them are quotation marks
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
+PLACES = Decimal("0.001")  # as many as the parcel form takes
+LONGEST = 12
+UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
+
+
+def stated(text: str, table: Mapping[str, Decimal]) -> str:
+    """The one unit of this table that the words state, such as mm in “Length (mm)”; "" where none or several do."""
+    found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
+    return str(found.pop()) if len(found) == 1 else ""
+
+
+def bare(text: str, table: Mapping[str, Decimal]) -> str:
+    """The words, folded, without those that state a unit of this table: “Length (mm)” is length."""
+    return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
+
+
+def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> str:
+    """The number in the unit wanted, to three decimals. A unit beside the number counts before the column's.
+
+    What is no number, or in no unit of this table, stays as it was typed, with its unit: the form refuses it.
+    """
+    number, unit = _read(text, unit, table)
+    if not unit:
+        return text
+    if unit == wanted:
+        return number
+    if wanted not in table or not _is_measure(number, unit, table):
+        return f"{number} {unit}"
+    return _plain(Decimal(number) * table[unit] / table[wanted])
+
+
+def with_unit(text: str, unit: str) -> str:
+    """The number with its unit beside it, as typed or else the column's."""
+    cell = CELL.fullmatch(text.strip())
+    return f"{text} {unit}" if cell and not cell[2] else text
+
+
+def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, Decimal]) -> str:
+    """The sum of these, each so many times, in the unit of the first; "" where one is no number with its unit."""
+    read = [_read(text, "", table) for text in texts]
+    if not all(_is_measure(number, unit, table) for number, unit in read):
+        return ""
+    sums = [Decimal(number) * table[unit] * n for (number, unit), n in zip(read, times, strict=True)]
+    first = read[0][1]
+    return f"{_plain(sum(sums, Decimal(0)) / table[first])} {first}"
+
+
+def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
+    """The units that the names of the columns matched to measures of this kind state, by those names."""
+    names = [header[matched[name]] for name, its in MEASURES.items() if its == kind and name in matched]
+    return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
+
+
+def of_account(country: str) -> dict[str, str]:
+    """The units of the parcel form in this country, by their kind."""
+    return dict(zip(TABLES, UNITS[country], strict=True))
+
+
+def of_cell(name: str, row: ImportRow, file: Import) -> str:
+    """The unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
+    kind = MEASURES[name]
+    place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
+    by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
+    said = row.cells[beside].strip() if beside < len(row.cells) else ""
+    in_row = stated(said, TABLES[kind]) or said
+    contradicts = by_name and in_row and in_row != by_name
+    if contradicts or (kind in file.columns and not (by_name or in_row)):
+        return UNSAID  # two units, or none where the other rows have one: nothing is guessed
+    return by_name or in_row or _chosen(kind, file)
+
+
+def in_the_forms(
+    constants: Mapping[str, str], said: Mapping[str, str], row: ImportRow, file: Import
+) -> dict[str, str]:
+    """What a row says, else what all rows have, with every measure in the unit of the parcel form."""
+    plain, own = {**constants, **said}, of_account(file.sender.country)
+    for name in MEASURES.keys() & plain.keys():
+        kind = MEASURES[name]
+        unit = of_cell(name, row, file) if name in said else _chosen(kind, file)
+        plain[name] = convert(plain[name], unit, own[kind], TABLES[kind])
+    return {name: text for name, text in plain.items() if name not in TABLES}
+
+
+def _chosen(kind: str, file: Import) -> str:
+    return str(file.constants.get(kind) or of_account(file.sender.country)[kind])
+
+
+def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
+    """Number and unit of a cell; "" for the unit where it is no number, or in none of these."""
+    cell = CELL.fullmatch(text.strip())
+    if cell is None:
+        return text, ""
+    return cell[1], stated(cell[2], table) if cell[2] else unit
+
+
+def _is_measure(number: str, unit: str, table: Mapping[str, Decimal]) -> bool:
+    return unit in table and PLAIN_NUMBER.fullmatch(number) is not None and len(number) <= LONGEST
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.quantize(PLACES).normalize():f}"
+
+
+def _words(text: str) -> list[str]:
+    """The words of a header, folded. The “in” of “length in cm” is no unit."""
+    inches = INCHES.fullmatch(text)
+    spaced = CAMEL.sub(" ", f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
+    words = fold(spaced).split()
+    pairs = zip(words, [*words, ""][1:], strict=True)
+    return [word for word, after in pairs if word != "in" or after not in UNIT_OF]

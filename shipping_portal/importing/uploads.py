@@ -1,0 +1,42 @@
+"""Taking a file in: its rows are kept as typed, and columns known from before are matched at once."""
+
+import datetime as dt
+
+from django.db import transaction
+
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import checking, columns, progress
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.reading import Sheet
+
+AT_ONCE = 500
+
+
+def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
+    """Keep the whole file or nothing of it. A header that was matched before goes straight to its check."""
+    with transaction.atomic():
+        file = Import.objects.create(
+            sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
+            encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,
+            filled=sheet.filled,
+        )  # fmt: skip
+        rows = (ImportRow(file=file, number=number, cells=cells) for number, cells in sheet.rows.items())
+        ImportRow.objects.bulk_create(rows, batch_size=AT_ONCE)
+    known = columns.remembered(sender, sheet.fingerprint)
+    if known:
+        checking.begin(file, known.columns, known.constants, now)
+        file.refresh_from_db()
+    return file
+
+
+def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
+    """The import of the very same file of which most was booked, else the newest."""
+    same = progress.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
+    return same.order_by("-booked_rows", "-created_at").first()
+
+
+def booked_before(file: Import) -> Import | None:
+    """Another import of the very same file, of which something was booked; told beside the button that books."""
+    same = progress.with_counts(Import.objects.filter(sender=file.sender_id, sha256=file.sha256))
+    others = same.exclude(pk=file.pk).filter(booked_rows__gt=0)
+    return others.order_by("-booked_rows", "-created_at").first()

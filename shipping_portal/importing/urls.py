@@ -1,0 +1,22 @@
+"""The pages of an import."""
+
+from django.urls import path
+
+from shipping_portal.importing.views.booking import book_import
+from shipping_portal.importing.views.checking import check_import, take_left_out
+from shipping_portal.importing.views.progress import failed_rows, import_progress
+from shipping_portal.importing.views.row import import_row
+from shipping_portal.importing.views.uploading import import_template, imports, match_columns, new_import
+
+urlpatterns = [
+    path("imports/", imports, name="imports"),
+    path("imports/new/", new_import, name="new_import"),
+    path("imports/template.csv", import_template, name="import_template"),
+    path("imports/<uuid:file>/", import_progress, name="import"),
+    path("imports/<uuid:file>/map/", match_columns, name="match_columns"),
+    path("imports/<uuid:file>/check/", check_import, name="check_import"),
+    path("imports/<uuid:file>/book/", book_import, name="book_import"),
+    path("imports/<uuid:file>/take/", take_left_out, name="take_left_out"),
+    path("imports/<uuid:file>/rows/<int:row>/", import_row, name="import_row"),
+    path("imports/<uuid:file>/failed.csv", failed_rows, name="failed_rows"),
+]

@@ -1,0 +1,97 @@
+"""Imports: upload or paste, then match the columns. Nothing is booked by either."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods
+
+from shipping_portal import sheets
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.importing import checking, columns, progress, uploads
+from shipping_portal.importing.forms import MatchForm, UploadForm, guesses
+from shipping_portal.importing.models import Import
+
+NEWEST = 50
+
+
+@audience(*BOOKERS)
+@require_GET
+def imports(request: MemberRequest) -> HttpResponse:
+    files = Import.objects.for_user(request.user).select_related("made_by").order_by("-created_at")
+    return render(request, "importing/imports.html", {"files": progress.with_counts(files)[:NEWEST]})
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def new_import(request: MemberRequest) -> HttpResponse:
+    """A file or a paste; nothing is booked by it."""
+    if request.sender.pickup_address() is None:
+        messages.info(request, "First tell us where your parcels are picked up.")
+        return redirect("start")
+    form = UploadForm(request.POST or None, request.FILES or None)
+    if request.method == "GET" or not form.is_valid():
+        return render(
+            request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200
+        )
+    before = uploads.taken_before(form.sheet, request.sender)
+    file = uploads.take(
+        form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now()
+    )
+    if before:
+        messages.warning(request, _known_file(before))
+    if form.sheet.dropped:
+        said = ", ".join(f"“{text}”" for text in form.sheet.dropped[:4])
+        messages.info(request, f"Lines of your shop's that are no orders were not imported: {said}.")
+    return redirect("match_columns" if file.state == Import.State.MATCHING else "check_import", file.uuid)
+
+
+@audience(*BOOKERS)
+@require_GET
+def import_template(request: MemberRequest) -> StreamingHttpResponse:
+    """A first line with our own names, in the words of the sender's country."""
+    address = request.sender.pickup_address() or PickupAddress(country=request.sender.country)
+    heads = [field.label for field in columns.fields(request.sender, address)]
+    return sheets.stream("import-template.csv", heads, [])
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+    """Which column is which of our fields; remembered for the next file with this header."""
+    found, address = _mine(request, file), request.sender.pickup_address()
+    if address is None:
+        return redirect("start")
+    if found.state == Import.State.BOOKING:
+        messages.info(request, "This import is being booked, so its columns stay as they are.")
+        return redirect("import", found.uuid)
+    initial = guesses(found, columns.fields(request.sender, address))
+    form = MatchForm(request.POST or None, initial=initial, file=found, address=address)
+    if request.method == "POST" and form.is_valid():
+        checking.begin(found, form.columns, form.constants, timezone.now())
+        return redirect("check_import", found.uuid)
+    matches = list(form.matches())
+    context = {
+        "file": found,
+        "form": form,
+        "matched": [match for match in matches if match.is_used],
+        "others": [match for match in matches if not match.is_used],
+    }
+    return render(request, "importing/import_match.html", context, status=422 if form.errors else 200)
+
+
+def _known_file(before: Import) -> str:
+    day = local_date(before.created_at, before.sender)
+    booked = progress.counts(before).booked
+    return (
+        f"You imported this very file on {day} ({booked} booked). "
+        "Rows whose order number is booked already are left out; look before you book the others."
+    )
+
+
+def _mine(request: MemberRequest, file: uuid.UUID) -> Import:
+    return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)

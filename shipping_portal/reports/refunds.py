@@ -1,0 +1,147 @@
+"""Parcels that may qualify for a refund: missed twice, lost, damaged or late, and not refunded yet (interface §2.5).
+
+The carrier decides; each rule here is ours, and printed on the page.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import TruncDate
+
+from orders.models import Order
+from orders.models.statuses import Progress, Status
+from orders.system_views import Desk
+from shipping_portal.accounts import places
+from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.billing.models import Charge, Kind
+from tracking import polling, vocabulary
+from tracking.models import TrackingEvent
+
+WEEKS = 26  # as far back as the list looks
+SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost
+LATE_DAYS = 3  # business days after the last day the carrier named, for one that has not arrived
+MOST = 1000  # parcels under way that are looked at one by one
+GIVEN_BACK = (Kind.DELAY_REFUND, Kind.LOSS_REFUND, Kind.OTHER_REFUND)
+UNDER_WAY = (
+    Progress.COLLECTED,
+    Progress.DROPPED_OFF,
+    Progress.IN_TRANSIT,
+    Progress.OUT_FOR_DELIVERY,
+    Progress.DELIVERY_ATTEMPTED,
+)
+RULES = {
+    "Missed": "no driver came on two pickup days, by the scans or by the calendar.",
+    "Lost": f"the carrier says so, or no scan came for {SILENT_DAYS} business days after it moved.",
+    "Damaged": "the carrier says so.",
+    "Late": "delivered after the last day the carrier named, or not delivered "
+    f"{LATE_DAYS} business days after that day.",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Why a parcel may qualify: a name of RULES and one sentence. `is_passed_on`: the operator has it already."""
+
+    order: Order
+    name: str
+    why: str
+    last_scan: dt.date | None
+    is_passed_on: bool = False
+
+    @property
+    def next_step(self) -> str:
+        if self.is_passed_on:
+            return "We’ve passed it to the operator. Leave the label on and don’t cancel."
+        return f"Contact us and quote {self.order.carrier_reference}."
+
+
+class Claims:
+    """One person's list. What the clock and the scans tell is looked up once; the rest is a condition."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.since = desk.now - dt.timedelta(weeks=WEEKS)
+        self.waiting = [order.pk for order in desk.missed if order.missed_twice(desk.now)]
+        self.scanned = self._missed_by_scans()
+        self.stuck = {order.pk: found for order in self._under_way() if (found := self._stuck(order))}
+        queued = desk.orders.filter(polling.waits_silently(desk.now), pk__in=self.waiting)
+        self.passed_on = set(queued.values_list("pk", flat=True))
+
+    def all(self) -> QuerySet[Order]:
+        """The parcels, each once."""
+        told = Q(progress__in=(Progress.LOST, Progress.DAMAGED), progress_at__gte=self.since)
+        late = Q(progress=Progress.DELIVERED, progress_at__gte=self.since, eta_to__lt=F("arrived_on"))
+        listed = Q(pk__in=[*self.waiting, *self.scanned, *self.stuck])
+        paid_back = Charge.objects.posted().filter(
+            order=OuterRef("pk"), kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None
+        )
+        mine = self.desk.orders.annotate(arrived_on=TruncDate("progress_at", tzinfo=self.desk.sender.tzinfo))
+        open_ones = mine.filter(told | late | listed, ~Exists(paid_back), status=Status.BOOKED)
+        return open_ones.select_related("parcel")
+
+    def of(self, order: Order) -> Claim:
+        """The first rule that fits, in the order of RULES."""
+        order.sender = self.desk.sender
+        name, why = self._why(order)
+        parcel = getattr(order, "parcel", None)
+        scanned_at = parcel.last_scan_at if parcel else order.progress_at
+        last_scan = self._day(scanned_at) if scanned_at else None
+        return Claim(order, name, why, last_scan, is_passed_on=order.pk in self.passed_on)
+
+    def _why(self, order: Order) -> tuple[str, str]:
+        if order.pk in self.waiting:
+            day = order.expected_pickup()
+            since = f" since {self._said(day)}" if day else ""
+            return "Missed", f"No driver came{since}, on two pickup days."
+        if order.pk in self.scanned:
+            return "Missed", f"Scans say that no driver came on {self.scanned[order.pk]} days."
+        if order.progress == Progress.LOST:
+            return "Lost", f"The carrier reported it lost on {self._said(self._day(order.progress_at))}."
+        if order.progress == Progress.DAMAGED:
+            return "Damaged", f"The carrier reported damage on {self._said(self._day(order.progress_at))}."
+        return self.stuck.get(order.pk) or (
+            "Late",
+            f"Delivered on {self._said(self._day(order.progress_at))}; due by {self._said(order.eta_to)}.",
+        )
+
+    def _missed_by_scans(self) -> dict[int, int]:
+        """Orders with scans of missed pickups on two days or more, and on how many."""
+        scans = TrackingEvent.objects.filter(
+            parcel__order__in=self.desk.orders.filter(booked_at__gte=self.since).order_by().values("pk"),
+            set_aside="",
+        )
+        missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_in(scans))
+        day = TruncDate("scan_time", tzinfo=self.desk.sender.tzinfo)
+        found = scans.filter(missed).order_by().values_list("parcel__order")
+        return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
+
+    def _under_way(self) -> QuerySet[Order]:
+        """Those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
+        silent = Q(parcel__last_scan_at__lt=self.desk.now - dt.timedelta(days=SILENT_DAYS))
+        asked = self.desk.orders.filter(
+            status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False, progress_at__isnull=False
+        )
+        late = asked.filter(silent | Q(eta_to__lt=self.desk.today), booked_at__gte=self.since)
+        return late.select_related("parcel").order_by("pk")[:MOST]
+
+    def _stuck(self, order: Order) -> tuple[str, str] | None:
+        last = self._day(order.parcel.last_scan_at or order.progress_at)
+        if self._is_past(order, last, SILENT_DAYS):
+            return "Lost", f"No scan since {self._said(last)}, for {SILENT_DAYS} business days and more."
+        if order.eta_to and self._is_past(order, order.eta_to, LATE_DAYS):
+            return "Late", f"Due by {self._said(order.eta_to)} and not delivered yet."
+        return None
+
+    def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
+        """Have so many business days of the place it was sent from gone by since that day?"""
+        where = (order.pickup["country"], order.pickup["state"])
+        return self.desk.today > places.business_days(*where, after=day, count=count)[-1]
+
+    def _day(self, at: Any) -> dt.date:
+        day: dt.date = at.astimezone(self.desk.sender.tzinfo).date()
+        return day
+
+    def _said(self, day: dt.date | None) -> str:
+        return local_date(day, self.desk.sender)

@@ -1,0 +1,116 @@
+"""The parcels of both periods with what their scans say, read in a handful of queries however many there are."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Count, Min, Q, QuerySet, TextField, Value, When
+from django.db.models.fields.json import KT
+
+from orders.models import Order
+from orders.models.order import DAY, NO_DAY
+from orders.models.statuses import STILL_AT_SENDER, Progress, Status
+from shipping_portal.accounts import places
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.reports.spans import Span
+from tracking import vocabulary
+from tracking.models import Parcel, TrackingEvent
+
+MOVED = {*Progress} - {*STILL_AT_SENDER}
+LONGEST_TO_A_PICKUP = dt.timedelta(days=10)  # from a booking without a day to the next business day, and more
+
+
+@dataclass(frozen=True)
+class Scans:
+    """What the carrier's scans of one parcel say: when it first moved, and whether a driver came in vain or not."""
+
+    moved_at: dt.datetime | None = None
+    is_missed: bool = False
+    is_futile: bool = False
+
+
+NO_SCANS = Scans()
+COLUMNS = ("pk", "progress_at", "progress", "first_mile", "day", "booked_at", "eta_from", "eta_to",
+           "receiver_country", "receiver_state")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """`day` is the sender's own date of `at`."""
+
+    at: dt.datetime
+    day: dt.date
+    eta_from: dt.date | None
+    eta_to: dt.date | None
+    country: str
+    state: str
+    moved_at: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A pickup whose day is over. `heard_at` is the last scan of whatever kind, for a parcel that never moved."""
+
+    day: dt.date
+    heard_at: dt.datetime | None
+    scans: Scans
+
+
+@dataclass(frozen=True)
+class Journeys:
+    delivered: list[Delivered]
+    planned: list[Planned]
+
+    @classmethod
+    def of(cls, user: User, sender: Sender, span: Span) -> "Journeys":
+        """Those delivered, and those to be picked up, in the span or in the one before it; a parcel may be both."""
+        mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
+        orders = mine.filter(_arrived(span) | _to_pick_up(span))
+        scans, found = _scans(orders), cls([], [])
+        for row in orders.values_list(*COLUMNS, *_where_from()).iterator():
+            found._take(row, scans.get(row[0], NO_SCANS), span)
+        return found
+
+    def _take(self, row: tuple[Any, ...], scans: Scans, span: Span) -> None:
+        _, at, progress, first_mile, day, booked_at, first, last, country, state, *where = row
+        if progress == Progress.DELIVERED and at:
+            self.delivered.append(Delivered(at, span.day_of(at), first, last, country, state, scans.moved_at))
+        if first_mile == "pickup":
+            if day == NO_DAY:  # left blank, it is the next business day (interface §2.1)
+                day = places.next_business_day(*where, after=span.day_of(booked_at))
+            self.planned.append(Planned(day, at, scans))
+
+
+def _where_from() -> tuple[Case, Case]:
+    """Country and state of the pickup, taken out of its JSON for the few whose day is not known."""
+    known = Value("", output_field=TextField())
+    country, state = (
+        Case(When(day=NO_DAY, then=KT(f"pickup__{part}")), default=known) for part in ("country", "state")
+    )
+    return country, state
+
+
+def _arrived(span: Span) -> Q:
+    return Q(progress=Progress.DELIVERED, progress_at__gte=span.before.start, progress_at__lt=span.end)
+
+
+def _to_pick_up(span: Span) -> Q:
+    """Pickups whose day is over; those of which nobody knows the day are told by their booking."""
+    known = Q(day__gte=span.before.first, day__lt=span.last)
+    booked = Q(booked_at__gte=span.before.start - LONGEST_TO_A_PICKUP, booked_at__lt=span.end)
+    return Q(known | Q(day=NO_DAY) & booked, first_mile="pickup")
+
+
+def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
+    """By order. The words are those that occur, so that every spelling of them counts."""
+    parcels = Parcel.objects.filter(order__in=orders.values("pk"))
+    events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
+    known = vocabulary.meanings_in(events)
+    found = events.values_list("parcel__order").annotate(
+        moved_at=Min("scan_time", filter=vocabulary.says(MOVED, known)),
+        missed=Count("pk", filter=vocabulary.says({Progress.PICKUP_MISSED}, known)),
+        futile=Count("pk", filter=vocabulary.says({Progress.PICKUP_FUTILE}, known)),
+    )
+    return {
+        key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()
+    }

@@ -1,0 +1,97 @@
+"""Size-charge rate: how often a saved size turned out bigger or heavier than declared."""
+
+from decimal import Decimal
+
+from django.db.models import Case, Count, Q, When
+
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.models import SIZE_CHARGES, Charge
+from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, Line, Mark, Section, percent, share
+from shipping_portal.reports.spans import Span
+
+RATE = "Rate, %"
+NO_SIZE = "No saved size"
+RULE = (
+    "Parcels booked in these weeks that the carrier has charged, and how many of them got a size charge: bigger or "
+    "heavier than declared, or over the service’s limit. One that was reversed doesn’t count. Size charges may come "
+    f"weeks later. Sizes with fewer than {FEWEST} parcels show no rate."
+)
+
+
+Counts = dict[str, tuple[int, int]]  # by size: parcels charged, and those of them with a size charge
+
+
+def section(user: User, sender: Sender, span: Span) -> Section:
+    now, before = _counts(user, sender, span)
+    names = sorted(
+        set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name)
+    )
+    rows = [_row(name, now.get(name, (0, 0)), before.get(name, (0, 0))) for name in names]
+    rates = [_rate(*now[name]) or Decimal(0) for name in now]
+    most = max(rates, default=Decimal(0)) or Decimal(1)
+    lines = [_line(name, *now[name], most) for name in names if name in now]
+    headlines = [_headline(now, before, span)] if rows else []
+    nothing = "No charge was posted yet for what you booked in these weeks."
+    charts = [Chart(lines, scale=("0 %", f"{most} %"))] if lines else []
+    heads = ["Size", "Parcels", "With a size charge", RATE, "Parcels before", "With one before", "Before, %"]
+    return Section(
+        "size-charges", "Size charges by saved size", RULE, nothing, headlines, heads, rows, charts
+    )
+
+
+def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
+    """Now and before, in one query: an order counts once however many lines it has."""
+    is_now, was_before = (
+        Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end)
+        for period in (span, span.before)
+    )
+    mine = (
+        Charge.objects.for_user(user)
+        .filter(is_now | was_before, sender=sender, order__sender=sender)
+        .order_by()
+    )
+    stands = Q(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
+    spells = mine.annotate(spell=Case(When(is_now, then=0), default=1))
+    found = spells.values_list("spell", "order__size__name").annotate(
+        parcels=Count("order", distinct=True), charged=Count("order", filter=stands, distinct=True)
+    )
+    counts: tuple[Counts, Counts] = ({}, {})
+    for spell, name, parcels, charged in found:
+        counts[spell][name or NO_SIZE] = (parcels, charged)
+    return counts
+
+
+def _rate(parcels: int, charged: int) -> Decimal | None:
+    """None for too few to say."""
+    return percent(charged, parcels) if parcels >= FEWEST else None
+
+
+def _row(name: str, now: tuple[int, int], before: tuple[int, int]) -> list[Cell]:
+    return [Cell.of(name), *_figures(*now, TOO_FEW if now[0] else "–"), *_figures(*before, "–")]
+
+
+def _figures(parcels: int, charged: int, too_few: str) -> list[Cell]:
+    rate = _rate(parcels, charged)
+    return [Cell.of(parcels), Cell.of(charged), Cell("", too_few) if rate is None else Cell.of(rate)]
+
+
+def _line(name: str, parcels: int, charged: int, most: Decimal) -> Line:
+    rate = _rate(parcels, charged)
+    if rate is None:
+        return Line(name, f"{TOO_FEW} ({parcels})")
+    bar = Mark("bar", 0, float(100 * rate / most), RATE, rate, pattern=3)
+    return Line(name, f"{rate} %: {charged:,} of {parcels:,}", [bar])
+
+
+def _headline(now: Counts, before: Counts, span: Span) -> str:
+    (parcels, charged), (last, last_charged) = (_sum(counts) for counts in (now, before))
+    if not parcels:
+        return f"Nothing booked in these {span.weeks} weeks was charged yet."
+    said = f"{share(charged, parcels)} got a size charge."
+    if not last:
+        return f"{said} There are none before to compare with."
+    return f"{said} Of those booked in the {span.weeks} weeks before: {share(last_charged, last)}."
+
+
+def _sum(counts: Counts) -> tuple[int, int]:
+    return sum(parcels for parcels, _ in counts.values()), sum(charged for _, charged in counts.values())

@@ -1,0 +1,15 @@
+"""Today and the reports."""
+
+from django.urls import path
+
+from shipping_portal.reports.refund_views import refunds, refunds_file
+from shipping_portal.reports.today import today
+from shipping_portal.reports.views import report_file, reports
+
+urlpatterns = [
+    path("today/", today, name="today"),
+    path("reports/", reports, name="reports"),
+    path("reports/refunds/", refunds, name="refunds"),
+    path("reports/refunds.csv", refunds_file, name="refunds_file"),
+    path("reports/<slug:report>.csv", report_file, name="report_file"),
+]

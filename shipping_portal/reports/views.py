@@ -1,0 +1,56 @@
+"""The reports page, each of its tables as a file, and the list of parcels that may qualify for a refund."""
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from orders.system_views import VIEWS, Desk
+from shipping_portal import sheets
+from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
+from shipping_portal.reports import delivery, pickups, promises, sizes, spend
+from shipping_portal.reports.figures import Section
+from shipping_portal.reports.shipments import Journeys
+from shipping_portal.reports.spans import CHOICES, Span, asked
+
+
+@audience(*SEE_MONEY)
+@require_GET
+def reports(request: MemberRequest) -> HttpResponse:
+    """Five pictures over 4, 13 or 52 weeks (`weeks`), each with its table. The same queries for any number of rows."""
+    span = _span(request)
+    context = {"sections": sections(request, span), "span": span, "choices": CHOICES}
+    return render(request, "reports/reports.html", context)
+
+
+@audience(*SEE_MONEY)
+@require_GET
+def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
+    """One section's table, as the page shows it for the same weeks."""
+    span = _span(request)
+    for section in sections(request, span):
+        if section.slug == report:
+            rows = ([cell.value for cell in row] for row in section.rows)
+            name = f"{section.slug}-{span.weeks}-weeks-{span.last:%Y-%m-%d}.csv"
+            return sheets.stream(name, section.heads, rows)
+    raise Http404
+
+
+def sections(request: MemberRequest, span: Span) -> list[Section]:
+    user, sender = request.user, request.sender
+    journeys = Journeys.of(user, sender, span)
+    desk = Desk.of(user, sender, timezone.now())
+    late_now = desk.orders.filter(VIEWS["late"].where(desk)).count()
+    found = [
+        spend.section(user, sender, span),
+        delivery.section(journeys.delivered, sender, span),
+        promises.section(journeys.delivered, late_now, sender, span),
+        pickups.section(journeys.planned, span),
+        sizes.section(user, sender, span),
+    ]
+    return [section.in_words_of(sender) for section in found]
+
+
+def _span(request: MemberRequest) -> Span:
+    zone = request.sender.tzinfo
+    return Span.until(timezone.now().astimezone(zone).date(), asked(request.GET.get("weeks", "")), zone)

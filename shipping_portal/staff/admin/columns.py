@@ -1,0 +1,162 @@
+"""How an account's billing report is written: which column is what, set with a reason and tried before it is kept."""
+
+from itertools import islice
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from shipping_portal.billing import uploads
+from shipping_portal.billing.fields import FIELDS, NEEDED, Profile
+from shipping_portal.billing.models import BillingProfile, BillingReport
+from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
+from shipping_portal.staff import accounting, groups
+from shipping_portal.staff.admin.acts import ReasonForm
+from shipping_portal.staff.admin.reading import ReadOnlyAdmin
+
+FORM = ("delimiter", "date_form", "refunds_positive", "cover_inside", "total_word")
+TRIED = 3
+
+
+class ColumnsForm(ReasonForm, forms.ModelForm):
+    """The header of each column we read, and how dates, refunds and cover are written."""
+
+    file = forms.FileField(
+        required=False,
+        label="File to try them on",
+        help_text="Empty: the newest file of this account. It is read here and not kept.",
+    )
+
+    class Meta:
+        model = BillingProfile
+        fields = FORM
+        labels = {"total_word": "Type of the rows that state the total"}
+        widgets = {"total_word": forms.TextInput}
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for field, label in FIELDS.items():
+            self.fields[f"column_{field}"] = forms.CharField(
+                label=label,
+                required=field in NEEDED,
+                max_length=100,
+                initial=self.instance.columns.get(field, ""),
+            )
+        self.order_fields([*(f"column_{field}" for field in FIELDS), *FORM, "file", "reason"])
+
+    @property
+    def parts(self) -> list[tuple[str, list[Any]]]:
+        """Heading and fields of each part of the page."""
+        fields = list(self)
+        columns = [field for field in fields if field.name.startswith("column_")]
+        return [
+            ("The header of the column that has the", columns),
+            ("How it is written", [field for field in fields if field not in columns]),
+        ]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was chosen, as the model keeps it."""
+        columns = {field: self.cleaned_data.get(f"column_{field}", "") for field in FIELDS}
+        kept = {field: name for field, name in columns.items() if name}
+        return {"columns": kept, **{name: self.cleaned_data[name] for name in FORM}}
+
+
+@admin.register(BillingProfile)
+class BillingProfileAdmin(ReadOnlyAdmin):
+    change_form_template = "admin/with_acts.html"
+    list_display = ["account", "delimiter", "date_form", "refunds_positive", "cover_inside", "total_word"]
+    list_select_related = ["account"]
+    fields = [
+        "account",
+        "read_as",
+        "delimiter",
+        "date_form",
+        "refunds_positive",
+        "cover_inside",
+        "total_word",
+    ]
+    readonly_fields = ["read_as"]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.columns_view)
+        return [path("<int:pk>/columns/", view, name="billing_billingprofile_columns"), *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        acts = []
+        if groups.may(request.user, "billing") and object_id.isdecimal():
+            acts.append(("Set columns", reverse("admin:billing_billingprofile_columns", args=[object_id])))
+        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+
+    def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Try the columns on the newest file as often as wanted; keep them with a reason."""
+        profile = BillingProfile.objects.select_related("account").filter(pk=pk).first()
+        if profile is None:
+            raise Http404
+        groups.demand(request.user, "billing")
+        if request.method != "POST":
+            return self._page(request, profile, ColumnsForm(instance=profile))
+        form = ColumnsForm(request.POST, request.FILES, instance=profile)
+        if "try" in request.POST:
+            form.fields["reason"].required = False
+            form.fields["reason"].min_length = 0  # type: ignore[attr-defined]
+            return self._page(request, profile, form, _tried(profile, form) if form.is_valid() else None)
+        if not form.is_valid():
+            return self._page(request, profile, form)
+        accounting.set_columns(
+            profile, form.chosen, by=request.user, reason=form.cleaned_data["reason"], now=timezone.now()
+        )
+        messages.success(request, "The columns are set. What is posted stays as it is.")
+        return redirect("admin:billing_billingprofile_change", profile.pk)
+
+    def _page(
+        self, request: HttpRequest, profile: BillingProfile, form: ColumnsForm, tried: Any = None
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Columns of {profile.account}'s billing report",
+            "opts": self.opts,
+            "profile": profile,
+            "form": form,
+            "tried": tried,
+        }
+        return TemplateResponse(request, "admin/report_columns.html", context)
+
+    @admin.display(description="columns")
+    def read_as(self, profile: BillingProfile) -> str:
+        read_columns = (
+            f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS
+        )
+        return ", ".join(read_columns)
+
+
+def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
+    """The first rows of a file as these columns read them. Nothing is kept."""
+    name, content = _file_to_try(profile, form.cleaned_data["file"])
+    if not content:
+        return {"name": ""}
+    try:
+        records = (it for it in read(content, Profile(**form.chosen)) if not isinstance(it, Total))
+        found = list(islice(records, TRIED))
+    except NotAReport as refusal:
+        return {"name": name, "refusal": str(refusal)}
+    return {
+        "name": name,
+        "rows": [record for record in found if isinstance(record, Row)],
+        "problems": [record for record in found if isinstance(record, Problem)],
+    }
+
+
+def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
+    """The one that was chosen, else the account's newest."""
+    if given:
+        return given.name, given.read(uploads.LARGEST)
+    newest = BillingReport.objects.filter(account=profile.account, file__isnull=False).order_by("-pk").first()
+    return (newest.name, bytes(newest.file.content)) if newest else ("", b"")

@@ -1,0 +1,136 @@
+"""What senders say looks wrong, beside what the line is about; the open ones first, the longest waiting on top."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from shipping_portal.accounts.models import User
+from shipping_portal.billing.models import Dispute
+from shipping_portal.staff import accounting
+from shipping_portal.staff.admin.acts import Act, ActsAdmin, Refused
+from shipping_portal.staff.admin.reading import link_to
+from shipping_portal.staff.masking import holds_link
+
+ACCEPT = "accept"
+FACTS = {
+    "quoted": ("Quoted", ""),
+    "charged": ("Charged", ""),
+    "declared_kg": ("Declared weight", " kg"),
+    "measured_kg": ("Measured weight", " kg"),
+    "declared_m3": ("Declared volume", " m³"),
+    "measured_m3": ("Measured volume", " m³"),
+    "service": ("Service", ""),
+}
+
+
+class AnswerForm(forms.Form):
+    """The sender reads the text; it is the reason in the audit, too."""
+
+    verdict = forms.ChoiceField(
+        label="The sender is",
+        choices=[(ACCEPT, "Right: accept"), ("decline", "Not right: decline")],
+        widget=forms.RadioSelect,
+    )
+    credit = forms.DecimalField(
+        label="Credit, if accepted",
+        required=False,
+        min_value=Decimal("0.01"),
+        max_digits=16,
+        decimal_places=2,
+        help_text="In the line's currency, on this week's statement. Empty: no credit.",
+    )
+    text = forms.CharField(
+        label="Answer, as the sender reads it",
+        min_length=10,
+        max_length=400,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+
+    def clean_text(self) -> str:
+        """It goes to the audit, which keeps no signed link."""
+        text: str = self.cleaned_data["text"]
+        if holds_link(text):
+            raise forms.ValidationError(
+                "Leave this link out: it opens the parcel's tools for whoever has it."
+            )
+        return text
+
+
+def _answer(dispute: Dispute, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    accepted = cleaned["verdict"] == ACCEPT
+    credit = cleaned["credit"] if accepted else None
+    if credit and credit > abs(dispute.charge.amount):
+        raise Refused(
+            f"The line is {dispute.charge}. What is more than that, give as a credit on the sender's page."
+        )
+    accounting.answer(dispute, accepted=accepted, text=cleaned["text"], credit=credit, by=by, now=now)
+
+
+def _prefilled(dispute: Dispute) -> dict[str, Any]:
+    """The whole of the line, where it costs something."""
+    return {"credit": dispute.charge.amount} if dispute.charge.amount > 0 else {}
+
+
+@admin.register(Dispute)
+class DisputeAdmin(ActsAdmin):
+    acts = (
+        Act(
+            "answer",
+            "Answer",
+            "The sender reads your answer beside the line. The line itself stays; a credit is a line of its own.",
+            _answer,
+            needs="billing",
+            applies=lambda dispute: dispute.state == Dispute.State.OPEN,
+            form=AnswerForm,
+            initial=_prefilled,
+            refusals=(Refused, accounting.NotDone),
+        ),
+    )
+    list_display = ["made_at", "state", "sender", "line", "says"]
+    list_filter = ["state"]
+    search_fields = ["sender__name"]
+    ordering = ["-state", "made_at", "pk"]  # “open” is last in the alphabet
+    fieldsets = [
+        (None, {"fields": ["state", "line", "parcel", "sender", ("made_at", "made_by")]}),
+        ("What the sender says", {"fields": ["text"]}),
+        ("As it was when they said it", {"fields": ["compared"]}),
+        ("Answer", {"fields": ["answer", ("answered_at", "answered_by"), "given"]}),
+    ]
+    readonly_fields = ["line", "parcel", "compared", "given"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Dispute]:
+        near = ("charge__order", "sender", "made_by", "answered_by", "credit")
+        return super().get_queryset(request).select_related(*near)
+
+    @admin.display(description="line")
+    def line(self, dispute: Dispute) -> SafeString | str:
+        return link_to(dispute.charge)
+
+    @admin.display(description="parcel")
+    def parcel(self, dispute: Dispute) -> SafeString | str:
+        return link_to(dispute.charge.order)
+
+    @admin.display(description="the sender says")
+    def says(self, dispute: Dispute) -> str:
+        return dispute.text if len(dispute.text) <= 80 else f"{dispute.text[:80]}…"
+
+    @admin.display(description="declared, measured, quoted")
+    def compared(self, dispute: Dispute) -> str:
+        facts = dispute.facts
+        money = {"quoted": facts.get("quoted_currency", ""), "charged": facts.get("currency", "")}
+        told = (
+            f"{title} {facts[name]}{f' {money[name]}' if name in money else unit}"
+            for name, (title, unit) in FACTS.items()
+            if facts.get(name)
+        )
+        return ". ".join(told) or "–"
+
+    @admin.display(description="credit")
+    def given(self, dispute: Dispute) -> SafeString | str:
+        return link_to(dispute.credit)

@@ -1,0 +1,157 @@
+"""Imports of senders: whose, how far, and holding one. The rows themselves are their sender's to read."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from shipping_portal.accounts.models import User
+from shipping_portal.importing import progress
+from shipping_portal.importing.models import Import
+from shipping_portal.staff import holding, restoring
+from shipping_portal.staff.admin.acts import Act, ActsAdmin, ReasonForm
+from shipping_portal.staff.masking import holds_link
+
+HELD = "Your import is paused while we look into something. Parcels already booked are not affected."
+
+
+class HoldForm(ReasonForm):
+    text = forms.CharField(
+        label="What the sender reads",
+        max_length=300,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+    field_order = ["text", "reason"]
+
+    def clean_text(self) -> str:
+        """It goes to the audit, which keeps no signed link."""
+        text: str = self.cleaned_data["text"]
+        if holds_link(text):
+            raise forms.ValidationError(
+                "Leave this link out: it opens the parcel's tools for whoever has it."
+            )
+        return text
+
+
+def _hold(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    holding.hold(file, text=cleaned["text"], reason=cleaned["reason"], by=by, now=now)
+
+
+def _let_go(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    holding.let_go(file, reason=cleaned["reason"], by=by, now=now)
+
+
+def _leave_out(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    restoring.leave_file_out(file, reason=cleaned["reason"], by=by, now=now)
+
+
+def _try_again(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    holding.try_again(file, reason=cleaned["reason"], by=by, now=now)
+
+
+@admin.register(Import)
+class ImportAdmin(ActsAdmin):
+    acts = (
+        Act(
+            "hold",
+            "Pause this import",
+            "No further row is booked, and its sender cannot go on. What was handed over before goes on.",
+            _hold,
+            needs="imports",
+            applies=lambda file: not file.hold,
+            form=HoldForm,
+            initial=lambda file: {"text": HELD},
+            refusals=(holding.AlreadySo,),
+        ),
+        Act(
+            "let-go",
+            "Resume this import",
+            "Rows that wait are booked as their sender chose when Book was pressed.",
+            _let_go,
+            needs="imports",
+            applies=lambda file: bool(file.hold) and file.restore_id is None,
+            refusals=(holding.AlreadySo,),
+        ),
+        Act(
+            "leave-out",
+            "Leave out the rows that wait",
+            "For an import held after a restore, when the carrier has its parcels. Its sender reads that they were "
+            "left out. What the carrier does not have is booked under Restores.",
+            _leave_out,
+            needs="restore",
+            applies=lambda file: file.restore_id is not None,
+            refusals=(restoring.Refused,),
+        ),
+        Act(
+            "try-again",
+            "Check failed rows again",
+            "Rows without an order are checked and priced again. Their sender books them or not.",
+            _try_again,
+            needs="imports",
+            applies=lambda file: progress.counts(file).retryable > 0,
+            refusals=(holding.AlreadySo,),
+        ),
+    )
+    list_display = ["file_name", "sender", "how_far", "all", "booked", "to_fix", "made_by", "created_at"]
+    list_filter = ["state"]
+    list_select_related = ["sender", "made_by"]
+    search_fields = ["sender__name", "file_name"]
+    fields = [
+        "file_name",
+        "sender",
+        "made_by",
+        "created_at",
+        "how_far",
+        "counts",
+        "begun_at",
+        "finished_at",
+        "hold",
+        "encoding",
+        "separators",
+    ]
+    readonly_fields = ["how_far", "counts", "separators"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
+        return progress.with_counts(super().get_queryset(request))
+
+    def notice(self, thing: Any) -> str:
+        return f"Paused by an operator; its sender reads: {thing.hold}" if thing.hold else ""
+
+    @admin.display(description="state", ordering="state")
+    def how_far(self, file: Import) -> str:
+        is_booking = file.state == Import.State.BOOKING and not file.finished_at
+        told = "Being booked" if is_booking else str(file.get_state_display())
+        return f"{told}, paused" if file.paused_at else told
+
+    @admin.display(description="rows")
+    def all(self, file: Any) -> int:
+        return int(file.all_rows)
+
+    @admin.display(description="booked")
+    def booked(self, file: Any) -> int:
+        return int(file.booked_rows)
+
+    @admin.display(description="to fix")
+    def to_fix(self, file: Any) -> int:
+        return int(file.to_fix)
+
+    @admin.display(description="rows by how they stand")
+    def counts(self, file: Import) -> str:
+        found = progress.counts(file)
+        parts = {
+            "to check": found.unchecked,
+            "ready": found.bookable,
+            "to fix": found.fix,
+            "left out": found.skipped,
+            "waiting": found.waiting,
+            "booked": found.booked,
+            "unclear": found.unclear,
+            "waiting for the sender's yes": found.asked,
+            "not booked": found.failed,
+        }
+        return f"{found.rows:,}: " + ", ".join(
+            f"{count:,} {words}" for words, count in parts.items() if count
+        )

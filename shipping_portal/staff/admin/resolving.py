@@ -1,0 +1,150 @@
+"""The page that settles one unclear booking: what is known on it, and three decisions which each ask why."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from orders.contract import contract_of
+from orders.identifying import known_order_id
+from orders.models import Order
+from shipping_portal.carrier import shapes
+from shipping_portal.staff.admin.acts import Act, ReasonForm
+from shipping_portal.staff.resolution import case, deciding, unowned_scans, verifying
+
+RESOLVABLE = case.UNCLEAR
+NOTHING_TO_COMPARE = (
+    "The contract names no way to see the carrier's own order, so nothing tells whose this reference is: compare the "
+    "places and the price yourself."
+)
+KEPT_UNCHECKED = " The carrier shows no tracking from here either, so it is kept as you type it."
+COMPARED = "The carrier's order with this id must tell our order key or this order's customer reference."
+
+
+class DecisionForm(ReasonForm):
+    """Why; a decision may ask more, by what the carrier of this order's account can tell."""
+
+    def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+
+
+class AdoptForm(DecisionForm):
+    """A reference, and the order id by which the carrier tells whose it is and its label is fetched."""
+
+    reference = forms.CharField(label="Carrier's reference", max_length=shapes.LONGEST)
+    carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80, required=False)
+    field_order = ["reference", "carrier_order_id", "reason"]
+
+    def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
+        super().__init__(*arguments, order=order, **named)
+        if verifying.can_view(order):
+            self.fields["carrier_order_id"].help_text = f"{COMPARED} {verifying.WHERE_THE_ID_IS}"
+            return
+        self.fields["carrier_order_id"].help_text = "Without it the order can't be cancelled here."
+        is_tracked = contract_of(order.account).operation("track") is not None
+        self.fields["reference"].help_text = NOTHING_TO_COMPARE + ("" if is_tracked else KEPT_UNCHECKED)
+
+
+def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
+    reference, heard_at = unowned_scans.as_seen(order.account, cleaned["reference"])
+    deciding.adopt(
+        order,
+        reference,
+        by=by,
+        reason=cleaned["reason"],
+        now=timezone.now(),
+        carrier_order_id=cleaned["carrier_order_id"],
+        heard_at=heard_at,
+    )
+
+
+def _not_booked(order: Order, cleaned: dict[str, Any], by: Any) -> None:
+    deciding.not_booked(order, by=by, reason=cleaned["reason"], now=timezone.now())
+
+
+def _keep_waiting(order: Order, cleaned: dict[str, Any], by: Any) -> None:
+    deciding.keep_waiting(order, by=by, reason=cleaned["reason"], now=timezone.now())
+
+
+Decision = tuple[type[DecisionForm], Callable[[Order, dict[str, Any], Any], None], str]
+DECISIONS: dict[str, Decision] = {
+    "adopt": (AdoptForm, _adopt, "Booked under the carrier's reference."),
+    "not_booked": (DecisionForm, _not_booked, "Settled as not booked; the sender may book it again."),
+    "keep_waiting": (DecisionForm, _keep_waiting, "Still open; your reason is in the audit."),
+}
+
+
+def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
+    """Show the evidence, or take one decision. 409 when somebody else was faster."""
+    if order.status not in RESOLVABLE:
+        return _page(request, order, context | {"is_resolved": True}, status=409)
+    if request.method == "POST" and request.POST.get("attempt", "") not in {
+        "",
+        case.last_attempt(order),
+    }:
+        return _page(request, order, context | {"moved_on": True, "forms": _forms(order, {})}, status=409)
+    chosen = request.POST.get("decision", "") if request.method == "POST" else ""
+    if chosen not in DECISIONS:
+        return _page(request, order, context)
+    form_class, decide, done = DECISIONS[chosen]
+    form = form_class(request.POST, order=order, prefix=chosen)
+    if form.is_valid() and _taken(decide, order, form, request.user):
+        messages.success(request, f"{order}: {done}")
+        return redirect("admin:orders_order_change", order.pk)
+    return _page(request, order, context | {"forms": _forms(order, {}) | {chosen: form}, "chosen": chosen})
+
+
+def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
+    return {name: form(order=order, prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
+
+
+def _taken(
+    decide: Callable[[Order, dict[str, Any], Any], None], order: Order, form: forms.Form, by: Any
+) -> bool:
+    try:
+        decide(order, form.cleaned_data, by)
+    except deciding.CannotResolve as refusal:
+        form.add_error(None, str(refusal))
+        return False
+    return True
+
+
+def _page(request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    found = case.evidence(order)
+    reference = request.GET.get("reference", found.likeliest)
+    picked = {"reference": reference, "carrier_order_id": known_order_id(order, reference)}
+    shown = {"forms": _forms(order, picked), "reveal_form": ReasonForm(prefix="reveal"), **context}
+    shown |= {"title": f"Resolve {order}", "order": order, "evidence": found}
+    return TemplateResponse(request, "admin/resolve.html", shown, status=status)
+
+
+# -- An order that was adopted by its reference alone ----------------------------------------------
+
+
+class OrderIdForm(ReasonForm):
+    """What the carrier calls the order beside its reference; it is asked whether the two belong together."""
+
+    carrier_order_id = forms.CharField(label="Carrier's order id", max_length=80)
+    field_order = ["carrier_order_id", "reason"]
+
+
+def _add_order_id(order: Order, cleaned: dict[str, Any], by: Any, now: dt.datetime) -> None:
+    verifying.add_order_id(order, cleaned["carrier_order_id"], by=by, reason=cleaned["reason"], now=now)
+
+
+ADD_ORDER_ID = Act(
+    name="add-order-id",
+    label="Add the carrier's order id",
+    explains="The carrier is asked for the order with this id: it must be this reference's. Then its label is fetched.",
+    do=_add_order_id,
+    needs="resolve",
+    applies=verifying.lacks_order_id,
+    form=OrderIdForm,
+    refusals=(verifying.NotConfirmed,),
+)

@@ -1,0 +1,117 @@
+"""Restores from a backup: what is still held or unknown because of one, and the acts that end it."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, Q
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+
+from orders.models import Label, Restore
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import User
+from shipping_portal.importing.models import ImportRow
+from shipping_portal.staff import restoring
+from shipping_portal.staff.admin.acts import Act, ActsAdmin, ReasonForm
+from shipping_portal.staff.admin.reading import link_to
+
+
+class CountForm(ReasonForm):
+    """Typed, so that nobody sends or drops more than they looked at."""
+
+    count = forms.IntegerField(label="How many parcels are held", min_value=1)
+    field_order = ["count", "reason"]
+
+
+def _release(restore: Restore, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    restoring.release(restore, cleaned["count"], reason=cleaned["reason"], by=by, now=now)
+
+
+def _leave_out(restore: Restore, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    restoring.leave_out(restore, cleaned["count"], reason=cleaned["reason"], by=by, now=now)
+
+
+def _lift(restore: Restore, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    restoring.lift(restore, reason=cleaned["reason"], by=by, now=now)
+
+
+def _holds(restore: Restore) -> bool:
+    return restoring.held(restore) > 0
+
+
+@admin.register(Restore)
+class RestoreAdmin(ActsAdmin):
+    acts = (
+        Act(
+            "release",
+            "Book what is held",
+            "Only when the carrier has none of these parcels: it would charge for each a second time. First leave out "
+            "each import that it has. They are booked once the gap is lifted.",
+            _release,
+            needs="restore",
+            applies=_holds,
+            form=CountForm,
+            refusals=(restoring.Refused,),
+        ),
+        Act(
+            "leave-out",
+            "Leave out what is held",
+            "For parcels that the carrier has already. Their senders read why they are not booked.",
+            _leave_out,
+            needs="restore",
+            applies=_holds,
+            form=CountForm,
+            refusals=(restoring.Refused,),
+        ),
+        Act(
+            "lift",
+            "Lift the gap",
+            "Bookings go out again at once. First tell the senders of the gap what the carrier has: whoever does not "
+            "find a parcel here books it again. Labels the carrier was not asked about are shown again.",
+            _lift,
+            needs="restore",
+            applies=lambda restore: restore.lifted_at is None,
+            refusals=(restoring.Refused, restoring.pausing.AlreadySo),
+        ),
+    )
+    list_display = ["__str__", "backup_at", "restored_at", "lifted_at", "lifted_by"]
+    list_select_related = ["lifted_by"]
+    fields = ["backup_at", "restored_at", "unknown", "held", "imports", "labels", "lifted_at", "lifted_by"]
+    readonly_fields = ["unknown", "held", "imports", "labels"]
+
+    def notice(self, thing: Any) -> str:
+        open_now = (
+            "What was booked between backup and restore is known to the carrier only; bookings are paused."
+        )
+        return open_now if thing.lifted_at is None else ""
+
+    @admin.display(description="where its bookings turn up")
+    def unknown(self, restore: Restore) -> SafeString:
+        gap = restoring.gap_of(restore)
+        return format_html(
+            '<a href="{}">Scans for unknown references</a>, <a href="{}">billing lines nobody owns</a>, '
+            '<a href="{}">bookings not known</a>',
+            gap.scans_url,
+            gap.lines_url,
+            gap.unclear_url,
+        )
+
+    @admin.display(description="parcels that are held")
+    def held(self, restore: Restore) -> int:
+        return restoring.held(restore)
+
+    @admin.display(description="imports that are held")
+    def imports(self, restore: Restore) -> SafeString | str:
+        now = timezone.now()
+        owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
+        files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
+        told = ((link_to(file), file.sender, file.owed, timesince(file.begun_at or now)) for file in files)
+        return format_html_join(", ", "{} of {} ({} rows, of {} ago)", told) or "–"
+
+    @admin.display(description="labels not shown yet")
+    def labels(self, restore: Restore) -> int:
+        return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()

@@ -1,0 +1,263 @@
+"""Business accounts: who they are, what they may do, and stopping or starting their bookings."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from shipping_portal.accounts import limits, signing_up
+from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
+from shipping_portal.staff import groups, queues
+from shipping_portal.staff.admin.acts import Act, ActsAdmin, ReasonForm
+from shipping_portal.staff.admin.crediting import CREDIT
+from shipping_portal.staff.admin.reading import ReadOnlyInline
+from shipping_portal.staff.masking import holds_link
+
+LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", "pickup_days_ahead")
+
+
+class SuspendForm(forms.Form):
+    category = forms.ChoiceField(choices=Sender.Suspension.choices)
+    text = forms.CharField(
+        label="What the sender reads",
+        min_length=10,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+    note = forms.CharField(
+        label="Internal note",
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+        help_text="Never shown to the sender.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Both texts go to the audit, which keeps no signed link."""
+        for name in ("text", "note"):
+            if holds_link(self.cleaned_data.get(name, "")):
+                self.add_error(name, "Leave this link out: it opens the parcel's tools for whoever has it.")
+        return self.cleaned_data
+
+
+class LimitsForm(ReasonForm):
+    bookings_a_day = forms.IntegerField(min_value=0, max_value=100_000)
+    money_a_day = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_digits=16,
+        decimal_places=2,
+        help_text="In the sender's currency; an order in another counts by its number. Empty: no limit.",
+    )
+    unbilled_limit = forms.DecimalField(
+        label="Booked and not billed yet",
+        required=False,
+        min_value=0,
+        max_digits=16,
+        decimal_places=2,
+        help_text="An order counts until the bill that has it is posted. Empty: no limit.",
+    )
+    quotes_a_minute = forms.IntegerField(min_value=1, max_value=1_000)
+    pickup_days_ahead = forms.IntegerField(
+        label="Pickup days on offer",
+        min_value=1,
+        max_value=10,
+        help_text="Business days; three unless agreed.",
+    )
+    field_order = [*LIMITS, "reason"]
+
+
+def _waits(sender: Sender) -> bool:
+    return sender.approved_at is None and not sender.is_suspended
+
+
+def _approve(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    signing_up.approve(sender, by=by, note=cleaned["reason"], now=now)
+
+
+def _suspend(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    sender.suspend(by=by, at=now, **cleaned)
+
+
+def _reinstate(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    sender.reinstate(by=by, reason=cleaned["reason"], at=now)
+
+
+def _limit(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+    chosen = {name: cleaned[name] for name in LIMITS}
+    told = ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
+    with transaction.atomic():
+        Sender.objects.filter(pk=sender.pk).update(**chosen)
+        Audit.write("limits set", sender, by=by, sender=sender, reason=f"{told}: {cleaned['reason']}", at=now)
+
+
+def _said(limit: Any) -> str:
+    return "none" if limit is None else str(limit)
+
+
+class MembershipInline(ReadOnlyInline):
+    model = Membership
+    fields = ["user", "role", "created_at"]
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).select_related("user")
+
+
+class PickupAddressInline(ReadOnlyInline):
+    model = PickupAddress
+    fields = [
+        "name",
+        "company",
+        "email",
+        "phone",
+        "line1",
+        "line2",
+        "suburb",
+        "state",
+        "postcode",
+        "is_default",
+    ]
+    show_change_link = False
+
+
+class SuspendedFilter(admin.SimpleListFilter):
+    title = "bookings"
+    parameter_name = "bookings"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("on", "On"), ("waiting", "Waiting for approval"), ("off", "Suspended")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Sender]) -> QuerySet[Sender]:
+        rules = {
+            "on": Q(suspended_at=None, approved_at__isnull=False),
+            "waiting": queues.WAITS_FOR_APPROVAL,
+            "off": Q(suspended_at__isnull=False),
+        }
+        return queryset.filter(rules.get(self.value() or "", Q()))
+
+
+@admin.register(Sender)
+class SenderAdmin(ActsAdmin):
+    acts = (
+        Act(
+            "approve",
+            "Approve",
+            "This new account books without its first limit at once, and its people are told by e-mail.",
+            _approve,
+            needs="suspend",
+            applies=_waits,
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "decline",
+            "Decline",
+            "The new account books nothing, as a suspended one. Its people read the text when they log in. "
+            "Reinstate it, and it waits for approval again.",
+            _suspend,
+            needs="suspend",
+            applies=_waits,
+            form=SuspendForm,
+            initial=lambda sender: {"category": Sender.Suspension.TERMS},
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "suspend",
+            "Suspend",
+            "No new booking is made or sent for this sender. What was already sent is still settled; "
+            "tracking, billing and cancelling unsent parcels stay open.",
+            _suspend,
+            needs="suspend",
+            applies=lambda sender: not sender.is_suspended and not _waits(sender),
+            form=SuspendForm,
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "reinstate",
+            "Reinstate",
+            "Bookings are on again at once. Orders that went back to “needs your yes” wait for the sender.",
+            _reinstate,
+            needs="suspend",
+            applies=lambda sender: sender.is_suspended,
+            refusals=(Sender.NotAllowed,),
+        ),
+        Act(
+            "limits",
+            "Set limits",
+            "How much this sender may book in a day and owe before it is billed, how often it may ask for prices, "
+            "and how many pickup days it is offered. Limits the owner set are kept; the lower ones hold.",
+            _limit,
+            needs="limits",
+            form=LimitsForm,
+            initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
+        ),
+        CREDIT,
+    )
+    list_display = [
+        "number",
+        "name",
+        "country",
+        "zone",
+        "approved_at",
+        "suspended_at",
+        "suspension",
+        "created_at",
+    ]
+    list_display_links = ["number", "name"]
+    list_filter = [SuspendedFilter, "country"]
+    search_fields = ["name"]
+    search_help_text = "Name, A-number or a member's e-mail"
+    exclude = [
+        "counted_on",
+        "booked_today",
+        "spent_today",
+        "unbilled",
+        "minute_began_at",
+        "quotes_this_minute",
+        "booked_in_all",
+        "spent_in_all",
+    ]
+    readonly_fields = ["used", "charges"]
+    inlines = [MembershipInline, PickupAddressInline]
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """With the act that most visits are for beside each sender, for those who may."""
+        return [*self.list_display, *(["act"] if groups.may(request.user, "suspend") else [])]
+
+    @admin.display(description="used of its limits")
+    def used(self, sender: Sender) -> SafeString:
+        found = limits.usage(sender, timezone.now())
+        lines = (
+            (one.name, one.used, f"; the owner's own limit is {one.own}" if one.own else "") for one in found
+        )
+        return format_html_join("", "<div>{}: {}{}</div>", lines)
+
+    @admin.display(description="charges and credits")
+    def charges(self, sender: Sender) -> SafeString:
+        url = reverse("admin:billing_charge_changelist")
+        return format_html('<a href="{}?sender__id__exact={}">Every line of this sender</a>', url, sender.pk)
+
+    @admin.display(description="act")
+    def act(self, sender: Sender) -> SafeString:
+        name, label = ("reinstate", "Reinstate") if sender.is_suspended else ("suspend", "Suspend")
+        name, label = ("approve", "Approve") if _waits(sender) else (name, label)
+        url = reverse("admin:accounts_sender_act", args=[sender.pk, name])
+        return format_html('<a href="{}">{}</a>', url, label)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Sender], search_term: str
+    ) -> tuple[QuerySet[Sender], bool]:
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        people = Membership.objects.filter(user__email=term.lower()).values("sender")
+        found = Q(name__icontains=term) | Q(pk__in=people)
+        return queryset.filter(found | Q(pk=Sender.pk_of(term))), False

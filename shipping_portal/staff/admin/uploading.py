@@ -1,0 +1,111 @@
+"""Handing in a billing report: nothing of it counts before somebody has read its totals and posted it."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import CarrierAccount
+from shipping_portal.billing import posting, uploads
+from shipping_portal.billing.balancing import balances, tallies
+from shipping_portal.billing.fields import profile_of
+from shipping_portal.billing.models import BillingReport, Kind
+from shipping_portal.staff import accounting, billing
+
+KINDS = dict(Kind.choices)
+
+
+class UploadForm(forms.Form):
+    """The carrier's file as it came."""
+
+    file = forms.FileField(help_text="The carrier's CSV as it came. Nothing of it counts until you post it.")
+    account = forms.ModelChoiceField(
+        CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None
+    )
+    week = forms.DateField(
+        required=False,
+        label="A day of its billing week",
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Empty: the week before the date in the file's name, else last week.",
+    )
+    total = forms.DecimalField(
+        required=False,
+        max_digits=16,
+        decimal_places=2,
+        label="Total of the invoice",
+        help_text="Only if the file states none. With refunds taken off.",
+    )
+    currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, label="Currency of that total, such as AUD")
+
+    def clean_file(self) -> Any:
+        if self.cleaned_data["file"].size > uploads.LARGEST:
+            raise forms.ValidationError(uploads.TOO_MUCH)
+        return self.cleaned_data["file"]
+
+    def clean(self) -> dict[str, Any]:
+        total, currency = self.cleaned_data.get("total"), self.cleaned_data.get("currency")
+        if (total is None) != (not currency) and not {"total", "currency"} & set(self.errors):
+            self.add_error("currency", "A total needs its currency, and a currency its total.")
+        return self.cleaned_data
+
+    @property
+    def stated(self) -> dict[str, Decimal]:
+        total = self.cleaned_data["total"]
+        return {} if total is None else {self.cleaned_data["currency"].upper(): total}
+
+
+def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """Take the file, then show what it comes to. A file that is here already is refused with a link to it."""
+    if request.method != "POST":
+        return _page(request, context, UploadForm(initial={"account": gateway.accounts()[0].pk}))
+    form = UploadForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(request, context, form)
+    try:
+        report = _taken(form, request.user)
+    except uploads.TakenBefore as known:
+        return _page(request, context | {"before": known.report}, form)
+    except uploads.NotAReport as refusal:
+        form.add_error("file", str(refusal))
+        return _page(request, context | {"profile": profile_of(form.cleaned_data["account"])}, form)
+    messages.success(request, f"{report.name} is being read. Nothing of it counts until it is posted.")
+    return redirect("admin:billing_billingreport_change", report.pk)
+
+
+def _taken(form: UploadForm, by: Any) -> BillingReport:
+    file, given = form.cleaned_data["file"], form.cleaned_data
+    return accounting.take(
+        given["account"],
+        file.name,
+        file.read(),
+        by=by,
+        now=timezone.now(),
+        week=given["week"],
+        stated=form.stated,
+    )
+
+
+def _page(request: HttpRequest, context: dict[str, Any], form: UploadForm) -> HttpResponse:
+    shown = {"title": "Upload a billing report", **context, "form": form}
+    return TemplateResponse(request, "admin/upload_report.html", shown)
+
+
+def standing(report: BillingReport) -> dict[str, Any]:
+    """What its page shows: how far its reading is, what it comes to, and what keeps it from being posted."""
+    is_checked = report.state == BillingReport.State.CHECKED
+    tally = tallies([report])[report.pk]
+    return {
+        "is_reading": report.state == BillingReport.State.READING,
+        "tally": tally,
+        "kinds": [{**row, "kind": KINDS[row["kind"]]} for row in posting.totals(report)],
+        "balances": balances(report, tally),
+        "undecided": billing.undecided(report),
+        "obstacles": posting.obstacles(report) if is_checked else [],
+        "can_post": is_checked,
+    }

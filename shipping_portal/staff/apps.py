@@ -1,0 +1,17 @@
+"""Staff is two apps in one package: its commands and pages, and Django's admin on the staff's own site."""
+
+from django.apps import AppConfig
+from django.contrib.admin.apps import AdminConfig
+
+
+class StaffConfig(AppConfig):
+    """The operators' commands and pages; it has no models."""
+
+    name = "shipping_portal.staff"
+    label = "staff"
+
+
+class StaffAdminConfig(AdminConfig):
+    """Django admin with the staff's site as the one that every ModelAdmin registers on."""
+
+    default_site = "shipping_portal.staff.site.StaffSite"

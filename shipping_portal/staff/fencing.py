@@ -1,0 +1,146 @@
+"""What a restored database owes by its own account may have been done since its backup: none of it is done by itself.
+
+Bookings become cases, cancellations are asked about, import rows and replacements are held, labels are compared with
+the carrier before they are shown. What was in flight stays so: its worker is gone, so it becomes unknown as ever.
+"""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from orders import gateway
+from orders.contract import contract_of
+from orders.models import CancelAttempt, CarrierAccount, Label, Order, Replacement, Restore
+from orders.models.attempts import BookingAttempt
+from orders.models.restores import GAP_IS_OPEN, OLDER
+from orders.models.statuses import STILL_AT_SENDER, Status
+from orders.restoring import marks
+from shipping_portal.accounts.models import Audit
+from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.staff import numbers
+
+HELD = (
+    "We are comparing this import with the carrier's records after a fault of ours. Its other rows may be booked "
+    "already. Don't import them again before we have told you."
+)
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """One line of what was fenced: in words, how many, and since when the oldest was owed."""
+
+    what: str
+    count: int
+    oldest: dt.datetime | None = None
+
+
+@transaction.atomic(durable=True)
+def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
+    """Fence a database that is as old as `backup_at` and mark it as the one in use. Raises marks.NoMarkFile.
+
+    None when this was done before, and nothing was restored since.
+    """
+    if _is_done(backup_at, now):
+        return None
+    restore, _ = Restore.objects.update_or_create(
+        backup_at=backup_at, defaults={"restored_at": now, "lifted_at": None, "lifted_by": None}
+    )
+    fenced = [
+        _pause(now),
+        _bookings(now),
+        _cancellations(now),
+        _replacements(restore),
+        _import_rows(restore, now),
+        *_labels(now),
+        Fenced(f"tables whose numbers go on {numbers.FURTHER:,} further", numbers.jump()),
+    ]
+    told = "; ".join(f"{one.what}: {one.count}" for one in fenced)
+    Audit.write("database restored", restore, by=None, reason=f"{restore}. {told}", at=now)
+    marks.renew(now=now)
+    return fenced
+
+
+def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:
+    if not Restore.objects.filter(backup_at__gte=backup_at).exists():
+        return False
+    try:
+        marks.require_unrestored(now=now)
+    except marks.Restored:
+        return False
+    return True
+
+
+def _pause(now: dt.datetime) -> Fenced:
+    """Bookings of every account, until the gap is lifted; see staff/restoring.py."""
+    gateway.account()  # there is one, though nothing was ever booked
+    for account in CarrierAccount.objects.all():
+        CarrierAccount.objects.filter(pk=account.pk).update(
+            paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None
+        )
+        Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
+    return Fenced("carrier accounts whose bookings are paused", CarrierAccount.objects.count())
+
+
+def _bookings(now: dt.datetime) -> Fenced:
+    in_flight = BookingAttempt.objects.filter(state=BookingAttempt.State.IN_FLIGHT)
+    owed = Order.objects.filter(status=Status.BOOKING).exclude(pk__in=in_flight.values("order"))
+    orders = list(owed)
+    for order in orders:
+        problem = {"text": OLDER, "fields": {}, "kind": "restored"}
+        order.move_to(Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
+    return _told("bookings that are cases now", (order.created_at for order in orders))
+
+
+def _cancellations(now: dt.datetime) -> Fenced:
+    """Due now: the carrier is asked whether it is cancelled, as after any unclear try."""
+    wanted = CancelAttempt.objects.filter(
+        state=CancelAttempt.State.WANTED, order__status=Status.CANCELLING
+    ).select_related("order")
+    attempts = list(wanted)
+    for attempt in attempts:
+        attempt.order.move_to(Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
+        CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
+    return _told("cancellations that the carrier is asked about", (attempt.asked_at for attempt in attempts))
+
+
+def _replacements(restore: Restore) -> Fenced:
+    owed = Replacement.objects.filter(ended_at=None)
+    asked = list(owed.values_list("asked_at", flat=True))
+    owed.update(restore=restore)
+    return _told("replacements that are held", asked)
+
+
+def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
+    """By their files, those that an operator or their sender had stopped before as well; that they stay stopped."""
+    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
+    times = list(owed.values_list("file__begun_at", flat=True))
+    Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
+    restore.imports.filter(hold="").update(hold=HELD, paused_at=Coalesce("paused_at", now))
+    return _told("import rows that are held", times)
+
+
+def _labels(now: dt.datetime) -> list[Fenced]:
+    """Of parcels still with their senders, which may have been cancelled since; see orders/restoring/comparing.py."""
+    waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
+    shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
+    asked = waiting.filter(account__in=shown).exclude(carrier_order_id="")
+    withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=asked, purged_at=None)
+    count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
+    others = waiting.exclude(pk__in=asked.values("pk"))
+    return [
+        Fenced("labels that are shown once the carrier has confirmed their parcels", count),
+        _told("parcels that may have been cancelled, and cannot be compared from here", _booked(others)),
+    ]
+
+
+def _booked(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
+    return orders.values_list("booked_at", flat=True)
+
+
+def _told(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
+    known = list(times)
+    return Fenced(what, len(known), min((at for at in known if at), default=None))

@@ -1,0 +1,56 @@
+"""`manage.py after_restore --backup-at T`: what a restored database owed is fenced; then web and workers may start."""
+
+import datetime as dt
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from orders.restoring import marks
+from shipping_portal.staff import fencing
+
+NEXT = (
+    "Bookings are paused. Start web, worker and sweeper, then settle what is listed at the desk under Restores, and "
+    "lift the gap there."
+)
+
+
+class Command(BaseCommand):
+    help = "Fence what a restored database owed when it was backed up, so that nothing is booked twice."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--backup-at",
+            required=True,
+            type=moment,
+            help="when the backup was begun, such as 2026-11-22T03:00Z; for a point in time recovery, that point",
+        )
+
+    def handle(self, *args: Any, backup_at: dt.datetime, **options: Any) -> None:
+        now = timezone.now()
+        if backup_at > now:
+            raise CommandError("--backup-at lies in the future.")
+        try:
+            fenced = fencing.fence(backup_at, now=now)
+        except marks.NoMarkFile as why:
+            raise CommandError(f"Nothing was changed. {why}") from why
+        if fenced is None:
+            self.stdout.write("This was done before, and nothing was restored since. Nothing was changed.")
+            return
+        for one in fenced:
+            age = f", the oldest of {timesince(one.oldest, now)} ago" if one.oldest else ""
+            self.stdout.write(f"{one.count:>7,} {one.what}{age}")
+        self.stdout.write(NEXT)
+
+
+def moment(text: str) -> dt.datetime:
+    """An instant with its zone. Raises ArgumentTypeError."""
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text} is not a time such as 2026-11-22T03:00Z.") from error
+    if found.tzinfo is None:
+        raise ArgumentTypeError(f"{text} names no zone; 2026-11-22T03:00Z is UTC.")
+    return found

@@ -1,0 +1,72 @@
+"""The contract register: what we hold to be true of this carrier, and on what ground."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from orders import carrier_settings
+from orders.carrier_settings import CarrierSettings, UnknownAccount
+from shipping_portal.carrier.contract import ContractError, Point
+from shipping_portal.staff import probing
+
+VERDICTS = {True: "yes", False: "NO", None: "not asked"}
+
+
+class Command(BaseCommand):
+    help = (
+        "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
+    )
+    requires_system_checks = ()  # the contract can be looked at and tried before the installation is complete
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--probe", action="store_true", help="Ask the carrier what can be asked for free."
+        )
+        parser.add_argument(
+            "--account", default="", help="A name in OLDER_CARRIERS, instead of the present account."
+        )
+
+    def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:
+        try:
+            told = carrier_settings.chosen(account)
+            points = told.contract.points()
+        except (ContractError, UnknownAccount) as error:
+            raise CommandError(str(error)) from error
+        for point in points:
+            self.stdout.write(_line(point))
+        overridden = sum(point.overridden for point in points)
+        assumed = sum(point.basis == "assumed" and not point.overridden for point in points)
+        self.stdout.write(
+            f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still assumed."
+        )
+        if probe and told.is_closed:
+            raise CommandError(
+                f"{told.prefix}_KEY is empty, so this account is closed: its carrier isn't asked."
+            )
+        if probe:
+            self._probe(told)
+
+    def _probe(self, told: CarrierSettings) -> None:
+        self.stdout.write("")
+        refuted = 0
+        for finding in probing.probe(told):
+            refuted += finding.holds is False
+            self.stdout.write(f"{VERDICTS[finding.holds]:<10}{finding.question}: {finding.answer}")
+        self.stdout.write(f"Not asked: {probing.NOT_ASKED}.")
+        if refuted:
+            raise CommandError(f"{refuted} of the carrier's answers differ from the contract.")
+
+
+def _line(point: Point) -> str:
+    basis = "overridden" if point.overridden else point.basis
+    return f"{point.name:<35}{basis:<12}{_shown(point.value)}  ({point.section})"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{word} → {progress or 'nothing'}" for word, progress in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(str(member) for member in value) or "(none)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value != "" else "(none)"

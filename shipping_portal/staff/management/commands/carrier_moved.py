@@ -1,0 +1,82 @@
+"""`manage.py carrier_moved --from ADDRESS`: the carrier gave an account another address; its orders go with it."""
+
+from argparse import ArgumentParser
+from dataclasses import replace
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils import timezone
+
+from orders import carrier_settings
+from orders.carrier_settings import CarrierSettings, UnknownAccount
+from orders.models import CarrierAccount, CarrierCall
+from shipping_portal.accounts.models import Audit
+from shipping_portal.accounts.models.audit import subject_of
+from shipping_portal.billing.models import BillingProfile
+
+ACTION = "carrier account moved"
+STILL_DESCRIBED = (
+    "Nothing was changed. {}_BASE_URL names {}. Take that account out of the settings, or leave it there."
+)
+NO_ROW = "Nothing was changed. There is no {}. Known are: {}."
+IN_USE = (
+    "Nothing was changed. Orders, prices or scans are filed under {new} already, and nobody can tell them from the "
+    "other's afterwards. Leave the two apart. While {old} still answers, name it in OLDER_CARRIERS, with a webhook "
+    "secret of its own, and its orders are followed there. Else they wait at the desk under “Open on a carrier account "
+    "that no settings name”: ask the carrier about each, and settle it with Resolve."
+)
+
+
+class Command(BaseCommand):
+    help = "Let an account whose address the carrier changed keep its orders, bills and webhooks."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--from", dest="former", required=True, help="its CARRIER_BASE_URL until now")
+        parser.add_argument(
+            "--account", default="", help="a name in OLDER_CARRIERS, instead of the present account"
+        )
+
+    def handle(self, *args: Any, former: str, account: str, **options: Any) -> None:
+        try:
+            new = carrier_settings.chosen(account)
+        except UnknownAccount as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(move(replace(new, base_url=former), new))
+
+
+@transaction.atomic
+def move(old: CarrierSettings, new: CarrierSettings) -> str:
+    """Let the row of `old` find the settings of `new`. What was done, in words. Raises CommandError."""
+    if named := next(
+        (told for told in carrier_settings.every() if told.fingerprint == old.fingerprint), None
+    ):
+        raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
+    words = f"by carrier_moved: {old.name} → {new.name}"
+    row = CarrierAccount.objects.filter(fingerprint=old.fingerprint).first()
+    if row is None:
+        return _done_before(old, new, words)
+    _make_way(row, old, new)
+    row.fingerprint, row.name = new.fingerprint, new.name[:120]
+    row.save(update_fields=["fingerprint", "name"])
+    Audit.write(ACTION, row, by=None, reason=words, at=timezone.now())
+    return f"{old.name} is {new.name} now, with all its orders, bills and webhooks."
+
+
+def _done_before(old: CarrierSettings, new: CarrierSettings, words: str) -> str:
+    row = CarrierAccount.objects.filter(fingerprint=new.fingerprint).first()
+    if row and Audit.objects.filter(action=ACTION, subject=subject_of(row), reason=words).exists():
+        return "This was done before. Nothing was changed."
+    raise CommandError(NO_ROW.format(old.name, "; ".join(map(str, CarrierAccount.objects.all())) or "none"))
+
+
+def _make_way(row: CarrierAccount, old: CarrierSettings, new: CarrierSettings) -> None:
+    """Any process that started at the new address made a row for it; an empty one goes. Raises CommandError."""
+    empty = CarrierAccount.objects.filter(fingerprint=new.fingerprint)
+    CarrierCall.objects.filter(account__in=empty).update(account=row)
+    BillingProfile.objects.filter(account__in=empty).delete()
+    try:
+        empty.delete()
+    except ProtectedError as error:
+        raise CommandError(IN_USE.format(old=old.name, new=new.name)) from error

@@ -1,0 +1,18 @@
+"""`manage.py operator_groups`: make the operators' groups as the desk's table has them."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from shipping_portal.staff import groups
+
+
+class Command(BaseCommand):
+    help = "Make or mend the operators' groups. Run it after every migrate; who is in a group stays in it."
+
+    def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
+        groups.settle()
+        if verbosity:
+            for name in groups.GROUPS:
+                acts = ", ".join(act for act, allowed in groups.ACTS.items() if name in allowed)
+                self.stdout.write(f"{name}: {acts or 'reads only'}")

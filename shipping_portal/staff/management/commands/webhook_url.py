@@ -1,0 +1,53 @@
+"""Prints the listener's address with its secret inside: for the operator's own terminal, once."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from orders import carrier_settings
+from orders.carrier_settings import CarrierSettings, UnknownAccount
+from shipping_portal.staff import listener
+
+PASTE = """Paste the first address into the API tab of the carrier's dashboard settings.
+Use the second one only if the dashboard does not keep the part before the @.
+
+{}
+{}"""
+ROTATE = """1. Set this for every web process and restart them; both secrets are accepted from then on:
+
+{}={}
+
+2. Run webhook_url again and paste the new address into the carrier's dashboard.
+3. Run webhook_url --test, wait for a real scan, then remove the second secret.
+
+This secret is not stored anywhere and is not printed again."""
+
+
+class Command(BaseCommand):
+    help = "Prints the webhook listener's address for the carrier's dashboard."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        wanted = parser.add_mutually_exclusive_group()
+        wanted.add_argument(
+            "--rotate", action="store_true", help="Print a new secret and how to change to it."
+        )
+        wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
+        parser.add_argument(
+            "--account", default="", help="A name in OLDER_CARRIERS, instead of the present account."
+        )
+
+    def handle(self, *args: Any, rotate: bool, test: bool, account: str, **options: Any) -> None:
+        try:
+            self.stdout.write(_answer(carrier_settings.chosen(account), rotate=rotate, test=test))
+        except (listener.NoSecret, listener.TestFailed, UnknownAccount) as error:
+            raise CommandError(str(error)) from error
+
+
+def _answer(told: CarrierSettings, *, rotate: bool, test: bool) -> str:
+    if rotate:
+        return ROTATE.format(told.secrets_setting, listener.rotated(told))
+    if test:
+        said = listener.send_test_event(told)
+        kept = told.contract.nobodys_reference
+        return f"The listener took the test event: {said}. It is kept under the reference {kept}."
+    return PASTE.format(*listener.addresses(told, shown=True))

@@ -1,0 +1,86 @@
+"""What an operator may change about somebody who logs in, another operator included."""
+
+import datetime as dt
+
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group
+from django.core.mail import send_mail
+from django.db import transaction
+
+from shipping_portal.accounts import sessions
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.staff import groups
+
+SECOND_FACTOR_MAIL = """An operator of Shipping Portal removed the second factor of your account.
+
+You can log in with your password and set up a new one in your settings.
+If you did not ask for this, reply to this message at once.
+"""
+
+
+class NotThem(Exception):
+    """This is not done to this person; the text is for the operator."""
+
+
+def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.datetime) -> None:
+    """Sessions of an inactive person end with their next request: the log-in backend no longer finds them."""
+    _refuse_beyond_reach(person, by)
+    if person.pk == by.pk:
+        raise NotThem("You cannot turn off your own account.")
+    with transaction.atomic():
+        if not User.objects.filter(pk=person.pk, is_active=not is_active).update(is_active=is_active):
+            raise NotThem("Somebody else was faster; nothing was changed.")
+        action = "account turned on" if is_active else "account turned off"
+        Audit.write(action, person, by=by, reason=reason, at=now)
+
+
+def log_out(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Everywhere, at once. They may log in again."""
+    _refuse_beyond_reach(person, by)
+    with transaction.atomic():
+        count = sessions.end_all(person)
+        Audit.write("logged out everywhere", person, by=by, reason=f"{count} sessions: {reason}", at=now)
+
+
+def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
+    _refuse_beyond_reach(person, by)
+    with transaction.atomic():
+        removed, _ = Authenticator.objects.filter(user=person).delete()
+        if not removed:
+            raise NotThem("There is no second factor to remove.")
+        Audit.write("second factor reset", person, by=by, reason=reason, at=now)
+    send_mail("Your second factor was removed", SECOND_FACTOR_MAIL, None, [person.email])
+
+
+def set_groups(person: User, names: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
+    """Who is in a group is an operator; who is in none works at the desk no longer."""
+    if not groups.may(by, "operators"):
+        raise NotThem("Only an Ops lead sets groups.")
+    _refuse_beyond_reach(person, by)
+    if person.pk == by.pk:
+        raise NotThem("You cannot set your own groups.")
+    if why := why_no_groups(person):
+        raise NotThem(why)
+    chosen = list(Group.objects.filter(name__in=names))
+    if len(chosen) < len(set(names)):
+        raise NotThem("A group is missing. Run manage.py operator_groups first.")
+    with transaction.atomic():
+        person.groups.set(chosen)
+        User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))
+        told = ", ".join(names) or "no operator any more"
+        Audit.write("operator groups set", person, by=by, reason=f"{told}: {reason}", at=now)
+
+
+def why_no_groups(person: User) -> str:
+    """Why this person can be in no group, or ""."""
+    if person.is_superuser:
+        return "A superuser may do everything and is in no group."
+    return "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
+
+
+def _refuse_beyond_reach(person: User, by: User) -> None:
+    """Support looks after senders' people. Otherwise it could lock out, or weaken, whoever may do more than it."""
+    if person.is_superuser and not by.is_superuser:
+        raise NotThem("Only a superuser changes a superuser's account.")
+    if person.is_staff and not groups.may(by, "operators"):
+        raise NotThem("Only an Ops lead changes an operator's account.")

@@ -1,0 +1,129 @@
+"""References that may be an unclear booking's: those a reply named, then those that webhooks and reports brought.
+
+What a webhook or a line of a billing report names is a candidate while nobody owns it, unless we heard of it before
+this booking was sent, or the carrier has it under another order's name.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from orders.contract import contract_of
+from orders.identifying import CLOCKS, sent_between
+from orders.models import BookingAttempt, Order
+from orders.models.statuses import Status
+from shipping_portal.carrier.naming import Names, names_in
+from shipping_portal.staff.resolution import naming, unowned_scans
+from shipping_portal.staff.resolution.unowned_charges import billed
+from shipping_portal.staff.resolution.unowned_scans import Scanned
+
+EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind ours
+LATER = dt.timedelta(days=5)
+MOST = 20
+KNOWN_BEFORE = "It was heard of here before this booking was sent, so it is another parcel's"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A reference, why it may be this booking's, and what speaks for or against it."""
+
+    reference: str
+    why: str
+    first_scan_at: dt.datetime | None = None
+    places: str = ""
+    same_postcode: bool = False
+    was_named: bool = False  # by a reply of the carrier's to this very booking
+    taken_by: Order | None = None  # another order has it: it cannot be this one's
+    billed: str = ""  # what the carrier charges for it
+    said: tuple[Names, ...] = ()  # what the carrier's documents call it
+    is_its_own: str = ""  # the name of this order that the carrier has it under
+    cannot_be: str = (
+        ""  # why not, of one that is shown all the same, as a reply to this very booking named it
+    )
+
+    @property
+    def is_strong(self) -> bool:
+        likely = self.is_its_own or self.was_named or self.same_postcode
+        return bool(likely) and not self.cannot_be and self.taken_by is None
+
+
+def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
+    """All of them, the likeliest first, each reference once."""
+    found: dict[str, Candidate] = {}
+    for candidate in (*_named(order, attempts), *_heard(order)):
+        found.setdefault(candidate.reference.upper(), candidate)
+    first, last = sent_between(order)
+    for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
+        known = found.get(line.reference.upper()) or Candidate(
+            line.reference, "Charged by the carrier, and nobody's"
+        )
+        said = (*known.said, Names(customer_reference=line.customer_reference))
+        found[line.reference.upper()] = replace(known, billed=line.words, said=said)
+    judged = naming.judge(order, {name: candidate.said for name, candidate in found.items()})
+    offered = (_judged(candidate, *judged[name]) for name, candidate in found.items())
+    return sorted(filter(None, offered), key=lambda candidate: not candidate.is_its_own)[:MOST]
+
+
+def likeliest(order: Order, found: list[Candidate]) -> str:
+    """The one reference an operator starts from; "" where several compete, and never for answers that disagree."""
+    strong = [candidate for candidate in found if candidate.is_strong]
+    best = [candidate for candidate in strong if candidate.is_its_own] or strong
+    return best[0].reference if len(best) == 1 and order.status == Status.UNCONFIRMED else ""
+
+
+def _judged(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
+    """Another order's is not offered; where a reply to this booking named it, it is shown with the reason."""
+    if not anothers:
+        return replace(candidate, is_its_own=own)
+    return replace(candidate, cannot_be=anothers) if candidate.was_named else None
+
+
+def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
+    """Read in replies that were not trusted."""
+    tellers = {attempt.seen_reference: attempt for attempt in attempts if attempt.seen_reference}
+    wanted = {reference.upper() for reference in tellers}
+    theirs = Order.objects.filter(account=order.account, carrier_reference__upper__in=wanted)
+    taken = {str(other).upper(): other for other in theirs.exclude(pk=order.pk)}
+    scanned, known_from = unowned_scans.of(order.account, tellers), sent_between(order)[0] - CLOCKS
+    for reference, attempt in tellers.items():
+        seen = scanned.get(reference.upper())
+        doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
+        yield Candidate(
+            reference=reference,
+            why=f"The carrier's answer to attempt {attempt.generation} named it{doubt}",
+            first_scan_at=seen.first_scan_at if seen else None,
+            places=seen.places if seen else "",
+            was_named=True,
+            taken_by=taken.get(reference.upper()),
+            said=(
+                names_in(bytes(attempt.response), contract_of(order.account)),
+                *(seen.said if seen else ()),
+            ),
+            cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
+        )
+
+
+def _heard(order: Order) -> list[Candidate]:
+    """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
+    start, end = unowned_scans.postcodes_of(order)
+    first, last = sent_between(order)
+    found = unowned_scans.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    return [_heard_of(seen, start, end) for seen in found]
+
+
+def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
+    starts, ends = bool(seen.postcodes & start), bool(seen.postcodes & end)
+    where = {
+        (True, True): "Scanned where this parcel starts and where it ends",
+        (True, False): "Scanned where this parcel starts",
+        (False, True): "Scanned where this parcel ends",
+        (False, False): "Scanned after this attempt, elsewhere",
+    }[starts, ends]
+    return Candidate(
+        reference=seen.reference,
+        why=where,
+        first_scan_at=seen.first_scan_at,
+        places=seen.places,
+        same_postcode=starts or ends,
+        said=seen.said,
+    )

@@ -1,0 +1,121 @@
+"""Taking an adoption back: an operator had named another order's reference for an unclear booking.
+
+undo     nobody was given a label of it: the order is unclear again, as it was before
+contest  a person has a label of it, or has acted on its charges: a conflict, to be sorted out
+
+Either way the reference goes, and all that came by it, so that the order it belongs to can have it.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Min
+
+from orders import notifications
+from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, Restore
+from orders.models.statuses import Progress, Status
+from shipping_portal.accounts.models import Audit
+from shipping_portal.billing import matching
+from tracking import polling
+
+UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
+NOTHING_BOOKED: dict[str, Any] = {
+    "carrier_reference": None,
+    "carrier_order_id": "",
+    "carrier_pickup_date": None,
+    "booked_at": None,
+    "cancel_refused_at": None,
+    "is_cancellable": None,
+    "problem": {},
+    "printed_at": None,
+    "printed_by": None,
+    "progress": Progress.NONE,
+    "progress_at": None,
+    "due_at": None,  # an operator decides, not a replay: see resolving
+}
+
+
+class CannotUndo(Exception):
+    """It does not apply any more; the text is for the operator, and says what does."""
+
+
+def stands(order: Order) -> bool:
+    """Is it booked because an operator adopted a reference, and not by an answer of the carrier's?"""
+    if order.status != Status.BOOKED:
+        return False
+    bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
+    last: OrderChange | None = bookings.order_by("-pk").first()
+    return last is not None and last.old in UNCLEAR and last.by_id is not None
+
+
+def obstacle(order: Order) -> str:
+    """Why its adoption can only be contested, in a sentence; "" while it can be undone."""
+    first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
+    if first and first.served_at:
+        return f"A label of it was given out at {_moment(first.served_at)}."
+    stored = order.labels.aggregate(at=Min("stored_at"))["at"]
+    if stored and Restore.objects.filter(restored_at__gte=stored).exists():
+        return "Its label may have been given out after the backup that was restored."
+    if order.printed_at:
+        return f"Its label was marked as printed at {_moment(order.printed_at)}."
+    if matching.acted_on(order):
+        return "A charge of it was disputed or reversed."
+    return ""
+
+
+def undo(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Make it unclear again. Raises CannotUndo."""
+    with transaction.atomic():
+        _lock(order)
+        if why := obstacle(order):
+            raise CannotUndo(f"{why} So it can't simply be undone: press “Contest the adoption” instead.")
+        _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
+
+
+def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Make it a conflict. Raises CannotUndo."""
+    with transaction.atomic():
+        _lock(order)
+        _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
+
+
+def _lock(order: Order) -> None:
+    """The order, then its labels: whoever is just being given one is done before, or finds it gone."""
+    CarrierAccount.objects.select_for_update(no_key=True).get(
+        pk=order.account_id
+    )  # as posting.post: it has the lines
+    now = Order.objects.locked(order.pk)
+    list(order.labels.select_for_update())
+    if now.carrier_reference != order.carrier_reference or not stands(now):
+        raise CannotUndo(
+            "It is no longer booked under the reference that your page showed. Read its page again."
+        )
+
+
+def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:
+    told = f"{', '.join(_what(order))}: {reason}"
+    matching.release(order)
+    order.move_to(
+        status, by=by, reason=f"{action} {told}", at=now, search=order.search_text(), **NOTHING_BOOKED
+    )
+    order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
+    order.attempts.update(second_order_at=None)  # which of several answers is the order's is open again
+    order.labels.all().delete()
+    notifications.forget_progress(order)
+    polling.close_parcel(order)
+    Audit.write(action, order, by=by, sender=order.sender, reason=told, at=now)
+
+
+def _what(order: Order) -> Iterator[str]:
+    """What is taken back, for good: also which files somebody may hold in their hands."""
+    yield str(order.carrier_reference)
+    if order.carrier_order_id:
+        yield f"order id {order.carrier_order_id}"
+    for label in Label.objects.filter(order=order, served_at__isnull=False).order_by("size"):
+        yield f"{label.size} label given out {_moment(label.served_at)}, sha256 {label.sha256}"
+
+
+def _moment(at: dt.datetime | None) -> str:
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC" if at else "an unknown time"

@@ -1,0 +1,93 @@
+"""What the scans of a reference tell of it: evidence for a booking that nobody knows the end of."""
+
+import datetime as dt
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, Min, OuterRef, QuerySet
+
+from orders.contract import contract_of
+from orders.models import CarrierAccount, Order
+from shipping_portal.carrier.naming import Names, names_in
+from shipping_portal.staff import queues
+from tracking.models import Parcel, TrackingEvent
+
+MOST = 20
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """One reference. `heard_at` is by our own clock, `first_scan_at` by the carrier's; `said` is what they call it."""
+
+    reference: str
+    heard_at: dt.datetime
+    first_scan_at: dt.datetime | None
+    places: str  # in the order of the scans, each once
+    postcodes: frozenset[str]
+    said: tuple[Names, ...]
+
+
+def of(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
+    """What is known of each of these at this account, by the reference in capitals."""
+    wanted = {reference.upper() for reference in references}
+    known = Parcel.objects.filter(account=account, reference__upper__in=wanted)
+    return {one.reference.upper(): one for one in _scanned(_dated(known))}
+
+
+def nobodys(
+    account: CarrierAccount,
+    known_from: dt.datetime,
+    first_scan_from: dt.datetime,
+    until: dt.datetime,
+    near: Collection[str],
+) -> list[Scanned]:
+    """First heard of in this time at this account, and nobody's: those at these postcodes first, then the soonest."""
+    unmatched = _dated(account.parcels.filter(queues.unmatched(), created_at__gte=known_from))
+    in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
+    at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
+    nearest = in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST]
+    return _scanned(nearest)
+
+
+def as_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
+    """A typed reference in the case its scans have it, and when we first heard of it; as typed if we never did."""
+    seen = _dated(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
+    return (seen.reference, _heard_at(seen)) if seen else (typed, None)
+
+
+def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
+    """Of its start and of its end, with and without their spaces; none for a country that has none."""
+    ends = (order.pickup["postcode"], order.receiver_postcode)
+    start, end = ({typed, typed.replace(" ", "")} - {""} for typed in ends)
+    return start, end
+
+
+def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
+    return parcels.annotate(first_scan_at=Min("events__scan_time"), heard_at=Min("events__received_at"))
+
+
+def _heard_at(parcel: Any) -> dt.datetime:
+    """A scan may have been read late, and somebody may have watched the reference before any scan came."""
+    heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
+    return heard_at
+
+
+def _scanned(parcels: QuerySet[Any]) -> list[Scanned]:
+    found: list[Any] = list(parcels.select_related("account"))
+    scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
+    for scan in TrackingEvent.objects.filter(parcel__in=found).order_by("scan_time"):
+        scans[scan.parcel_id].append(scan)
+    return [_one(parcel, scans[parcel.pk]) for parcel in found]
+
+
+def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
+    places = (f"{scan.suburb} {scan.postcode}".strip() for scan in scans)
+    return Scanned(
+        parcel.reference,
+        _heard_at(parcel),
+        parcel.first_scan_at,
+        ", ".join(dict.fromkeys(place for place in places if place)),
+        frozenset(scan.postcode for scan in scans),
+        tuple({names_in(bytes(scan.raw), contract_of(parcel.account)) for scan in scans}),
+    )

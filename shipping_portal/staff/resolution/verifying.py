@@ -1,0 +1,203 @@
+"""An operator names a reference or an order id: the carrier is asked whose it is before it is kept."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Min
+
+from orders import gateway
+from orders.contract import contract_of
+from orders.identifying import CLOCKS, is_its_name, known_order_id, sent_between
+from orders.models import Label, Order
+from orders.references import is_same
+from shipping_portal.accounts.models import Audit
+from shipping_portal.billing.models import Charge
+from shipping_portal.carrier.errors import CarrierError, OperationOff
+from shipping_portal.carrier.naming import Names, names_in
+from shipping_portal.carrier.values import fold
+from shipping_portal.jobs.registry import enqueue
+
+UNCHECKED = "not checked: the carrier shows no tracking from here"
+UNCOMPARED = "not compared: the carrier shows no orders from here"
+NAMELESS = "not compared: the carrier's order tells neither our order key nor our customer reference"
+WHERE_THE_ID_IS = (
+    "In the carrier's dashboard, open the order with this reference: its id is on its page or in the page's "
+    "address. Or send the text for the carrier's support, which asks for it."
+)
+NEEDS_ID = (
+    f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
+)
+
+
+class NotConfirmed(Exception):
+    """The carrier does not say so, or says something else; the text is for the operator."""
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """What may be adopted: the reference in the carrier's case, its id if known, and what nobody could compare."""
+
+    reference: str
+    order_id: str = ""
+    doubt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reference}, order id {self.order_id}" if self.order_id else self.reference
+
+
+def confirm(
+    order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None
+) -> Confirmed:
+    """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
+
+    Its tracking must know the reference, and its own order must tell our order key or customer reference, as far as
+    the contract has ways to ask. `heard_at` is when anything named the reference here first, by our own clock.
+    """
+    reference = _as_told(order, typed.strip())
+    if not reference:
+        example = contract_of(order.account).reference_example
+        raise NotConfirmed(f"This is no reference of the carrier's. One looks like {example}.")
+    _refuse_another_orders(order, reference)
+    _refuse_heard_before(order, reference, heard_at)
+    is_named, doubt = _track(order, reference)
+    order_id = order_id or known_order_id(order, reference)
+    if not can_view(order):
+        return Confirmed(reference, order_id, doubt or UNCOMPARED)
+    if order_id:
+        return _viewed(order, reference, order_id)
+    if is_named:
+        return Confirmed(reference)
+    raise NotConfirmed(NEEDS_ID)
+
+
+def can_view(order: Order) -> bool:
+    """Does the carrier show its orders, so that whose a reference is can be compared?"""
+    return contract_of(order.account).operation("view") is not None
+
+
+def _as_told(order: Order, typed: str) -> str:
+    """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
+    told = (
+        order.attempts.filter(seen_reference__upper=typed.upper())
+        .values_list("seen_reference", flat=True)
+        .first()
+    )
+    return told or contract_of(order.account).reference_typed(typed)
+
+
+def _refuse_another_orders(order: Order, reference: str) -> None:
+    same = Order.objects.filter(account=order.account_id, carrier_reference__upper=reference.upper())
+    other = same.exclude(pk=order.pk).first()
+    if other:
+        raise NotConfirmed(
+            f"Another order already has this reference: order {other.pk}. If it was adopted there by mistake, open "
+            "that order and undo the adoption; then adopt it here."
+        )
+
+
+def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | None) -> None:
+    """What the carrier named before it can have heard of this order is another parcel's, whatever it looks like."""
+    unmatched = Charge.objects.unmatched()
+    billed = unmatched.filter(account=order.account_id, reference__upper=reference.upper())
+    charged_at = billed.aggregate(at=Min("report__uploaded_at"))["at"]
+    heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
+    if heard and heard < sent - CLOCKS:
+        raise NotConfirmed(
+            f"It is another parcel's: this reference was heard of here at {_moment(heard)}, before this order can "
+            f"have reached the carrier ({_moment(sent)}). Use another reference, or send the text for the carrier's "
+            "support, which asks for the right one."
+        )
+
+
+def _moment(at: dt.datetime) -> str:
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _told(error: CarrierError) -> str:
+    return str(error).rstrip(".")
+
+
+def _track(order: Order, reference: str) -> tuple[bool, str]:
+    """Whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
+    try:
+        tracked = gateway.carrier_of(order, is_person=True).track(reference)
+    except OperationOff:
+        return False, UNCHECKED
+    except CarrierError as error:
+        raise NotConfirmed(
+            f"The carrier does not confirm this reference: {_told(error)}. Check how it is spelled, or try again in "
+            "a minute."
+        ) from error
+    said = names_in(tracked.body, contract_of(order.account))
+    _refuse_another_name(order, said)
+    return is_its_name(order, said) is True, ""
+
+
+def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
+    """The carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
+    try:
+        viewed = gateway.carrier_of(order, is_person=True).view(order_id)
+    except CarrierError as error:
+        raise NotConfirmed(
+            f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."
+        ) from error
+    if not is_same(viewed.reference, reference):
+        raise NotConfirmed(
+            f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
+        )
+    said = names_in(viewed.body, contract_of(order.account))
+    said = Names(order_key=viewed.order_key or said.order_key, customer_reference=said.customer_reference)
+    _refuse_another_name(order, said)
+    if fold(viewed.state) == fold(contract_of(order.account).cancelled_word) and not order.is_held:
+        raise NotConfirmed(
+            "The carrier says it is cancelled; adopting it would call it booked. If the carrier has no other order "
+            "of this parcel, settle it as not booked."
+        )
+    doubt = NAMELESS if is_its_name(order, said) is None else ""
+    return Confirmed(viewed.reference, order_id, doubt)
+
+
+def _refuse_another_name(order: Order, said: Names) -> None:
+    if is_its_name(order, said) is False:
+        name = (
+            f"order key {said.order_key}"
+            if said.order_key
+            else f"customer reference {said.customer_reference}"
+        )
+        raise NotConfirmed(
+            f"The carrier has that parcel under another order's name of ours: {name}. Search for it in the list of "
+            "orders and settle it there; for this order, ask the carrier with the text for its support."
+        )
+
+
+def lacks_order_id(order: Order) -> bool:
+    """Adopted by its reference alone: the label cannot be fetched, nor the order cancelled here."""
+    return order.is_held and not order.carrier_order_id
+
+
+def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Give an adopted order the carrier's id for it, and owe its labels anew. Raises NotConfirmed."""
+    order_id, doubt = carrier_order_id.strip(), UNCOMPARED
+    if can_view(order):
+        doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
+    with transaction.atomic():
+        if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
+            raise NotConfirmed("This order has one already.")
+        owed = order.labels.exclude(state=Label.State.STORED)
+        owed.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
+        enqueue("label", *order.labels.values_list("pk", flat=True))
+        Audit.write(
+            "carrier's order id added",
+            order,
+            by=by,
+            sender=order.sender,
+            reason=f"{order_id}: {with_doubt(reason, doubt)}",
+            at=now,
+        )
+
+
+def with_doubt(reason: str, doubt: str) -> str:
+    """The operator's reason, and what nobody could compare, for whoever reads of it later."""
+    return f"{reason} ({doubt})" if doubt else reason

@@ -1,0 +1,65 @@
+"""Deciding what a carrier's word means; the parcels that were scanned with it are folded again."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from orders.models.statuses import Progress
+from shipping_portal.accounts.models import Audit
+from shipping_portal.staff.previews import Move, moves
+from tracking import scans
+from tracking.models import EventWord, Parcel
+from tracking.vocabulary import parcels_with
+
+MOST_TRIED = 200
+BATCH = 500
+FOLDS_A_SECOND = 5  # so that scans arriving meanwhile are not kept waiting behind a decision
+NOTHING = "nothing about where the parcel is"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How many parcels have such a scan; and what becomes of the newest of them, which were tried."""
+
+    parcels: int
+    tried: int
+    moves: list[Move]
+
+
+def effect(word: EventWord, progress: str) -> Effect:
+    """What this meaning would change. Nothing is written: the newest parcels are folded and rolled back."""
+    concerned = parcels_with(word)
+    tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
+    with transaction.atomic():
+        EventWord.objects.filter(pk=word.pk).update(progress=progress)
+        for pk in tried:
+            scans.project(pk)
+        as_they_would_be = list(Parcel.objects.filter(pk__in=tried).order_by("-pk"))
+        transaction.set_rollback(True)
+    return Effect(concerned.count(), len(tried), moves(as_they_would_be))
+
+
+def reword(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
+    """Keep the decision and owe a fold to every parcel concerned, newest first; how many. The sweep pays them.
+
+    Deciding the same again is "re-apply to stored scans": for a contract file that changed since.
+    """
+    with transaction.atomic():
+        EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
+        owed = _owe_folds(parcels_with(word), now)
+        means = f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {owed} parcels"
+        Audit.write("word decided", word, by=by, reason=f"{means}: {reason}", at=now)
+    return owed
+
+
+def _owe_folds(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
+    """Batch after batch, each due once the one before has had its time. What is owed sooner stays so."""
+    keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), BATCH):
+        due_at = now + dt.timedelta(seconds=start / FOLDS_A_SECOND)
+        later = Q(due_at=None) | Q(due_at__gt=due_at)
+        Parcel.objects.filter(later, pk__in=keys[start : start + BATCH]).update(due_at=due_at)
+    return len(keys)

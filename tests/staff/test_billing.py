@@ -1,0 +1,620 @@
+"""Billing at the desk: a report is uploaded, read, made sense of and posted; lines are assigned, reversed, credited."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import Order
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.billing import checking, disputing, matching
+from shipping_portal.billing.fields import profile_of
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+from shipping_portal.staff import money
+from shipping_portal.staff.resolution.case import evidence
+from shipping_portal.staff.resolution.verifying import Confirmed
+from tests import factories
+from tests.billing.conftest import line, refund, summed, total, written
+from tests.staff.conftest import REASON
+
+UPLOAD = "/admin/billing/billingreport/upload/"
+NAME = "billing-2026-11-23.csv"
+Operator = Callable[[str], Client]
+
+
+def act(thing: Any, name: str) -> str:
+    return reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_act", args=[thing.pk, name])
+
+
+def page_of(thing: Any) -> str:
+    return reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
+
+
+def sent(browser: Client, content: bytes, *, name: str = NAME, **fields: str) -> Any:
+    form = {"file": SimpleUploadedFile(name, content), "account": gateway.account().pk, **fields}
+    return browser.post(UPLOAD, form)
+
+
+def uploaded(browser: Client, content: bytes, **fields: str) -> BillingReport:
+    """A report that was uploaded, and read as the worker does."""
+    sent(browser, content, **fields)
+    report = BillingReport.objects.latest("pk")
+    checking.work(report.pk)
+    report.refresh_from_db()
+    return report
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked")
+
+
+# -- From the file to the posting ----------------------------------------------------------------
+
+
+def test_a_report_is_uploaded_read_and_posted_in_three_presses(
+    operator: Operator, order: Order, alice: User
+) -> None:
+    """The link on the first page, Check the file, and Post with a reason on the page that comes by itself."""
+    billing = operator("Billing")
+    assert f'href="{UPLOAD}"' in billing.get("/admin/").content.decode()
+    report = uploaded(billing, summed(line(order.carrier_reference)))
+    page = billing.get(page_of(report)).content.decode()
+    assert "Checked, not posted." in page
+    assert f'action="{act(report, "post")}"' in page
+    assert not Charge.objects.for_user(alice).exists()
+
+    billing.post(act(report, "post"), {"reason": REASON})
+    report.refresh_from_db()
+    assert report.state == "posted"
+    assert Charge.objects.for_user(alice).get().order == order
+
+
+@pytest.mark.parametrize("group", ["Support", "Read-only"])
+def test_who_may_not_post_reads_the_totals_and_has_no_form(
+    operator: Operator, order: Order, alice: User, group: str
+) -> None:
+    report = factories.billing_report(state="checked", stated={"AUD": "13.18"})
+    word = ChargeWord.objects.create(word="levy", first_seen_at=timezone.now())
+    factories.charge(order, report=report)
+    factories.charge(order, "unknown", "1.10", report=report, term=word, word="Levy")
+    browser = operator(group)
+    assert UPLOAD not in browser.get("/admin/").content.decode()
+    page = browser.get(page_of(report)).content.decode()
+    assert "13.18" in page
+    assert act(report, "post") not in page
+    assert act(word, "decide") not in page
+    ready = factories.billing_report(state="checked")
+    assert act(ready, "post") not in browser.get(page_of(ready)).content.decode()
+
+
+def test_the_first_page_tells_the_last_report_and_how_it_stands(desk: Client, order: Order) -> None:
+    assert "None has come yet" in desk.get("/admin/").content.decode().partition("Last billing report")[2]
+    report = uploaded(desk, summed(line(order.carrier_reference)))
+    told = desk.get("/admin/").content.decode().partition("Last billing report")[2]
+    assert f'href="{page_of(report)}">{NAME}</a>, 0\N{NO-BREAK SPACE}minutes ago: checked, not posted' in told
+
+
+def test_a_report_is_of_the_week_before_the_date_in_its_name_or_of_the_day_that_was_given(
+    desk: Client, order: Order
+) -> None:
+    assert uploaded(desk, summed(line("SA00001"))).week == dt.date(2026, 11, 16)
+    assert uploaded(desk, summed(line("SA00002")), week="2026-11-12").week == dt.date(2026, 11, 9)
+
+
+def test_while_it_is_read_the_page_says_how_far_it_is_and_asks_again(desk: Client, db: None) -> None:
+    report = factories.billing_report(state="reading", due_at=timezone.now(), rows=1500)
+    page = desk.get(page_of(report)).content.decode()
+    assert "Being read: 1,500 lines so far." in page
+    assert 'hx-trigger="every 2s"' in page
+    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page
+
+
+def test_a_report_that_was_read_asks_no_more(desk: Client, order: Order) -> None:
+    page = desk.get(page_of(uploaded(desk, summed(line(order.carrier_reference))))).content.decode()
+    assert "hx-trigger" not in page
+    assert "refresh" not in page
+
+
+@pytest.mark.postgres
+def test_its_page_adds_up_what_it_holds_by_kind_against_the_files_total(desk: Client, order: Order) -> None:
+    rows = [line(order.carrier_reference, Warranty_Price="2.00"), refund("SNOBODY01", "3.00")]
+    context = desk.get(page_of(uploaded(desk, summed(*rows)))).context
+    found = [(row["kind"], row["lines"], str(row["amount"])) for row in context["kinds"]]
+    assert found == [("Extra Cover", 1, "2.00"), ("Order cost", 1, "10.08"), ("Other refund", 1, "-3.00")]
+    assert [(row.currency, row.found, row.stated) for row in context["balances"]] == [
+        ("AUD", Decimal("9.08"), Decimal("9.08"))
+    ]
+    assert (context["tally"].matched, context["tally"].unmatched) == (2, 1)
+
+
+def test_lines_that_were_posted_before_are_told_apart_and_left_out(desk: Client, order: Order) -> None:
+    first = uploaded(desk, summed(line(order.carrier_reference)))
+    desk.post(act(first, "post"), {"reason": REASON})
+    again = uploaded(desk, summed(line(order.carrier_reference), line("SNEW00001")))
+    context = desk.get(page_of(again)).context
+    assert (context["tally"].repeats, context["tally"].unmatched) == (1, 1)
+    desk.post(act(again, "post"), {"reason": REASON})
+    assert order.charges.filter(posted_at__isnull=False).count() == 1
+
+
+def test_the_carrier_may_say_that_repeated_lines_are_charges_of_their_own(desk: Client, order: Order) -> None:
+    first = uploaded(desk, summed(line(order.carrier_reference)))
+    desk.post(act(first, "post"), {"reason": REASON})
+    again = uploaded(desk, summed(line(order.carrier_reference), line("SNEW00001")))
+    desk.post(act(again, "count-repeats"), {"reason": REASON})
+    desk.post(act(again, "post"), {"reason": REASON})
+    assert order.charges.filter(posted_at__isnull=False).count() == 2
+
+
+def test_a_file_that_is_out_of_balance_is_not_posted_and_says_why(desk: Client, order: Order) -> None:
+    report = uploaded(desk, written(line(order.carrier_reference), total("13.08")))
+    page = desk.get(page_of(report)).content.decode()
+    assert "Its AUD lines come to 12.08, and it says 13.08: -1.00 apart." in page
+    assert f'action="{act(report, "post")}"' not in page
+    answer = desk.post(act(report, "post"), {"reason": REASON}).content.decode()
+    assert "-1.00 apart" in answer
+    report.refresh_from_db()
+    assert report.state == "checked"
+
+
+def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(desk: Client, order: Order) -> None:
+    before = uploaded(desk, written(line(order.carrier_reference)), total="12.08", currency="aud")
+    assert before.stated == {"AUD": "12.08"}
+    after = uploaded(desk, written(line("SNEW00001")))
+    unbalanced = BillingReport.objects.filter(money.reports_that("balance"))
+    assert set(unbalanced) == {after}  # what states no total can't be posted
+    assert "It states no total in AUD." in desk.get(page_of(after)).content.decode()
+    desk.post(act(after, "state-total"), {"total": "12.08", "currency": "aud", "reason": REASON})
+    desk.post(act(after, "post"), {"reason": REASON})
+    after.refresh_from_db()
+    assert after.state == "posted"
+
+
+def test_a_total_stands_beside_those_of_other_currencies(desk: Client, order: Order) -> None:
+    report = uploaded(desk, written(line(order.carrier_reference)), total="12.08", currency="AUD")
+    desk.post(act(report, "state-total"), {"total": "3.00", "currency": "USD", "reason": REASON})
+    report.refresh_from_db()
+    assert report.stated == {"AUD": "12.08", "USD": "3.00"}
+
+
+@pytest.mark.parametrize("half", [{"total": "12.08"}, {"currency": "AUD"}])
+def test_a_total_without_its_currency_is_asked_again(desk: Client, db: None, half: dict[str, str]) -> None:
+    assert "A total needs its currency" in sent(desk, written(line("SA00001")), **half).content.decode()
+    assert not BillingReport.objects.exists()
+
+
+def test_a_damaged_file_shows_its_problems_with_their_lines_and_is_read_again(
+    desk: Client, order: Order
+) -> None:
+    report = uploaded(desk, written(line(order.carrier_reference, Price="12,08"), total("12.08")))
+    page = desk.get(page_of(report)).content.decode()
+    assert "Damaged: it can't be posted." in page.replace("&#x27;", "'")
+    assert "“12,08” is not a number." in page
+    assert desk.post(act(report, "post"), {"reason": REASON}).status_code == 409
+    desk.post(act(report, "read-again"), {"reason": REASON})
+    report.refresh_from_db()
+    assert report.state == "reading"
+
+
+def test_a_report_is_made_void_before_it_is_posted_and_never_after(desk: Client, order: Order) -> None:
+    content = summed(line(order.carrier_reference))
+    first = uploaded(desk, content)
+    desk.post(act(first, "void"), {"reason": REASON})
+    second = uploaded(desk, content)  # taken again
+    desk.post(act(second, "post"), {"reason": REASON})
+    assert desk.post(act(second, "void"), {"reason": REASON}).status_code == 409
+    assert list(BillingReport.objects.order_by("pk").values_list("state", flat=True)) == ["void", "posted"]
+
+
+def test_the_same_file_is_refused_with_a_link_to_what_it_is(desk: Client, order: Order) -> None:
+    content = summed(line(order.carrier_reference))
+    report = uploaded(desk, content)
+    page = sent(desk, content, name="again.csv").content.decode()
+    assert "This file is here already" in page
+    assert f'href="{page_of(report)}"' in page
+    assert BillingReport.objects.count() == 1
+
+
+def test_a_file_with_other_columns_is_refused_with_a_link_to_set_them(desk: Client, db: None) -> None:
+    page = sent(desk, b"Art;Nummer\r\nBrief;S1\r\n").content.decode()
+    profile = profile_of(gateway.account())
+    assert "The file has no column “Type”" in page
+    assert f'href="{reverse("admin:billing_billingprofile_columns", args=[profile.pk])}"' in page
+    assert not BillingReport.objects.exists()
+
+
+def test_what_a_file_says_is_shown_as_text(desk: Client, db: None) -> None:
+    report = uploaded(desk, summed(line("SA00001", Type="<script>alert(1)</script>")), name="<b>.csv")
+    page = desk.get(page_of(report)).content.decode()
+    assert "<script>alert(1)" not in page
+    assert "<b>.csv" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_its_page_costs_the_same_with_many_lines(desk: Client, order: Order) -> None:
+    def cost(report: BillingReport) -> int:
+        with CaptureQueriesContext(connection) as seen:
+            desk.get(page_of(report))
+        return len(seen)
+
+    few = uploaded(desk, summed(line(order.carrier_reference), line("SA00001", Type="Levy")))
+    many = [line(f"SB{number:05d}", Type=f"Levy {number % 7}") for number in range(60)]
+    desk.get(page_of(few))
+    assert cost(uploaded(desk, summed(*many))) == cost(few)
+
+
+# -- Words and columns ---------------------------------------------------------------------------
+
+
+def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, order: Order) -> None:
+    report = uploaded(desk, summed(line(order.carrier_reference, Type="Fuel Levy")))
+    word = ChargeWord.objects.get(word="fuel levy / paid")
+    page = desk.get(page_of(report)).content.decode()
+    assert "What “Fuel Levy / Paid” means is not decided yet." in page
+    assert f'href="{act(word, "decide")}"' in page
+    assert "<form" not in page.partition('id="file"')[0].partition('id="kinds"')[2]
+
+    desk.post(act(word, "decide"), {"meaning": "oversize", "reason": REASON})
+    checking.work(report.pk)
+    desk.post(act(report, "post"), {"reason": REASON})
+    assert order.charges.get().kind == "oversize"
+
+
+@pytest.mark.parametrize(
+    "broken", ["shipping_portal.billing.checking.again", "shipping_portal.staff.accounting.Audit.write"]
+)
+def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
+    desk: Client, order: Order, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = uploaded(desk, summed(line(order.carrier_reference, Type="Fuel Levy")))
+    word = ChargeWord.objects.get(word="fuel levy / paid")
+    monkeypatch.setattr(broken, lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        desk.post(act(word, "decide"), {"meaning": "oversize", "reason": REASON})
+    word.refresh_from_db()
+    report.refresh_from_db()
+    assert (word.meaning, report.state) == ("", "checked")
+
+
+def test_the_list_of_words_has_the_undecided_first_with_their_lines(desk: Client, order: Order) -> None:
+    uploaded(desk, summed(line("SA00001"), line("SA00002", Type="Levy"), line("SA00003", Type="Levy")))
+    shown = desk.get("/admin/billing/chargeword/").context["cl"].result_list
+    assert [(word.word, word.waiting) for word in shown] == [("levy / paid", 2), ("order invoiced / paid", 0)]
+
+
+COLUMNS = {
+    "column_type": "Art", "column_reference": "Nummer", "column_price": "Preis", "column_currency": "Währung",
+    "column_order_date": "Tag", "delimiter": ";", "date_form": "%d.%m.%Y", "total_word": "Summe",
+}  # fmt: skip
+OTHER_FILE = "Art;Nummer;Preis;Währung;Tag\r\n" + "".join(
+    f"Order Invoiced;SX0000{n};1{n}.00;AUD;1{n}.11.2026\r\n" for n in range(5)
+)
+
+
+def columns_page() -> str:
+    return reverse("admin:billing_billingprofile_columns", args=[profile_of(gateway.account()).pk])
+
+
+def test_columns_are_tried_on_a_file_before_they_are_set(desk: Client, db: None) -> None:
+    file = SimpleUploadedFile("other.csv", OTHER_FILE.encode())
+    tried = desk.post(columns_page(), {**COLUMNS, "file": file, "try": "yes"}).context["tried"]
+    assert [(row.reference, row.price, row.day) for row in tried["rows"]] == [
+        (f"SX0000{n}", Decimal(f"1{n}.00"), dt.date(2026, 11, 10 + n)) for n in range(3)
+    ]
+    assert profile_of(gateway.account()).delimiter == ","
+
+
+def test_columns_are_tried_on_the_newest_file_where_none_is_chosen(desk: Client, order: Order) -> None:
+    uploaded(desk, summed(line(order.carrier_reference)))
+    tried = desk.post(columns_page(), {**COLUMNS, "try": "yes"}).context["tried"]
+    assert (tried["name"], tried["refusal"][:18]) == (NAME, "The file has no co")
+
+
+def test_columns_that_are_set_read_the_next_file_and_nothing_that_is_posted(
+    desk: Client, order: Order
+) -> None:
+    posted = uploaded(desk, summed(line(order.carrier_reference)))
+    desk.post(act(posted, "post"), {"reason": REASON})
+    desk.post(columns_page(), {**COLUMNS, "refunds_positive": "on", "reason": REASON})
+    profile = profile_of(gateway.account())
+    assert profile.columns["type"] == "Art"
+    assert "paid" not in profile.columns
+    assert (profile.refunds_positive, profile.cover_inside, profile.total_word) == (True, False, "Summe")
+    posted.refresh_from_db()
+    assert posted.profile["columns"]["type"] == "Type"
+    assert desk.post(act(posted, "read-again"), {"reason": REASON}).status_code == 409
+    assert uploaded(desk, OTHER_FILE.encode()).rows == 5
+
+
+def test_a_checked_file_read_again_by_columns_it_has_not_is_damaged(desk: Client, order: Order) -> None:
+    report = uploaded(desk, summed(line(order.carrier_reference)))
+    desk.post(columns_page(), {**COLUMNS, "delimiter": ",", "reason": REASON})
+    desk.post(act(report, "read-again"), {"reason": REASON})
+    checking.work(report.pk)
+    report.refresh_from_db()
+    assert report.state == "damaged"
+    assert report.problems[0][1].startswith("The file has no column “Art”")
+
+
+# -- One line ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("called", ["reference", "number", "A-number"])
+def test_a_line_of_nobodys_is_assigned_with_the_cover_in_its_price(
+    desk: Client, order: Order, alice: User, called: str
+) -> None:
+    report = uploaded(desk, summed(line("SNOBODY01", Warranty_Price="2.00")))
+    desk.post(act(report, "post"), {"reason": REASON})
+    cost = report.lines.get(part=0)
+    names = {
+        "reference": order.carrier_reference.lower(),
+        "number": str(order.pk),
+        "A-number": order.sender.number,
+    }
+    desk.post(act(cost, "assign"), {"owner": names[called], "reason": REASON})
+    mine = Charge.objects.for_user(alice)
+    assert sorted(mine.values_list("kind", "order")) == [
+        (kind, None if called == "A-number" else order.pk) for kind in ("cover", "order")
+    ]
+    row = Audit.objects.get(action="charge assigned")
+    assert (row.sender, REASON in row.reason) == (order.sender, True)
+
+
+def test_a_line_is_assigned_to_nobody_unknown_and_only_once(desk: Client, order: Order) -> None:
+    charge = factories.charge(None)
+    page = desk.post(act(charge, "assign"), {"owner": "SNOSUCH01", "reason": REASON})
+    assert "No parcel and no sender is called that." in page.content.decode()
+    desk.post(act(charge, "assign"), {"owner": order.sender.number, "reason": REASON})
+    again = desk.post(act(charge, "assign"), {"owner": order.sender.number, "reason": REASON})
+    assert again.status_code == 409
+
+
+def test_a_line_is_assigned_only_once_its_report_is_posted(desk: Client, order: Order) -> None:
+    """Until then it may be read again, and matched anew."""
+    report = uploaded(desk, summed(line("SNOBODY01")))
+    form = {"owner": order.sender.number, "reason": REASON}
+    assert desk.post(act(report.lines.get(), "assign"), form).status_code == 409
+
+
+def test_a_posted_line_is_reversed_once_by_a_line_beside_it(desk: Client, order: Order, sam: User) -> None:
+    charge = factories.charge(order)
+    desk.post(act(charge, "reverse"), {"reason": REASON})
+    back = charge.reversed_by
+    assert (back.amount, back.reason, back.by) == (-charge.amount, REASON, sam)
+    assert order.charges.net() == {"AUD": 0}
+    assert desk.post(act(charge, "reverse"), {"reason": REASON}).status_code == 409
+    assert desk.post(act(back, "reverse"), {"reason": REASON}).status_code == 409
+
+
+def test_another_price_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(
+    desk: Client, order: Order
+) -> None:
+    charge = factories.charge(order, is_unexpected=True)
+    queue = "/admin/orders/order/?needs=charged-otherwise"
+    assert desk.get(queue).context["cl"].result_count == 1
+    desk.post(act(charge, "accept"), {"reason": REASON})
+    assert desk.get(queue).context["cl"].result_count == 0
+    assert Audit.objects.get(action="charge accepted").reason.endswith(REASON)
+    assert order.charges.net() == {"AUD": charge.amount}
+    assert desk.post(act(charge, "accept"), {"reason": REASON}).status_code == 409
+
+
+def test_a_line_that_is_not_posted_is_not_reversed(desk: Client, order: Order) -> None:
+    report = uploaded(desk, summed(line(order.carrier_reference)))
+    assert desk.post(act(report.lines.get(), "reverse"), {"reason": REASON}).status_code == 409
+
+
+def test_a_sender_is_given_credit_with_the_reason_they_read(desk: Client, quill: Sender, alice: User) -> None:
+    form = {"amount": "5.00", "currency": "AUD", "reason": "The label smudged."}
+    desk.post(act(quill, "credit"), form)
+    credit = Charge.objects.for_user(alice).get()
+    assert (credit.kind, credit.amount, credit.reason) == ("credit", Decimal("-5.00"), "The label smudged.")
+
+
+@pytest.mark.parametrize("amount", ["0", "-5.00", "0.001", ""])
+def test_a_credit_gives_something_to_the_cent(desk: Client, quill: Sender, amount: str) -> None:
+    page = desk.post(act(quill, "credit"), {"amount": amount, "currency": "AUD", "reason": REASON})
+    assert page.context["form"].errors["amount"]
+    assert not Charge.objects.exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("query", "references"),
+    [
+        ({}, ["SNOBODY01", "STEST00000"]),
+        ({"q": "stest00000"}, ["STEST00000"]),
+        ({"q": "snobody01"}, ["SNOBODY01"]),
+        ({"q": "STEST"}, []),
+        ({"owner": "nobody"}, ["SNOBODY01"]),
+        ({"owner": "unmatched"}, ["SNOBODY01"]),
+        ({"owner": "sender"}, ["STEST00000"]),
+        ({"week": "2026-11-09"}, ["STEST00000"]),
+        ({"week": "nonsense"}, ["SNOBODY01", "STEST00000"]),
+        ({"kind__exact": "oversize"}, ["SNOBODY01"]),
+        ({"repeat": "yes"}, []),
+    ],
+)
+def test_charges_are_filtered_by_week_kind_and_owner_and_searched_by_reference(
+    desk: Client, quill: Sender, alice: User, query: dict[str, str], references: list[str]
+) -> None:
+    mine = factories.order(quill, alice, status="booked", carrier_reference="STEST00000")
+    factories.charge(mine, report=factories.billing_report(week=dt.date(2026, 11, 9)))
+    factories.charge(None, "oversize", report=factories.billing_report(week=dt.date(2026, 11, 16)))
+    shown = desk.get("/admin/billing/charge/", query).context["cl"].result_list
+    assert [charge.reference for charge in shown] == references
+
+
+def test_a_line_leads_to_its_report_parcel_and_sender_and_they_lead_back(desk: Client, order: Order) -> None:
+    charge = factories.charge(order)
+    page = desk.get(page_of(charge)).content.decode()
+    for thing in (charge.report, order, order.sender):
+        assert f'href="{page_of(thing)}"' in page, thing
+    assert page_of(charge) in desk.get(page_of(order)).content.decode()
+    assert f"sender__id__exact={order.sender.pk}" in desk.get(page_of(order.sender)).content.decode()
+
+
+# -- Disputes ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dispute(order: Order, alice: User) -> Dispute:
+    charge = factories.charge(order, "under-declared", "4.20")
+    facts = {
+        "declared_kg": "1.5",
+        "measured_kg": "3.2",
+        "quoted": "12.08",
+        "quoted_currency": "AUD",
+        "charged": "4.20",
+        "currency": "AUD",
+    }
+    return Dispute.objects.create(
+        charge=charge,
+        sender=order.sender,
+        made_by=alice,
+        made_at=timezone.now(),
+        text="We weighed it twice.",
+        facts=facts,
+    )
+
+
+def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(
+    desk: Client, dispute: Dispute
+) -> None:
+    page = desk.get(page_of(dispute)).content.decode()
+    told = "Quoted 12.08 AUD. Charged 4.20 AUD. Declared weight 1.5 kg. Measured weight 3.2 kg"
+    assert told in page
+    assert "We weighed it twice." in page
+
+
+def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(desk: Client, dispute: Dispute) -> None:
+    form = desk.get(act(dispute, "answer")).context["form"]
+    assert form.initial == {"credit": Decimal("4.20")}
+    desk.post(
+        act(dispute, "answer"), {"verdict": "accept", "credit": "4.20", "text": "You are right about it."}
+    )
+    dispute.refresh_from_db()
+    assert (dispute.state, dispute.answer) == ("accepted", "You are right about it.")
+    assert dispute.charge.order.charges.net() == {"AUD": 0}
+    assert "accepted, credit 4.20 AUD: You are right" in Audit.objects.get(action="dispute answered").reason
+
+
+def test_a_declined_dispute_gives_nothing_whatever_was_prefilled(desk: Client, dispute: Dispute) -> None:
+    desk.post(
+        act(dispute, "answer"), {"verdict": "decline", "credit": "4.20", "text": "The scale is checked."}
+    )
+    dispute.refresh_from_db()
+    assert (dispute.state, dispute.credit) == ("declined", None)
+    assert desk.post(act(dispute, "answer"), {"verdict": "accept", "text": "After all."}).status_code == 409
+
+
+def test_a_credit_above_the_line_is_a_slip(desk: Client, dispute: Dispute) -> None:
+    page = desk.post(
+        act(dispute, "answer"), {"verdict": "accept", "credit": "42.00", "text": "You are right."}
+    )
+    assert "What is more than that" in page.content.decode()
+    dispute.refresh_from_db()
+    assert dispute.state == "open"
+
+
+def test_open_disputes_come_first_and_the_oldest_of_them_on_top(
+    desk: Client, order: Order, alice: User
+) -> None:
+    now = timezone.now()
+    for state, days in (("declined", 9), ("open", 1), ("accepted", 8), ("open", 5)):
+        Dispute.objects.create(
+            charge=factories.charge(order), sender=order.sender, made_by=alice, text="Why?", state=state,
+            made_at=now - dt.timedelta(days=days),
+        )  # fmt: skip
+    shown = desk.get("/admin/billing/dispute/").context["cl"].result_list
+    assert [(it.state, (now - it.made_at).days) for it in shown] == [
+        ("open", 5), ("open", 1), ("declined", 9), ("accepted", 8),
+    ]  # fmt: skip
+
+
+# -- Evidence for bookings nobody knows the end of -------------------------------------------------
+
+
+@pytest.mark.postgres
+def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(
+    desk: Client, unclear: Callable[..., Order]
+) -> None:
+    order, today = unclear(), timezone.now().date()
+    factories.charge(None, reference="SFOUND001", day=today, declared_kg=order.weight_kg)
+    factories.charge(None, reference="SDEAR0001", amount="99.00", day=today)
+    factories.charge(None, reference="SLONGAGO1", day=today - dt.timedelta(days=30))
+    found = evidence(order).candidates
+    assert [it.reference for it in found] == ["SFOUND001", "SDEAR0001"]
+    assert "the price of this order" in found[0].billed
+    assert "where this order is 12.08 AUD" in found[1].billed
+    page = desk.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
+    assert found[0].billed in page
+
+
+def test_a_line_in_the_orders_own_currency_comes_before_the_same_number_in_another(
+    unclear: Callable[..., Order],
+) -> None:
+    order, today = unclear(), timezone.now().date()
+    factories.charge(None, reference="SABROAD01", day=today, currency="USD")
+    factories.charge(None, reference="SNEARBY01", amount="12.50", day=today)
+    assert [it.reference for it in evidence(order).candidates] == ["SNEARBY01", "SABROAD01"]
+
+
+def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(
+    desk: Client, order: Order, alice: User
+) -> None:
+    charge = factories.charge(order, "under-declared", "4.13", currency="USD")
+    dispute = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
+    page = desk.get(f"/admin/billing/dispute/{dispute.pk}/change/").content.decode()
+    assert "Quoted 12.08 AUD" in page
+    assert "Charged 4.13 USD" in page
+
+
+def test_what_was_scanned_and_charged_is_one_candidate(unclear: Callable[..., Order]) -> None:
+    order = unclear()
+    parcel = factories.parcel(reference="SFOUND001", last_scan_at=timezone.now())
+    factories.event(parcel, postcode=order.receiver_postcode)
+    factories.charge(None, reference="SFOUND001", day=timezone.now().date())
+    [found] = evidence(order).candidates
+    assert found.is_strong
+    assert found.billed
+
+
+def test_a_price_alone_is_not_what_an_operator_starts_from(unclear: Callable[..., Order]) -> None:
+    order = unclear()
+    factories.charge(None, reference="SFOUND001", day=timezone.now().date())
+    assert evidence(order).likeliest == ""
+
+
+def test_another_accounts_lines_are_no_evidence(unclear: Callable[..., Order]) -> None:
+    order, other = unclear(), gateway.account()
+    other.pk, other.fingerprint = None, "another"
+    other.save()
+    report = factories.billing_report(account=other)
+    factories.charge(None, reference="SFOUND001", day=timezone.now().date(), report=report)
+    assert evidence(order).candidates == []
+
+
+def test_an_adopted_reference_brings_its_lines(
+    desk: Client, unclear: Callable[..., Order], alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "shipping_portal.staff.resolution.verifying.confirm",
+        lambda order, reference, *more, **heard: Confirmed(reference),
+    )
+    order = unclear()
+    factories.charge(None, reference="SFOUND001", day=timezone.now().date())
+    form = {"decision": "adopt", "adopt-reference": "SFOUND001", "adopt-reason": REASON}
+    desk.post(reverse("admin:orders_order_resolve", args=[order.pk]), form)
+    assert Charge.objects.for_user(alice).get().order == order
+    assert matching.match_late() == 0

@@ -1,0 +1,90 @@
+"""The log of calls to the carrier: found by operation, answer and slowness; holds neither query nor secret."""
+
+from collections.abc import Callable
+
+import pytest
+from django.conf import settings as configured
+from django.test import Client
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import CarrierCall, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.contract import Contract
+from shipping_portal.staff.admin.calls import OPERATIONS
+from tests import factories
+
+LIST = "/admin/orders/carriercall/"
+
+
+@pytest.fixture
+def calls(quill: Sender, alice: User) -> Order:
+    """Five calls that differ in one thing each; the one with an order returns it."""
+    order = factories.order(quill, alice, status="booked")
+    for operation, status, milliseconds, about in [
+        ("book", 201, 400, order),
+        ("quote", 200, 2001, None),
+        ("view", 404, 2000, None),
+        ("track", 503, 30, None),
+        ("cancel", None, 20_000, None),
+    ]:
+        CarrierCall.objects.create(
+            at=timezone.now(),
+            operation=operation,
+            method="GET",
+            path="/x",
+            status=status,
+            milliseconds=milliseconds,
+            outcome="ok",
+            order=about,
+        )
+    return order
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", {"book", "quote", "view", "track", "cancel"}),
+        ("operation=book", {"book"}),
+        ("operation=label", set()),
+        ("answer=2", {"book", "quote"}),
+        ("answer=4", {"view"}),
+        ("answer=5", {"track"}),
+        ("answer=none", {"cancel"}),
+        ("time=slow", {"quote", "cancel"}),
+        ("time=slow&answer=2", {"quote"}),
+        ("operation=nonsense", {"book", "quote", "view", "track", "cancel"}),
+    ],
+)
+def test_calls_are_found_by_operation_answer_and_slowness(
+    desk: Client, calls: Order, query: str, found: set[str]
+) -> None:
+    rows = desk.get(f"{LIST}?{query}").context["cl"].result_list
+    assert {row.operation for row in rows} == found
+
+
+def test_every_operation_the_contract_may_name_is_offered() -> None:
+    contract = Contract.load(None)
+    named = {name for name in OPERATIONS if name != "label" and contract.operation(name)}
+    assert named == {"quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping"}
+
+
+def test_a_call_leads_to_its_order(desk: Client, calls: Order) -> None:
+    assert f'href="/admin/orders/order/{calls.pk}/change/"' in desk.get(LIST).content.decode()
+
+
+def test_an_orders_page_leads_to_its_calls(desk: Client, calls: Order) -> None:
+    rows = desk.get(f"{LIST}?order__id__exact={calls.pk}").context["cl"].result_list
+    assert [row.operation for row in rows] == ["book"]
+
+
+def test_what_is_logged_of_a_real_booking_holds_no_query_name_or_secret(
+    booked: Callable[..., Order],
+) -> None:
+    order = booked()
+    gateway.carrier_of(order).track(order.carrier_reference or "")
+    logged = [str(row) for row in CarrierCall.objects.values()]
+    assert {row.operation for row in CarrierCall.objects.all()} == {"quote", "book", "track"}
+    private = [order.receiver_name, order.receiver_email, order.receiver_line1, order.receiver_postcode, "?"]
+    for secret in [*private, configured.CARRIER_KEY, configured.CARRIER_PARTNER_ID]:
+        assert not [row for row in logged if secret in row], secret

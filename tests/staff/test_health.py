@@ -1,0 +1,160 @@
+"""The first page tells how the carrier and our own work do now: calls, errors, webhooks, what is due, what is held."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from orders.models import CarrierAccount, CarrierCall, Label, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.staff import health, queues
+from tests import factories
+
+MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
+
+
+@pytest.fixture
+def now(db: None) -> dt.datetime:
+    factories.account()
+    return timezone.now()
+
+
+def called(operation: str, milliseconds: int, outcome: str = "ok", *, at: dt.datetime) -> None:
+    CarrierCall.objects.create(
+        at=at,
+        operation=operation,
+        method="GET",
+        path="/x",
+        milliseconds=milliseconds,
+        outcome=outcome,
+    )
+
+
+def received(at: dt.datetime, *, polled_for: str = "") -> None:
+    factories.delivery(received_at=at, due_at=at, polled_for=polled_for)
+
+
+def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_kept_to(
+    now: dt.datetime,
+) -> None:
+    for milliseconds in range(1, 101):
+        called("quote", milliseconds, at=now)
+    for outcome in ("ok", "rejected", "unknown", "not_sent"):
+        called("book", 40, outcome, at=now)
+    book, quote = health.strip(now).operations
+    assert (quote.name, quote.calls, quote.errors, quote.p95) == ("quote", 100, 0, 95)
+    assert (book.name, book.calls, book.error_percent, book.p95) == ("book", 4, 50.0, 40)
+
+
+def test_one_slow_call_in_twenty_is_not_the_time_most_kept_to(now: dt.datetime) -> None:
+    for milliseconds in [10] * 19 + [9_000]:
+        called("view", milliseconds, at=now)
+    assert health.strip(now).operations[0].p95 == 10
+
+
+def test_calls_of_over_15_minutes_ago_are_left_out(now: dt.datetime) -> None:
+    called("quote", 10, at=now - 14 * MINUTE)
+    called("quote", 90, at=now - 16 * MINUTE)
+    assert [(one.calls, one.p95) for one in health.strip(now).operations] == [(1, 10)]
+
+
+def test_the_last_webhook_is_one_that_the_carrier_sent(now: dt.datetime) -> None:
+    received(now - HOUR)
+    received(now, polled_for="SPOLLED001")
+    assert health.strip(now).last_webhook_at == now - HOUR
+
+
+def test_due_work_is_counted_over_all_journeys_with_its_oldest(
+    now: dt.datetime, quill: Sender, alice: User
+) -> None:
+    factories.order(quill, alice, status="booking", due_at=now - MINUTE)
+    factories.order(quill, alice, status="unconfirmed", due_at=now + MINUTE)
+    booked = factories.order(quill, alice, status="booked", due_at=None)
+    Label.objects.create(order=booked, size="full", due_at=now - 2 * MINUTE)
+    factories.parcel(reference="SFOLD00001", due_at=now - 3 * MINUTE)
+    received(now - 4 * MINUTE)
+    assert health.backlog(now) == health.Backlog(rows=4, oldest=now - 4 * MINUTE)
+
+
+def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booking", due_at=now - MINUTE, parked_at=now)
+    assert health.backlog(now) == health.Backlog(rows=0, oldest=None)
+
+
+@pytest.mark.parametrize(
+    ("age", "late"),
+    [
+        (14 * MINUTE, ""),
+        (15 * MINUTE, "late"),
+        (119 * MINUTE, "late"),
+        (120 * MINUTE, "overdue"),
+    ],
+)
+@pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
+def test_an_undecided_booking_is_late_from_15_minutes_and_overdue_from_2_hours(
+    quill: Sender, alice: User, now: dt.datetime, status: str, age: dt.timedelta, late: str
+) -> None:
+    factories.order(quill, alice, status=status, created_at=now - age)
+    found = {queue.url.rpartition("=")[2]: queue.late for queue in queues.waiting(now)}
+    assert found[status] == late
+    assert {found[name] for name in found if name != status} == {""}
+
+
+def test_the_page_says_late_in_words_and_how_old_it_is(
+    desk: Client, quill: Sender, alice: User, now: dt.datetime
+) -> None:
+    factories.order(quill, alice, status="unconfirmed", created_at=now - 3 * HOUR)
+    text = " ".join(desk.get("/admin/").content.decode().split())
+    assert '3 hours <strong class="age overdue">overdue</strong>' in text
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"paused_at": HOUR, "pause_text": "The depot is flooded."}, "Senders read: The depot is flooded."),
+        ({"quotes_paused_at": HOUR, "quotes_pause_text": "No prices."}, "Senders read: No prices."),
+        ({"stopped_at": HOUR, "stopped_reason": "unpaid"}, "Stopped by the carrier"),
+        ({"resting_until": -MINUTE}, "Resting"),
+    ],
+)
+def test_the_page_says_what_holds_bookings_up(
+    desk: Client, now: dt.datetime, fields: dict[str, object], says: str
+) -> None:
+    assert says not in desk.get("/admin/").content.decode()
+    instants = {
+        name: now - value if isinstance(value, dt.timedelta) else value for name, value in fields.items()
+    }
+    CarrierAccount.objects.update(**instants)
+    assert says in desk.get("/admin/").content.decode()
+
+
+def test_a_rest_that_is_over_is_not_shown(desk: Client, now: dt.datetime) -> None:
+    CarrierAccount.objects.update(resting_until=now - MINUTE)
+    assert "In order" in desk.get("/admin/").content.decode()
+
+
+def test_the_page_costs_the_same_queries_however_much_waits(
+    desk: Client, now: dt.datetime, unclear: Callable[..., Order], row: Callable[[], None]
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            desk.get("/admin/")
+        return len(seen)
+
+    queries()
+    empty = queries()
+    for index in range(5):
+        row()
+        called(f"operation {index}", 10, at=timezone.now())
+    assert queries() == empty
+
+
+def test_a_short_look_at_the_strip_is_six_queries(now: dt.datetime) -> None:
+    health.strip(now)
+    with CaptureQueriesContext(connection) as seen:
+        health.strip(now)
+    assert len(seen) == 6

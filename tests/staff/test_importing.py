@@ -1,0 +1,86 @@
+"""A locality list is checked first, switched to in one step, and can be gone back to."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from shipping_portal.accounts import places
+from shipping_portal.accounts.models import LocalityList, User
+from tests.staff.conftest import REASON
+
+URL = "/admin/accounts/localitylist/import/"
+HOBART_ONLY = b"country,suburb,state,postcode\nAU,HOBART,TAS,7000\n"
+
+
+def _upload(content: bytes) -> dict[str, Any]:
+    return {"file": SimpleUploadedFile("au.csv", content, content_type="text/csv")}
+
+
+def _checked(desk: Client, content: bytes) -> dict[str, Any]:
+    """What the page carries on from the check to the import."""
+    carried: dict[str, Any] = desk.post(URL, _upload(content)).context["checked"].initial
+    return carried
+
+
+def test_checking_a_file_tells_what_would_change_and_changes_nothing(
+    desk: Client, alice: User, localities: None
+) -> None:
+    page = desk.post(URL, _upload(HOBART_ONLY))
+    preview = page.context["previews"][0]
+    assert (preview.change.rows, preview.change.added, preview.change.removed) == (1, 0, 4)
+    assert [address.suburb for address in preview.stranded] == ["FITZROY"]
+    assert "Make sure the file is complete" in page.content.decode()
+    assert places.check_pair("AU", "Fitzroy", "3065").place
+
+
+def test_a_checked_file_is_used_after_a_yes(desk: Client, localities: None) -> None:
+    answer = desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": REASON})
+    assert answer["Location"] == reverse("admin:accounts_localitylist_changelist")
+    assert places.check_pair("AU", "Fitzroy", "3065").place is None
+    assert places.check_pair("AU", "Hobart", "7000").place
+    assert places.check_pair("US", "Portland", "97205").place
+
+
+def test_without_a_reason_the_same_check_is_shown_again(desk: Client, localities: None) -> None:
+    page = desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": "because"})
+    assert page.context["previews"][0].change.rows == 1
+    assert page.context["checked"].errors["reason"]
+    assert places.check_pair("AU", "Fitzroy", "3065").place
+
+
+def test_a_file_that_is_not_the_checked_one_is_chosen_anew(desk: Client, localities: None) -> None:
+    page = desk.post(URL, {"content": "nonsense", "source": "x", "reason": REASON})
+    assert "previews" not in page.context
+    assert LocalityList.objects.count() == 3
+
+
+def test_the_list_before_is_used_again(desk: Client, localities: None) -> None:
+    before = LocalityList.objects.get(country="AU")
+    desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": REASON})
+    act = reverse("admin:accounts_localitylist_act", args=[before.pk, "use-again"])
+    desk.post(act, {"reason": REASON})
+    assert places.check_pair("AU", "Fitzroy", "3065").place
+    assert desk.post(act, {"reason": REASON}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"suburb,postcode\nHOBART,7000\n", "missing: country"),
+        (b"country,suburb,state,postcode\nXX,HOBART,TAS,7000\n", "Line 2"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"country,suburb,state,postcode\n" + b"AU,HOBART,TAS,7000\n" * 120_000, "larger than 2 MB"),
+        (b"", "empty"),
+    ],
+    ids=["columns", "country", "encoding", "size", "empty"],
+)
+def test_a_file_that_cannot_be_used_says_why(
+    desk: Client, localities: None, content: bytes, words: str
+) -> None:
+    page = desk.post(URL, _upload(content))
+    assert words in page.content.decode()
+    assert "previews" not in page.context
+    assert LocalityList.objects.filter(is_active=True).count() == 3

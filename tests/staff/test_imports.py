@@ -1,0 +1,68 @@
+"""Imports at the desk: an operator holds one, and its sender cannot go on."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.importing import booking as importing
+from shipping_portal.importing.models import Import
+from tests import factories
+from tests.pages.conftest import Visit
+from tests.staff.conftest import REASON
+
+pytestmark = pytest.mark.django_db
+TEXT = "We look into two of your addresses."
+
+
+def act(file: Import, name: str) -> str:
+    return reverse("admin:importing_import_act", args=[file.pk, name])
+
+
+def test_an_operator_holds_an_import_and_its_sender_cannot_go_on(
+    desk: Client, quill: Sender, alice: User, sam: User
+) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    factories.import_row(quill, alice, file=file, state="owed", due_at=timezone.now(), problems={})
+    desk.post(act(file, "hold"), {"text": TEXT, "reason": REASON})
+    file.refresh_from_db()
+    assert file.hold == TEXT
+    assert not importing.resume(file)
+    told = Audit.objects.get(action="import held")
+    assert (told.actor, told.sender) == (sam, quill)
+
+    desk.post(act(file, "let-go"), {"reason": REASON})
+    file.refresh_from_db()
+    assert (file.hold, file.paused_at) == ("", None)
+    assert Audit.objects.filter(action="import let go", actor=sam).exists()
+
+
+def test_the_sender_of_a_held_import_reads_why_and_sees_no_button(
+    visit: Visit, localities: None, quill: Sender, alice: User
+) -> None:
+    listed = visit(alice)
+    file = factories.import_file(quill, alice, state="booking", paused_at=timezone.now(), hold=TEXT)
+    factories.import_row(quill, alice, file=file, state="owed", due_at=timezone.now(), problems={})
+    url = reverse("import", args=[file.uuid])
+    page = listed.get(url).content.decode()
+    assert f"by the operator: {TEXT}" in page
+    assert "Go on" not in page
+    listed.post(url, {"act": "resume"})
+    file.refresh_from_db()
+    assert file.paused_at is not None
+
+
+def test_failed_rows_are_checked_again_for_a_sender(desk: Client, quill: Sender, alice: User) -> None:
+    row = factories.import_row(quill, alice, state="failed", problems={"": ["Booking was off."]})
+    desk.post(act(row.file, "try-again"), {"reason": REASON})
+    row.refresh_from_db()
+    assert row.state == "new"
+    assert desk.post(act(row.file, "try-again"), {"reason": REASON}).status_code == 409
+
+
+def test_the_desk_reads_counts_and_no_rows(desk: Client, quill: Sender, alice: User) -> None:
+    row = factories.import_row(quill, alice)
+    page = desk.get(reverse("admin:importing_import_change", args=[row.file.pk])).content.decode()
+    assert "1: 1 to fix" in page
+    assert "noor@example.net" not in page

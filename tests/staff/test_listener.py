@@ -1,0 +1,158 @@
+"""The listener's address for the carrier's dashboard: printed for the operator, rotated, tested for real."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from pytest_django.live_server_helper import LiveServer
+
+from orders import gateway
+from orders.models import CarrierAccount
+from shipping_portal.accounts.models import Audit
+from shipping_portal.accounts.models.audit import subject_of
+from tests import older
+from tracking.models import TrackingEvent, WebhookDelivery
+
+NEWEST = "canary-webhook-secret-0123456789abcdef"
+
+
+def _printed(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    call_command("webhook_url", *options)
+    return capsys.readouterr().out
+
+
+def test_both_forms_of_the_address_are_printed_and_open_the_listener(
+    client: Client, db: None, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_URL = "https://portal.example"
+    with_user, in_path = _printed(capsys).split()[-2:]
+    assert with_user == f"https://carrier:{NEWEST}@portal.example/webhooks/tracking/"
+    assert client.post(urlsplit(in_path).path, b"{", content_type="application/json").status_code == 200
+
+
+def test_rotating_prints_a_fresh_secret_and_keeps_the_one_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = _printed(capsys, "--rotate"), _printed(capsys, "--rotate")
+    line = next(line for line in first.splitlines() if line.startswith("WEBHOOK_SECRETS="))
+    fresh, kept = line.removeprefix("WEBHOOK_SECRETS=").split(",")
+    assert kept == f"carrier:{NEWEST}"
+    assert len(fresh) > 40
+    assert fresh not in second
+
+
+def test_a_test_event_travels_over_http_and_the_second_one_is_a_duplicate(
+    live_server: LiveServer, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_URL = live_server.url
+    assert "took the test event: 200" in _printed(capsys, "--test")
+    _printed(capsys, "--test")
+    assert [delivery.state for delivery in WebhookDelivery.objects.order_by("pk")] == ["stored", "duplicate"]
+    assert TrackingEvent.objects.count() == 1
+
+
+def test_a_test_event_has_the_carriers_own_form(
+    live_server: LiveServer, settings: Any, contract: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract('event_reference = "parcel.reference"\nscan_time = "when"')
+    settings.SITE_URL = live_server.url
+    _printed(capsys, "--test")
+    assert gateway.contract().scan_time == "when"
+    assert WebhookDelivery.objects.get().state == "stored"
+
+
+def test_a_listener_that_refuses_or_is_not_there_is_said(
+    live_server: LiveServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SITE_URL = "http://127.0.0.1:9"
+    with pytest.raises(CommandError, match="cannot be reached"):
+        call_command("webhook_url", "--test")
+    settings.SITE_URL = live_server.url
+    monkeypatch.setattr("tracking.views._whose", lambda given, *, in_path: None)
+    with pytest.raises(CommandError, match="answered 404"):
+        call_command("webhook_url", "--test")
+
+
+def test_without_a_secret_there_is_no_address(settings: Any) -> None:
+    settings.WEBHOOK_SECRETS = []
+    with pytest.raises(CommandError, match="WEBHOOK_SECRETS is empty"):
+        call_command("webhook_url")
+
+
+def test_the_desks_page_shows_the_address_without_its_secret(desk: Client) -> None:
+    text = desk.get("/admin/listener/").content.decode()
+    assert "/webhooks/tracking/" in text
+    assert NEWEST not in text
+
+
+def test_the_desks_page_sends_a_test_event(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "shipping_portal.staff.listener.send_test_event", lambda told: f"200 stored for {told.prefix}"
+    )
+    assert "200 stored for CARRIER." in desk.post("/admin/listener/", follow=True).content.decode()
+
+
+@pytest.fixture
+def old(db: None, settings: Any) -> CarrierAccount:
+    return older.named(settings)
+
+
+def test_an_older_accounts_address_has_its_own_secret(
+    old: CarrierAccount, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_URL = "https://portal.example"
+    with_user, in_path = _printed(capsys, "--account", "OLD").split()[-2:]
+    assert with_user == f"https://carrier:{older.WEBHOOK_SECRET}@portal.example/webhooks/tracking/"
+    assert older.WEBHOOK_SECRET in in_path
+    rotated = _printed(capsys, "--rotate", "--account", "OLD")
+    [line] = [line for line in rotated.splitlines() if "WEBHOOK_SECRETS=" in line]
+    assert line.startswith("CARRIER_OLD_WEBHOOK_SECRETS=carrier:")
+    assert line.endswith(f",carrier:{older.WEBHOOK_SECRET}")
+
+
+def test_without_its_own_secret_an_older_account_has_no_address(settings: Any) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described(WEBHOOK_SECRETS=[])}
+    with pytest.raises(CommandError, match="CARRIER_OLD_WEBHOOK_SECRETS is empty"):
+        call_command("webhook_url", "--account", "OLD")
+    with pytest.raises(CommandError, match="OLDER_CARRIERS names: OLD"):
+        call_command("webhook_url", "--account", "ELDER")
+
+
+def test_an_older_accounts_test_event_has_its_own_form_and_secret(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What left is looked at here: how it is read is the listener's part."""
+    file = tmp_path / "older.toml"
+    file.write_text('scan_time = "when"')
+    settings.OLDER_CARRIERS = {"OLD": older.described(CONTRACT=str(file))}
+    sent: list[Any] = []
+
+    def refuse(request: Any, **_: Any) -> None:
+        sent.append(request)
+        raise OSError("not there")
+
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+    with pytest.raises(CommandError, match="cannot be reached"):
+        call_command("webhook_url", "--test", "--account", "OLD")
+    [request] = sent
+    given = base64.b64decode(request.get_header("Authorization").removeprefix("Basic ")).decode()
+    assert given == f"carrier:{older.WEBHOOK_SECRET}"
+    assert "when" in json.loads(request.data)
+
+
+def test_the_desks_page_has_each_accounts_address_and_test(
+    desk: Client, old: CarrierAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = desk.get("/admin/listener/").content.decode()
+    assert "older-account at https://older.example/api, an older account" in page
+    assert page.count('value="Send a test event"') == 2
+    assert older.WEBHOOK_SECRET not in page
+    monkeypatch.setattr(
+        "shipping_portal.staff.listener.send_test_event", lambda told: f"200 for {told.prefix}"
+    )
+    answer = desk.post("/admin/listener/", {"account": "CARRIER_OLD"}, follow=True)
+    assert "200 for CARRIER_OLD." in answer.content.decode()
+    assert Audit.objects.get().subject == subject_of(old)

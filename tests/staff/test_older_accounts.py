@@ -1,0 +1,273 @@
+"""Several carrier accounts at the desk: which one takes new orders, what is followed, and what nobody can follow."""
+
+import datetime as dt
+import html
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import gateway
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.staff import health, queues
+from shipping_portal.staff.resolution import case
+from tests import factories, older
+from tests.staff.conftest import REASON
+
+pytestmark = pytest.mark.django_db
+ACCOUNT = "admin:orders_carrieraccount_change"
+
+
+@pytest.fixture
+def old(settings: Any, tmp_path: Path) -> CarrierAccount:
+    """An older account whose contract differs from today's: it shows no orders, and names people otherwise."""
+    file = tmp_path / "older.toml"
+    file.write_text('view = ""\nreceiver_name = "to.who"\norder_key = "our.key"\n')
+    return older.named(settings, CONTRACT=str(file))
+
+
+def shown(desk: Client, url: str, *arguments: Any) -> str:
+    answer = desk.get(reverse(url, args=arguments) if ":" in url else url)
+    assert answer.status_code == 200
+    return " ".join(html.unescape(answer.content.decode()).split())
+
+
+def act(account: CarrierAccount, name: str) -> str:
+    return reverse("admin:orders_carrieraccount_act", args=[account.pk, name])
+
+
+def left_behind(now: dt.datetime) -> queues.Queue:
+    return next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=left-behind"))
+
+
+def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
+    desk: Client, old: CarrierAccount, settings: Any
+) -> None:
+    page = shown(desk, ACCOUNT, old.pk)
+    for words in ("CARRIER_OLD_…", "Takes no new orders", "older.toml", "1 in CARRIER_OLD_WEBHOOK_SECRETS"):
+        assert words in page
+    today = shown(desk, ACCOUNT, gateway.account().pk)
+    for words in ("CARRIER_…", "Takes new orders", "None: every point as assumed", "2 in WEBHOOK_SECRETS"):
+        assert words in today
+    secrets = [
+        older.KEY,
+        older.LINK_KEY,
+        older.WEBHOOK_SECRET,
+        settings.CARRIER_KEY,
+        settings.CARRIER_LINK_KEY,
+    ]
+    for secret in (*secrets, *(pair.partition(":")[2] for pair in settings.WEBHOOK_SECRETS)):
+        assert secret not in page + today
+
+
+def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orders(
+    desk: Client, quill: Sender, alice: User
+) -> None:
+    gone = older.unnamed()
+    page = shown(desk, ACCOUNT, gone.pk)
+    assert "Named by no settings any more" in page
+    assert "errornote" not in page
+    for status in ("booked", "unconfirmed", "cancelled"):
+        factories.order(quill, alice, account=gone, status=status)
+    assert "2 of its orders are still open, and nobody can ask the carrier about them" in shown(
+        desk, ACCOUNT, gone.pk
+    )
+
+
+def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_orders(
+    desk: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
+) -> None:
+    factories.order(quill, alice, account=old, status="booked")
+    assert "nobody can ask the carrier" not in shown(desk, ACCOUNT, old.pk)
+    settings.OLDER_CARRIERS["OLD"]["KEY"] = ""
+    page = shown(desk, ACCOUNT, old.pk)
+    assert "Its key was taken away: nobody is asked about its orders" in page
+    assert "1 of its orders is still open, and nobody can ask the carrier about them" in page
+    assert left_behind(timezone.now()).count == 1
+
+
+def test_the_list_of_accounts_tells_their_roles(desk: Client, old: CarrierAccount) -> None:
+    gateway.account()
+    older.unnamed()
+    page = shown(desk, "admin:orders_carrieraccount_changelist")
+    for role in ("Takes new orders", "Takes no new orders", "Named by no settings"):
+        assert role in page
+
+
+NOW = timezone.now()
+DAYS = dt.timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("order", "count"),
+    [
+        ({"status": "booked"}, 1),
+        ({"status": "booked", "progress": "in_transit", "progress_at": NOW}, 1),
+        ({"status": "booked", "progress": "delivered", "progress_at": NOW}, 0),
+        ({"status": "booked", "progress": "lost", "progress_at": NOW}, 0),
+        ({"status": "booked", "booked_at": NOW - 46 * DAYS}, 0),
+        ({"status": "booked", "booked_at": NOW - 46 * DAYS, "progress": "held", "progress_at": NOW}, 1),
+        ({"status": "unconfirmed", "created_at": NOW - 99 * DAYS}, 1),
+        ({"status": "conflict"}, 1),
+        ({"status": "cancelling"}, 1),
+        ({"status": "cancel_unconfirmed"}, 1),
+        ({"status": "cancelled"}, 0),
+        ({"status": "draft"}, 0),
+        ({"status": "rejected"}, 0),
+    ],
+)
+def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
+    desk: Client, old: CarrierAccount, quill: Sender, alice: User, order: dict[str, Any], count: int
+) -> None:
+    for account in (gateway.account(), old, older.unnamed()):
+        factories.order(quill, alice, account=account, **order)
+    queue = left_behind(timezone.now())
+    assert queue.count == count
+    assert desk.get(queue.url).context["cl"].result_count == count
+
+
+def test_the_first_page_tells_of_every_account_that_the_settings_name(
+    desk: Client, old: CarrierAccount
+) -> None:
+    older.unnamed()
+    CarrierAccount.objects.filter(pk=old.pk).update(
+        stopped_at=timezone.now(), stopped_reason="closed at midnight"
+    )
+    page = shown(desk, "/admin/")
+    assert "closed at midnight" in page
+    assert f"{gateway.account()}" in page
+    assert "gone-account" not in page
+
+
+def test_the_strip_and_the_queues_cost_the_same_queries_with_older_accounts(
+    old: CarrierAccount, settings: Any, quill: Sender, alice: User
+) -> None:
+    gateway.account()
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            health.strip(timezone.now())
+            queues.waiting(timezone.now())
+        return len(seen)
+
+    factories.order(quill, alice, account=older.unnamed(), status="booked")
+    first = asked()
+    settings.OLDER_CARRIERS = settings.OLDER_CARRIERS | {"ELDER": older.described(ACCOUNT="elder")}
+    gateway.accounts()
+    for _ in range(3):
+        factories.order(quill, alice, account=old, status="booked")
+        CarrierAccount.objects.create(name="more", fingerprint=f"{Order.objects.count()}")
+    assert asked() == first
+
+
+def test_only_the_account_that_takes_new_orders_can_be_paused(desk: Client, old: CarrierAccount) -> None:
+    for name in ("pause-bookings", "pause-quotes"):
+        assert desk.get(act(gateway.account(), name)).status_code == 200
+        assert desk.get(act(old, name)).status_code == 409
+        assert act(old, name) not in shown(desk, ACCOUNT, old.pk)
+
+
+def test_an_older_accounts_pause_can_still_be_ended(desk: Client, old: CarrierAccount) -> None:
+    CarrierAccount.objects.filter(pk=old.pk).update(paused_at=NOW, pause_text="The depot is flooded.")
+    assert desk.post(act(old, "resume-bookings"), {"reason": REASON}).status_code == 302
+    old.refresh_from_db()
+    assert old.paused_at is None
+
+
+def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking_will(
+    desk: Client, old: CarrierAccount
+) -> None:
+    gateway.account()
+    CarrierAccount.objects.update(stopped_at=NOW, stopped_reason="unpaid")
+    assert desk.get(act(gateway.account(), "end-stop")).status_code == 409
+    assert desk.get(act(old, "try-now")).status_code == 409
+    assert desk.post(act(old, "end-stop"), {"reason": REASON}).status_code == 302
+    old.refresh_from_db()
+    assert (old.stopped_at, old.stopped_reason) == (None, "")
+    assert gateway.account().stopped_at
+    assert Audit.objects.get().action == "account's stop taken away"
+    [queue] = [queue for queue in queues.waiting(timezone.now()) if "paused" in queue.title]
+    assert queue.count == 1
+
+
+def test_a_fault_at_an_older_account_waits_like_any_other(desk: Client, old: CarrierAccount) -> None:
+    gateway.account()
+    old.note_fault("cancel: 404", timezone.now())
+    [queue] = [queue for queue in queues.waiting(timezone.now()) if "fault" in queue.title]
+    assert queue.count == 1
+    assert "older-account" in shown(desk, queue.url)
+
+
+def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(
+    desk: Client, settings: Any
+) -> None:
+    settings.OLDER_CARRIERS = {"OLD": older.described()}
+    form = desk.get(reverse("admin:billing_billingreport_upload")).context["form"]
+    assert [str(account) for account in form.fields["account"].queryset] == [
+        str(gateway.account()),
+        "older-account at https://older.example/api",
+    ]
+    assert form["account"].value() == gateway.account().pk
+
+
+# -- A case is read by the contract of its own account ----------------------------------------------
+
+BODY = b'{"to": {"who": "Noor Tamsin"}, "our": {"key": "key-of-ours"}}'
+
+
+def test_a_case_of_an_older_account_is_read_by_its_own_contract(
+    desk: Client, old: CarrierAccount, unclear: Callable[..., Order]
+) -> None:
+    order = unclear(body=BODY, response=BODY)
+    Order.objects.filter(pk=order.pk).update(account=old)
+    order = Order.objects.get(pk=order.pk)
+    found = case.evidence(order)
+    for masked in (
+        found.request,
+        found.response,
+        shown(desk, "admin:orders_bookingattempt_change", order.attempts.get().pk),
+    ):
+        assert "Noor Tamsin" not in masked
+        assert "N•••" in masked
+    assert "Our order key: key-of-ours" in found.support_text
+
+
+def test_adopting_asks_what_the_orders_own_carrier_can_tell(
+    desk: Client, old: CarrierAccount, unclear: Callable[..., Order]
+) -> None:
+    order, url = unclear(), "admin:orders_order_resolve"
+    assert "must tell our order key" in shown(desk, url, order.pk)
+    Order.objects.filter(pk=order.pk).update(account=old)
+    assert "compare the places and the price yourself" in shown(desk, url, order.pk)
+
+
+def test_a_revealed_body_is_cut_by_its_own_accounts_contract(
+    desk: Client, settings: Any, tmp_path: Path, unclear: Callable[..., Order]
+) -> None:
+    file = tmp_path / "older.toml"
+    file.write_text(f'{older.LINKED}link_token_query = "pass"\n')
+    account = older.named(settings, CONTRACT=str(file))
+    order = unclear(response=b'{"a": "https://track.older.example/t/SQ7K2M?pass=s3same"}')
+    Order.objects.filter(pk=order.pk).update(account=account)
+    url = reverse("admin:orders_order_reveal", args=[order.pk])
+    answer = desk.post(url, {"reveal-reason": REASON}).content.decode()
+    assert answer.count("track.older.example") == 0
+    assert "s3same" not in answer
+
+
+def test_a_link_of_an_older_carrier_gets_into_no_audit(desk: Client, settings: Any, tmp_path: Path) -> None:
+    file = tmp_path / "older.toml"
+    file.write_text(f'{older.LINKED}link_token_query = "pass"\n')
+    older.named(settings, CONTRACT=str(file))
+    text = "See https://track.older.example/t/SQ7K2M?pass=s3same"
+    pressed = {"text": text, "ends": "30", "reason": REASON}
+    answer = desk.post(act(gateway.account(), "pause-bookings"), pressed)
+    assert "Leave this link out" in answer.content.decode()
+    assert not Audit.objects.exists()

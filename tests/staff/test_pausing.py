@@ -1,0 +1,361 @@
+"""An operator pauses bookings or prices for everybody; it ends when it was to end, though nothing runs then."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import booking, gateway, requoting
+from orders.models import CarrierAccount, CarrierCall, Order
+from orders.models.pauses import BOOKINGS, PAUSABLE, QUOTES
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.jobs import sweep
+from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.staff import pausing, queues
+from shipping_portal.staff.admin.pauses import end_of
+from tests import factories, older
+from tests.staff.conftest import REASON
+
+MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
+TEXT = "The depot is flooded."
+Pause = Callable[..., CarrierAccount]
+
+
+@pytest.fixture
+def now(db: None) -> dt.datetime:
+    return timezone.now()
+
+
+@pytest.fixture
+def paused(sam: User) -> Pause:
+    """`paused(BOOKINGS, at=…, ends_at=…)` is the account, paused by Sam."""
+
+    def pause(what: str, *, at: dt.datetime, ends_at: dt.datetime | None = None) -> CarrierAccount:
+        account: CarrierAccount = factories.account()
+        pausing.pause(account, what, text=TEXT, ends_at=ends_at, by=sam, reason=REASON, now=at)
+        return gateway.account()
+
+    return pause
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
+    """`house()` is the sweeper's housekeeping."""
+    monkeypatch.setattr(sweep, "publish", lambda *message: True)
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
+    return Sweep().once_or_log
+
+
+def act(name: str) -> str:
+    return reverse("admin:orders_carrieraccount_act", args=[factories.account().pk, name])
+
+
+def told() -> list[tuple[str, User | None]]:
+    return [(row.action, row.actor) for row in Audit.objects.order_by("pk")]
+
+
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_a_pause_is_over_when_its_time_has_come_and_nothing_had_to_run(
+    paused: Pause, now: dt.datetime, what: str
+) -> None:
+    account = paused(what, at=now, ends_at=now + HOUR)
+    assert account.pause_of(what, now + HOUR - MINUTE)
+    assert account.pause_of(what, now + HOUR) is None
+    assert account.kept_pause(what)
+
+
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_without_an_end_it_lasts_until_somebody_resumes_it(
+    paused: Pause, sam: User, now: dt.datetime, what: str
+) -> None:
+    account = paused(what, at=now)
+    assert account.pause_of(what, now + dt.timedelta(days=365))
+    pausing.resume(account, what, by=sam, reason=REASON, now=now)
+    assert gateway.account().pause_of(what, now) is None
+    assert told() == [(f"{what} paused", sam), (f"{what} resumed", sam)]
+
+
+def test_bookings_and_prices_are_paused_apart(paused: Pause, now: dt.datetime) -> None:
+    assert paused(QUOTES, at=now).pause_of(BOOKINGS, now) is None
+    assert paused(BOOKINGS, at=now, ends_at=now + HOUR).pause_of(QUOTES, now + 2 * HOUR)
+
+
+def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(
+    paused: Pause, now: dt.datetime
+) -> None:
+    account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
+    assert account.holds_until(now) == now + MINUTE
+    assert account.holds_until(now + HOUR - MINUTE / 2) == now + HOUR
+    assert account.holds_until(now + HOUR) is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "at", "ends"),
+    [
+        ("30", "2026-11-21T05:00Z", "2026-11-21T05:30Z"),
+        ("120", "2026-11-21T05:00Z", "2026-11-21T07:00Z"),
+        ("Australia/Sydney", "2026-11-21T05:00Z", "2026-11-21T21:00Z"),
+        ("Australia/Sydney", "2026-11-21T13:30Z", "2026-11-22T21:00Z"),  # past midnight there
+        ("America/New_York", "2026-10-31T12:00Z", "2026-11-01T13:00Z"),  # the clocks change in between
+    ],
+)
+def test_the_end_is_so_many_minutes_on_or_8_in_the_morning_of_a_place(
+    choice: str, at: str, ends: str
+) -> None:
+    assert end_of(choice, dt.datetime.fromisoformat(at)) == dt.datetime.fromisoformat(ends)
+
+
+def test_until_resumed_is_no_end(now: dt.datetime) -> None:
+    assert end_of("", now) is None
+
+
+def test_an_operator_chooses_the_end_on_the_page(desk: Client, now: dt.datetime) -> None:
+    assert "Tomorrow at 8 a.m. in Sydney" in desk.get(act("pause-quotes")).content.decode()
+    desk.post(act("pause-quotes"), {"text": TEXT, "ends": "30", "reason": REASON})
+    pause = gateway.account().pause_of(QUOTES, timezone.now())
+    assert pause
+    assert pause.text == TEXT
+    assert pause.ends_at == pause.since + 30 * MINUTE
+
+
+@pytest.mark.parametrize("ends", ["7 years", "America/Nowhere"])
+def test_an_end_that_is_not_offered_pauses_nothing(desk: Client, now: dt.datetime, ends: str) -> None:
+    page = desk.post(act("pause-bookings"), {"text": TEXT, "ends": ends, "reason": REASON})
+    assert page.context["form"].errors["ends"]
+    assert gateway.account().pause_of(BOOKINGS, timezone.now()) is None
+
+
+def test_senders_are_shown_no_signed_link(desk: Client) -> None:
+    text = "See https://carrier.example/t/?token=eyJhbGciOiJIUzI1NiJ9.e30.c2ln"
+    page = desk.post(act("pause-bookings"), {"text": text, "ends": "30", "reason": REASON})
+    assert "Leave this link out" in page.content.decode()
+    assert not Audit.objects.exists()
+
+
+def test_the_audit_says_until_when_with_which_words_and_why(paused: Pause, now: dt.datetime) -> None:
+    paused(BOOKINGS, at=now, ends_at=dt.datetime(2030, 1, 2, 3, 4, tzinfo=dt.UTC))
+    reason = Audit.objects.get().reason
+    assert reason == f"until 2030-01-02 03:04 UTC, senders read “{TEXT}”: {REASON}"
+
+
+def test_the_text_changes_and_the_end_stays_as_it_is(
+    desk: Client, paused: Pause, sam: User, now: dt.datetime
+) -> None:
+    before = paused(BOOKINGS, at=now, ends_at=now + HOUR).kept_pause(BOOKINGS)
+    page = desk.get(act("change-bookings-pause"))
+    asked = {name: page.context["form"].get_initial_for_field(field, name)
+             for name, field in page.context["form"].fields.items()}  # fmt: skip
+    desk.post(act("change-bookings-pause"), {**asked, "text": "Back soon.", "reason": REASON})
+    after = gateway.account().kept_pause(BOOKINGS)
+    assert before
+    assert after
+    assert (after.since, after.ends_at, after.text) == (before.since, before.ends_at, "Back soon.")
+    assert told()[-1] == ("bookings pause changed", sam)
+
+
+def test_another_end_counts_from_now(desk: Client, paused: Pause, now: dt.datetime) -> None:
+    paused(BOOKINGS, at=now - HOUR, ends_at=now + MINUTE)
+    desk.post(act("change-bookings-pause"), {"text": TEXT, "ends": "120", "reason": REASON})
+    assert gateway.account().pause_of(BOOKINGS, now + 119 * MINUTE)
+
+
+@pytest.mark.parametrize("name", ["change-bookings-pause", "resume-bookings"])
+def test_what_ended_by_itself_is_neither_changed_nor_resumed(
+    desk: Client, paused: Pause, now: dt.datetime, name: str
+) -> None:
+    paused(BOOKINGS, at=now - HOUR, ends_at=now - MINUTE)
+    answer = desk.post(act(name), {"text": TEXT, "ends": "", "reason": REASON})
+    assert answer.status_code == 409
+    assert gateway.account().pause_of(BOOKINGS, timezone.now()) is None
+
+
+def test_of_two_operators_who_pause_the_second_is_told(paused: Pause, now: dt.datetime) -> None:
+    paused(BOOKINGS, at=now)
+    with pytest.raises(pausing.AlreadySo, match="Bookings are paused already"):
+        paused(BOOKINGS, at=now)
+    assert Audit.objects.count() == 1
+
+
+def test_a_pause_that_changed_since_it_was_read_is_not_overwritten(
+    paused: Pause, sam: User, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
+    running = pausing._running
+
+    def slowly(*which: Any) -> Any:
+        found = running(*which)
+        CarrierAccount.objects.update(pause_ends_at=now + 9 * HOUR)
+        return found
+
+    monkeypatch.setattr(pausing, "_running", slowly)
+    with pytest.raises(pausing.AlreadySo, match="Somebody else changed this pause"):
+        pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=now)
+    assert gateway.account().pause_of(BOOKINGS, now)
+
+
+def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
+    paused: Pause, sam: User, now: dt.datetime, house: Callable[[], object]
+) -> None:
+    paused(BOOKINGS, at=now, ends_at=now + HOUR)
+    paused(QUOTES, at=now - HOUR, ends_at=now - MINUTE)
+    house()
+    house()
+    assert told() == [("bookings paused", sam), ("quotes paused", sam), ("quotes pause ended", None)]
+    account = gateway.account()
+    assert account.kept_pause(QUOTES) is None
+    assert account.kept_pause(BOOKINGS)
+
+
+def test_a_new_pause_first_writes_down_how_the_last_one_ended(
+    paused: Pause, sam: User, now: dt.datetime
+) -> None:
+    paused(BOOKINGS, at=now - 2 * HOUR, ends_at=now - HOUR)
+    assert paused(BOOKINGS, at=now).pause_of(BOOKINGS, now)
+    assert told() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
+
+
+@pytest.mark.parametrize(("ends_in", "waiting"), [(HOUR, 1), (-MINUTE, 0)])
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_the_desk_counts_an_account_as_paused_until_the_end(
+    desk: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta, waiting: int
+) -> None:
+    paused(what, at=now - HOUR, ends_at=now + ends_in)
+    queue = next(queue for queue in queues.waiting(now) if "paused" in queue.title)
+    assert (queue.count, queue.oldest) == (waiting, now - HOUR if waiting else None)
+    assert desk.get(queue.url).context["cl"].result_count == waiting
+
+
+def test_the_list_of_accounts_says_what_is_paused_and_until_when(
+    desk: Client, paused: Pause, now: dt.datetime
+) -> None:
+    paused(QUOTES, at=now)
+    page = desk.get("/admin/orders/carrieraccount/").content.decode()
+    assert ">Paused until resumed<" in page
+    assert ">On<" in page
+    paused(BOOKINGS, at=now, ends_at=now + HOUR)
+    page = desk.get("/admin/orders/carrieraccount/").content.decode()
+    assert f">Paused until {now + HOUR:%Y-%m-%d %H:%M} UTC<" in page
+
+
+# -- What a pause holds back --------------------------------------------------------------------
+
+
+def test_an_owed_booking_waits_for_the_end_of_the_pause_and_then_leaves(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime
+) -> None:
+    order = submitted()
+    paused(BOOKINGS, at=now, ends_at=now + HOUR)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booking"
+    assert not order.attempts.exists()
+    CarrierAccount.objects.update(pause_ends_at=now)
+    Order.objects.update(due_at=now)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == "booked"
+
+
+@pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
+@pytest.mark.parametrize("how", ["resumed", "by itself", "by itself and written down"])
+def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
+    submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, how: str,
+    ended_before: dt.timedelta, status: str,
+) -> None:  # fmt: skip
+    order, end = submitted(), now - ended_before
+    Order.objects.update(submitted_at=now - 49 * HOUR)
+    account = paused(BOOKINGS, at=now - 48 * HOUR, ends_at=None if how == "resumed" else end)
+    if how == "resumed":
+        pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=end)
+    if "written down" in how:
+        pausing.end_what_is_over(now)
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert order.status == status
+
+
+def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime
+) -> None:
+    submitted()
+    paused(BOOKINGS, at=now - 9 * HOUR, ends_at=now - 8 * HOUR)
+    order = Order.objects.get()
+    assert booking._hopeless(order, now + 23 * HOUR) == ""
+    assert booking._hopeless(order, now + 25 * HOUR) != ""
+
+
+def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = submitted()
+    monkeypatch.setattr(
+        requoting, "still_agreed", lambda order, client, at: paused(BOOKINGS, at=now) is not None
+    )
+    booking.work(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.attempts.count()) == ("booking", 0)
+    assert order.due_at
+    assert timezone.now() < order.due_at <= timezone.now() + MINUTE
+
+
+def test_while_prices_are_paused_only_bookings_with_an_old_price_wait(
+    submitted: Callable[..., Order], paused: Pause, now: dt.datetime
+) -> None:
+    fresh, old = submitted(), submitted(description="Another one")
+    Order.objects.filter(pk=old.pk).update(quoted_at=now - HOUR)
+    paused(QUOTES, at=now)
+    asked_before = CarrierCall.objects.filter(operation="quote").count()
+    for order in (fresh, old):
+        booking.work(order.pk)
+        order.refresh_from_db()
+    assert (fresh.status, old.status) == ("booked", "booking")
+    assert CarrierCall.objects.filter(operation="quote").count() == asked_before
+    assert old.due_at
+    assert old.due_at <= timezone.now() + MINUTE
+
+
+def test_a_second_sender_is_held_as_well(paused: Pause, bob: User, quill: Sender, now: dt.datetime) -> None:
+    paused(BOOKINGS, at=now)
+    for sender in (quill, bob.membership.sender):
+        with pytest.raises(booking.Paused, match="flooded"):
+            booking.refuse_unless_booking_is_on(sender, now)
+
+
+def test_what_is_done_to_one_account_leaves_another_as_it_is(
+    paused: Pause, sam: User, now: dt.datetime, settings: Any
+) -> None:
+    today, other = factories.account(), older.named(settings)
+    CarrierAccount.objects.update(stopped_at=now - HOUR, stopped_reason="unpaid", probe_due_at=None)
+    paused(BOOKINGS, at=now)
+    pausing.try_now(today, by=sam, reason=REASON, now=now)
+    pausing.end_stop(gateway.account(), by=sam, reason=REASON, now=now)
+    other.refresh_from_db()
+    assert (other.paused_at, other.probe_due_at, other.stopped_at) == (None, None, now - HOUR)
+    CarrierAccount.objects.filter(pk=other.pk).update(paused_at=now, pause_text=TEXT, probe_due_at=None)
+    pausing.resume(gateway.account(), BOOKINGS, by=sam, reason=REASON, now=now)
+    other.refresh_from_db()
+    assert (gateway.account().paused_at, other.paused_at) == (None, now)
+
+
+@pytest.mark.parametrize("what", PAUSABLE)
+def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
+    paused: Pause, sam: User, now: dt.datetime, what: str
+) -> None:
+    account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
+    pausing.end_what_is_over(now)
+    assert told() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
+    assert f"senders read “{TEXT}”" in Audit.objects.latest("pk").reason
+    account.refresh_from_db()
+    assert account.kept_pause(what) is None
+
+
+def test_only_a_stopped_account_is_asked_at_once_or_freed_of_its_stop(sam: User, now: dt.datetime) -> None:
+    account = factories.account()
+    for act in (pausing.try_now, pausing.end_stop):
+        with pytest.raises(pausing.AlreadySo, match="not stopped"):
+            act(account, by=sam, reason=REASON, now=now)
+    assert not Audit.objects.exists()

@@ -1,0 +1,304 @@
+"""The first page counts what waits, and each count opens the list of exactly that."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.contract import contract
+from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.models import ChargeWord, Dispute, week_of
+from shipping_portal.jobs.models import DeadLetter
+from shipping_portal.staff import queues
+from tests import factories, older
+from tracking.models import EventWord, Watch
+
+NOW = timezone.now()
+LONG_AGO = dt.timedelta(hours=2)
+
+
+@pytest.fixture
+def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> None:
+    """One of each thing that waits, and beside it one that does not."""
+    now = timezone.now()
+    unclear(sent_at=now - LONG_AGO)
+    unclear(status="conflict")
+    for days in (0, 3):
+        refused, at = factories.order(quill, alice, status="booking"), now - dt.timedelta(days=days)
+        refused.move_to("rejected", reason="-", at=at)
+    stuck = factories.order(quill, alice, status="cancelling", due_at=now)
+    CancelAttempt.objects.create(order=stuck, why="not needed", asked_at=now - LONG_AGO)
+    fresh = factories.order(quill, alice, status="cancelling", due_at=now)
+    CancelAttempt.objects.create(order=fresh, why="not needed", asked_at=now)
+    twice = unclear(seen_reference="SSECOND001", second_order_at=now)
+    Order.objects.filter(pk=twice.pk).update(
+        status="booked", carrier_reference="STWICE0001", booked_at=now, carrier_pickup_date=now.date()
+    )
+    used = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
+    factories.order(quill, alice, status="booked", carrier_pickup_date=now.date() - dt.timedelta(days=9))
+    factories.order(quill, alice, status="booked", carrier_pickup_date=now.date())
+    factories.order(quill, alice, status="booked", progress="pickup_futile", progress_at=now)
+    without_label = factories.order(quill, alice, status="booked")
+    Label.objects.create(order=without_label, size="full", state="failed")
+    Label.objects.create(order=without_label, size="cropped", state="pending")
+    Label.objects.create(order=used, size="full", state="failed")
+    factories.sender(approved_at=None)
+    declined = {"suspended_at": now, "suspension": "terms"}
+    factories.sender(approved_at=None, **declined)
+    CarrierAccount.objects.update(stopped_at=now, fault_at=now, fault="metadata.partner_id: can't be blank")
+    factories.order(quill, alice, status="booked", account=older.unnamed())
+    DeadLetter.objects.create(job="fold", row=7, failures=5, parked_at=now)
+    factories.parcel(reference="SNOBODY001", last_scan_at=now)
+    factories.parcel(reference=contract().nobodys_reference, last_scan_at=now)
+    watched = factories.parcel(reference="SWATCHED01", last_scan_at=now)
+    Watch.objects.create(sender=quill, parcel=watched, made_by=alice, made_at=now)
+    for state in ("quarantined", "stored", "duplicate"):
+        factories.delivery(received_at=now, state=state)
+    for rows in (0, 3):
+        call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
+        CarrierCall.objects.create(at=now, unreadable=rows, **call)
+    DailySpend.objects.create(day=now.date(), spent=50_000, refused_at=now, mended=2, mended_at=now)
+    long_over = now - dt.timedelta(days=8)
+    DailySpend.objects.create(day=long_over.date(), refused_at=long_over, mended=1, mended_at=long_over)
+    EventWord.objects.create(word="with sorter", first_seen_at=now)
+    EventWord.objects.create(word="at depot", progress="in_transit", is_known=True, first_seen_at=now)
+    money_matters(quill, alice, now)
+
+
+def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
+    """One of each thing that waits in the carrier's reports: of two weeks that are posted, and of this one."""
+    weeks = [week_of(now.date()) - dt.timedelta(weeks=ago) for ago in (5, 3)]
+    first, second = (factories.billing_report(week=week) for week in weeks)
+    long_ago = dt.datetime.combine(weeks[0], dt.time(9), dt.UTC)
+    factories.billing_report(state="damaged", problems=[[2, "It has 3 cells where the header has 14."]])
+    factories.billing_report(state="checked", stated={"AUD": "1.00"})
+    factories.billing_report(state="checked")
+    factories.billing_report(state="void")
+    ChargeWord.objects.create(word="fuel levy", first_seen_at=now)
+    ChargeWord.objects.create(word="order invoiced", meaning="order", first_seen_at=now)
+    factories.charge(None, report=first)
+    factories.charge(None, report=first, is_repeat=True, posted_at=None)
+    gone = {"status": "cancelled", "booked_at": long_ago, "cancelled_at": long_ago, "created_at": long_ago}
+    factories.charge(factories.order(quill, alice, **gone), report=first)
+    used_label = factories.order(quill, alice, **{**gone, "cancelled_at": now})
+    factories.charge(used_label, "un-cancellation", report=second)
+    free = {"status": "booked", "booked_at": long_ago, "created_at": long_ago, "progress": "delivered"}
+    factories.order(quill, alice, **free)
+    dear = factories.charge(
+        factories.order(quill, alice, status="booked"), amount="19.08", report=second, is_unexpected=True
+    )
+    dispute = {"sender": quill, "made_by": alice, "made_at": now, "text": "It was 12.08."}
+    Dispute.objects.create(charge=dear, **dispute)
+    Dispute.objects.create(charge=dear, **dispute, state="declined", answer="It was not.", answered_at=now)
+
+
+@pytest.mark.postgres
+def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
+    counts = {queue.title: queue.count for queue in queues.waiting(timezone.now())}
+    assert {title: count for title, count in counts.items() if count != 1} == {}
+    assert len(counts) == 30
+
+
+def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
+    quill: Sender, alice: User, db: None
+) -> None:
+    tried_for_a_day = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=25))
+    long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
+    for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
+        order.move_to("rejected", reason="could not be sent for 24 hours", at=at)
+    refused = queues.ORDER_RULES["refused"][1]
+    assert list(Order.objects.filter(refused(timezone.now()))) == [tried_for_a_day]
+
+
+def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
+    for queue in queues.waiting(timezone.now()):
+        assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
+
+
+@pytest.mark.parametrize(
+    ("other", "order", "count"),
+    [
+        ({"state": "pending"}, {}, 0),
+        ({"state": "stored", "sha256": "0" * 64, "length": 9, "stored_at": NOW}, {}, 0),
+        ({"state": "failed"}, {}, 2),
+        ({"state": "absent"}, {}, 2),
+        ({"state": "absent"}, {"progress": "pickup_missed"}, 2),
+        ({"state": "absent"}, {"progress": "collected"}, 0),
+        ({"state": "absent"}, {"status": "cancelled"}, 0),
+    ],
+)
+def test_a_size_that_is_not_offered_waits_only_where_nobody_can_print(
+    quill: Sender, alice: User, other: dict[str, Any], order: dict[str, Any], count: int
+) -> None:
+    made = factories.order(quill, alice, **{"status": "booked", **order})
+    made.labels.create(size="full", state="absent")
+    made.labels.create(size="cropped", **other)
+    labels = next(queue for queue in queues.waiting(NOW) if queue.title == "Labels not fetched")
+    assert labels.count == count
+
+
+def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
+    unclear = next(
+        queue for queue in queues.waiting(timezone.now()) if queue.url.endswith("needs=unconfirmed")
+    )
+    assert unclear.oldest == Order.objects.get(status="unconfirmed").created_at
+
+
+def test_an_old_order_that_became_unclear_just_now_is_not_late(unclear: Callable[..., Order]) -> None:
+    """As its own page says: counted from the last time it became unclear, not from each change while it was."""
+    now = timezone.now()
+    order = unclear(status="conflict")
+    Order.objects.update(created_at=now - LONG_AGO)
+    for new, old, minutes in [
+        ("unconfirmed", "booking", 90),
+        ("not_booked", "unconfirmed", 80),
+        ("unconfirmed", "booking", 9),
+        ("conflict", "unconfirmed", 3),
+    ]:
+        order.changes.create(old=old, new=new, at=now - dt.timedelta(minutes=minutes), reason="-")
+    conflict = next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=conflict"))
+    assert (conflict.oldest, conflict.late) == (now - dt.timedelta(minutes=9), "")
+
+
+@pytest.mark.parametrize(("age", "found"), [(dt.timedelta(minutes=9), 0), (dt.timedelta(minutes=11), 1)])
+def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
+    desk: Client, unclear: Callable[..., Order], age: dt.timedelta, found: int
+) -> None:
+    unclear(sent_at=timezone.now() - age)
+    page = desk.get("/admin/orders/order/?needs=unconfirmed-long")
+    assert page.context["cl"].result_count == found
+
+
+def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
+    text = desk.get("/admin/").content.decode()
+    assert text.count("Nothing to do.") == 30
+    assert "None has come yet" in text
+
+
+MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "age", "count"),
+    [
+        ("new", MINUTE / 2, 0),
+        ("new", 2 * MINUTE, 1),
+        ("new", 30 * DAY, 1),  # never read: it waits for ever
+        ("stored", 2 * MINUTE, 0),
+        ("duplicate", 2 * MINUTE, 0),
+        ("quarantined", MINUTE / 2, 1),
+        ("differs", 6 * DAY, 1),
+        ("quarantined", 8 * DAY, 0),
+    ],
+)
+def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
+    db: None, state: str, age: dt.timedelta, count: int
+) -> None:
+    event = {"event": factories.event(factories.parcel())} if state == "stored" else {}
+    factories.delivery(received_at=NOW - age, state=state, **event)
+    found = next(queue for queue in queues.waiting(NOW) if queue.title == "Webhooks that gave no scan")
+    assert found.count == count
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "count"),
+    [
+        ("cancel-stuck", {"status": "cancel_unconfirmed", "due_at": None}, 1),
+        ("cancel-stuck", {"status": "cancel_unconfirmed", "due_at": NOW}, 0),
+        ("cancel-stuck", {"status": "cancelled", "due_at": None}, 0),
+        ("used-after-cancel", {"status": "cancelled", "used_after_cancel_at": NOW - 29 * DAY}, 1),
+        ("used-after-cancel", {"status": "cancelled", "used_after_cancel_at": NOW - 31 * DAY}, 0),
+        ("futile", {"progress": "pickup_futile", "progress_at": NOW}, 1),
+        ("futile", {"progress": "pickup_missed", "progress_at": NOW}, 0),
+        ("futile", {"progress": "pickup_futile", "progress_at": NOW, "status": "cancelled"}, 0),
+        (
+            "futile",
+            {
+                "progress": "pickup_futile",
+                "progress_at": NOW,
+                "carrier_pickup_date": (NOW + 3 * DAY).date(),
+            },
+            0,
+        ),
+    ],
+)
+def test_an_order_waits_as_its_state_and_age_say(
+    quill: Sender, alice: User, name: str, fields: dict[str, Any], count: int
+) -> None:
+    factories.order(quill, alice, **{"status": "booked", **fields})
+    found = next(queue for queue in queues.waiting(NOW) if queue.url.endswith(f"needs={name}"))
+    assert found.count == count
+
+
+@pytest.mark.parametrize(
+    ("fields", "room", "recount"),
+    [
+        ({"day": NOW.date(), "refused_at": NOW}, 1, 0),
+        ({"day": NOW.date()}, 0, 0),
+        ({"day": (NOW - 2 * DAY).date(), "refused_at": NOW - 2 * DAY}, 0, 0),
+        ({"day": (NOW - 6 * DAY).date(), "mended": 1, "mended_at": NOW - 6 * DAY}, 0, 1),
+        ({"day": (NOW - 7 * DAY).date(), "mended": 1, "mended_at": NOW - 7 * DAY + MINUTE}, 0, 1),
+        ({"day": (NOW - 8 * DAY).date(), "mended": 1, "mended_at": NOW - 8 * DAY}, 0, 0),
+    ],
+)
+def test_a_days_money_waits_while_it_is_news(
+    db: None, fields: dict[str, Any], room: int, recount: int
+) -> None:
+    DailySpend.objects.create(**fields)
+    counts = {queue.url: queue.count for queue in queues.waiting(NOW)}
+    assert counts["/admin/orders/dailyspend/?needs=room"] == room
+    assert counts["/admin/orders/dailyspend/?needs=recount"] == recount
+
+
+@pytest.mark.parametrize(
+    ("waited", "word"),
+    [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")],
+)
+def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_after_two(
+    waited: dt.timedelta, word: str
+) -> None:
+    assert queues.late(NOW - waited, NOW) == word
+
+
+@pytest.mark.parametrize(("age", "count"), [(23, 1), (25, 0)])
+def test_prices_nobody_can_read_and_faults_of_ours_wait_for_a_day(db: None, age: int, count: int) -> None:
+    then = NOW - dt.timedelta(hours=age)
+    factories.account()
+    CarrierAccount.objects.update(fault_at=then, fault="metadata.partner_id: can't be blank")
+    call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
+    CarrierCall.objects.create(at=then, unreadable=3, **call)
+    counts = {queue.title: queue.count for queue in queues.waiting(NOW)}
+    assert (counts["Prices we can't read"], counts["Refused for a fault of ours"]) == (count, count)
+    assert CarrierAccount.objects.filter(queues.at_fault(NOW)).count() == count
+
+
+def test_an_account_is_held_since_the_first_of_what_holds_it(db: None) -> None:
+    factories.account()
+    CarrierAccount.objects.update(
+        stopped_at=NOW - 3 * MINUTE, replays_off_at=NOW - 9 * MINUTE, paused_at=NOW - 5 * MINUTE
+    )
+    held = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("held=yes"))
+    assert (held.count, held.oldest) == (1, NOW - 9 * MINUTE)
+
+
+def test_of_many_second_orders_the_longest_waiting_are_listed(
+    unclear: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "MOST_LISTED", 1)
+    _, oldest = (unclear(second_order_at=NOW - days * DAY) for days in (1, 9))
+    rule = queues.ORDER_RULES["second-order"][1]
+    assert list(Order.objects.filter(rule(NOW))) == [oldest]
+
+
+def test_lines_nobody_owns_wait_once_their_report_is_posted(db: None) -> None:
+    report = factories.billing_report(state="checked")
+    factories.charge(None, report=report, posted_at=None)
+    lines = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("owner=nobody"))
+    assert lines.count == 0
+    factories.charge(None, line=3)
+    lines = next(queue for queue in queues.waiting(NOW) if queue.url.endswith("owner=nobody"))
+    assert lines.count == 1

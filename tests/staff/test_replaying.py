@@ -1,0 +1,310 @@
+"""Reading stored webhooks again: the diff first, writing nothing; then the change, once, with a reason."""
+
+import datetime as dt
+import json
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.staff import groups, replaying
+from tests import factories
+from tests.staff.conftest import REASON
+from tracking import intake
+from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
+
+URL = "/admin/tracking/webhookdelivery/replay/"
+LIST = "/admin/tracking/webhookdelivery/"
+
+
+def body(reference: str = "SREPLAY001", kind: str = "Pickup", **changes: Any) -> bytes:
+    event = {
+        "carrier_reference": reference,
+        "event_id": str(uuid.uuid4()),
+        "event_type": kind,
+        "scan_time": "2026-11-18T21:21:05Z",
+        "description": f"{kind} scan",
+    }
+    return json.dumps(event | changes).encode()
+
+
+def kept(
+    raw: bytes, *, state: str = "quarantined", reason: str = "another form", **fields: Any
+) -> WebhookDelivery:
+    """A body that could not be read when it came."""
+    return factories.delivery(body=raw, state=state, reason=reason, **fields)
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """All rows of what reading a webhook can touch."""
+    touched = ["tracking.parcel", "tracking.trackingevent", "tracking.webhookdelivery", "tracking.eventword",
+               "orders.order", "accounts.audit"]  # fmt: skip
+    return {label: list(apps.get_model(label).objects.order_by("pk").values()) for label in touched}
+
+
+def chosen_on(page: Any) -> dict[str, str]:
+    found = re.search(r'name="chosen" value="([\d,]*)"', page.content.decode())
+    return {"chosen": found.group(1) if found else "", "reason": REASON}
+
+
+@pytest.fixture
+def waiting(quill: Sender, alice: User) -> Parcel:
+    """A collected parcel; two bodies about it and one about an unknown reference wait, one is hopeless."""
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    intake.receive(body(parcel.reference), factories.account(), now=timezone.now())
+    kept(body(parcel.reference, "In Transit", scan_time="2026-11-19T03:00:00Z"))
+    kept(body(parcel.reference, "Delivered", scan_time="2026-11-19T09:00:00Z"))
+    kept(body("SNOBODY001", "Teleported"))
+    intake.receive(b"junk", factories.account(), now=timezone.now())
+    return parcel
+
+
+# -- The diff --------------------------------------------------------------------------------------
+
+
+def test_the_page_tells_what_would_change_and_writes_nothing(desk: Client, waiting: Parcel) -> None:
+    before = everything()
+    page = desk.get(URL, {"state": "any"})
+    assert everything() == before
+    found = page.context["preview"]
+    assert [reading.words for reading in found.changing] == ["New scan"] * 3
+    assert len(found.readings) == 5
+    assert [(str(m.parcel), m.before, m.after) for m in found.moves] == [
+        (waiting.reference, "Picked up", "Delivered")
+    ]
+    text = " ".join(page.content.decode().split())
+    assert "5 chosen: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
+
+
+def test_a_body_that_would_still_not_be_read_says_why(desk: Client, db: None) -> None:
+    kept(body(event_id=None))
+    [reading] = desk.get(URL, {"state": "unread"}).context["preview"].readings
+    assert reading.changes
+    assert reading.words == "Couldn't be read: the event id is missing"
+
+
+def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db: None) -> None:
+    taken = str(uuid.uuid4())
+    intake.receive(body(event_id=taken), factories.account(), now=timezone.now())
+    other = kept(body("SOTHER0001", event_id=taken))
+    [reading] = desk.get(URL, {"state": "quarantined"}).context["preview"].readings
+    assert reading.words == f"Same id, other content: event {taken} is known with other content"
+    assert not reading.gives_new_scan
+    desk.post(URL, {"chosen": str(other.pk), "reason": REASON})
+    other.refresh_from_db()
+    assert other.state == "differs"
+
+
+def test_where_nothing_would_change_there_is_no_button(desk: Client, db: None) -> None:
+    intake.receive(body(), factories.account(), now=timezone.now())
+    page = desk.get(URL, {"state": "stored"})
+    assert page.context["preview"].does_nothing
+    assert 'name="reason"' not in page.content.decode()
+
+
+# -- The replay ------------------------------------------------------------------------------------
+
+
+def test_what_the_diff_told_is_what_happens(desk: Client, waiting: Parcel, sam: User) -> None:
+    page = desk.get(URL, {"state": "unread"})
+    told = {r.delivery.pk: r.after.state for r in page.context["preview"].readings}
+    answer = desk.post(URL, chosen_on(page), follow=True)
+    assert "4 webhooks read again: 3 changed, 1 did not." in answer.content.decode()
+    assert {d.pk: d.state for d in WebhookDelivery.objects.filter(pk__in=told)} == told
+    waiting.refresh_from_db()
+    waiting.order.refresh_from_db()
+    assert waiting.progress == waiting.order.progress == "delivered"
+    assert Parcel.objects.get(reference="SNOBODY001").order is None
+    assert EventWord.objects.get().scans == 1
+
+
+def test_the_audit_has_one_row_that_names_the_count(desk: Client, waiting: Parcel, sam: User) -> None:
+    desk.post(URL, chosen_on(desk.get(URL, {"state": "unread"})))
+    row = Audit.objects.get()
+    assert (row.action, row.actor) == ("webhooks read again", sam)
+    assert row.reason.startswith("4 webhooks, ")
+    assert row.reason.endswith(REASON)
+
+
+def test_pressing_twice_changes_nothing_the_second_time(desk: Client, waiting: Parcel) -> None:
+    post = chosen_on(desk.get(URL, {"state": "any"}))
+    desk.post(URL, post)
+    once = everything()
+    desk.post(URL, post)
+    twice = everything()
+    once.pop("accounts.audit")
+    twice.pop("accounts.audit")
+    assert once == twice
+
+
+def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) -> None:
+    same = body()
+    for raw in (same, same, body(event_id=json.loads(same)["event_id"], description="Something else")):
+        intake.receive(raw, factories.account(), now=timezone.now())
+    for _ in range(2):
+        for delivery in WebhookDelivery.objects.all():
+            intake.read(delivery.pk)
+        states = WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)
+        assert list(states) == ["stored", "duplicate", "differs"]
+    assert TrackingEvent.objects.count() == 1
+
+
+def test_a_stored_scan_stays_stored_whatever_todays_contract_makes_of_its_body(
+    db: None, contract: Callable[[str], None]
+) -> None:
+    delivery = intake.receive(body(), factories.account(), now=timezone.now())
+    contract('event_id = "another.name"')
+    intake.read(delivery.pk)
+    delivery.refresh_from_db()
+    assert delivery.state == "stored"
+    assert delivery.event
+
+
+def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
+    came = timezone.now() - dt.timedelta(days=3)
+    delivery = kept(body())
+    WebhookDelivery.objects.filter(pk=delivery.pk).update(received_at=came)
+    intake.read(delivery.pk)
+    event = TrackingEvent.objects.get()
+    assert (event.received_at, event.pushed_at) == (came, came)
+
+
+def test_an_unreadable_scan_that_a_poll_brought_stays_a_polled_one(db: None) -> None:
+    row = json.dumps({"event_type": "Pickup", "scan_time": "2026-11-18T21:21:05Z"}).encode()
+    delivery = kept(row, polled_for="SPOLLED001")
+    intake.read(delivery.pk)
+    event = TrackingEvent.objects.get()
+    assert (event.source, event.parcel.reference, event.pushed_at) == ("poll", "SPOLLED001", None)
+
+
+def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
+    delivery = kept(body("SOTHER0001"), polled_for="SPOLLED001")
+    intake.read(delivery.pk)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason) == ("quarantined", "the scan names SOTHER0001")
+
+
+def test_one_that_breaks_does_not_stop_the_rest(
+    desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = WebhookDelivery.objects.filter(state="quarantined").order_by("pk")[0]
+    post = chosen_on(desk.get(URL, {"state": "quarantined"}))
+    read = intake.read
+
+    def breaks(pk: int) -> None:
+        if pk == first.pk:
+            raise ZeroDivisionError
+        read(pk)
+
+    monkeypatch.setattr(intake, "read", breaks)
+    text = desk.post(URL, post, follow=True).content.decode()
+    assert "1 webhook could not be read for a fault of ours" in text
+    waiting.refresh_from_db()
+    assert waiting.progress == "delivered"
+
+
+def test_a_short_reason_is_asked_again_and_the_choice_is_kept(desk: Client, waiting: Parcel) -> None:
+    post = chosen_on(desk.get(URL, {"state": "unread"}))
+    page = desk.post(URL, post | {"reason": "because"})
+    assert page.context["form"].errors["reason"]
+    assert chosen_on(page)["chosen"] == post["chosen"]
+    assert not Audit.objects.exists()
+    assert WebhookDelivery.objects.filter(state="quarantined").count() == 4
+
+
+@pytest.mark.parametrize("chosen", ["", "1,x", "1;2", "9" * 40, "1,,2"])
+def test_a_choice_nobody_was_shown_reads_nothing(desk: Client, waiting: Parcel, chosen: str) -> None:
+    assert desk.post(URL, {"chosen": chosen, "reason": REASON}).status_code == 200
+    assert not Audit.objects.exists()
+
+
+def test_webhooks_that_are_gone_are_told(desk: Client, db: None) -> None:
+    text = desk.post(URL, {"chosen": "12345", "reason": REASON}, follow=True).content.decode()
+    assert "Nothing was read." in text
+    assert not Audit.objects.exists()
+
+
+# -- Choosing --------------------------------------------------------------------------------------
+
+
+def test_ticked_rows_are_previewed(desk: Client, waiting: Parcel) -> None:
+    ticked = list(WebhookDelivery.objects.filter(state="quarantined").values_list("pk", flat=True)[:2])
+    page = desk.post(LIST, {"action": "read_ticked_again", "_selected_action": ticked})
+    assert sorted(int(pk) for pk in chosen_on(page)["chosen"].split(",")) == sorted(ticked)
+
+
+def test_a_time_range_and_a_state_choose(desk: Client, db: None) -> None:
+    for hours in (1, 3, 5):
+        made = kept(body(f"SHOURS000{hours}"))
+        came = timezone.now() - dt.timedelta(hours=hours)
+        WebhookDelivery.objects.filter(pk=made.pk).update(received_at=came)
+    bounds = {
+        name: (timezone.now() - dt.timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M")
+        for name, hours in (("since", 4), ("until", 2))
+    }
+    page = desk.get(URL, {"state": "quarantined", **bounds})
+    assert [str(r.after.event.parcel) for r in page.context["preview"].readings] == ["SHOURS0003"]
+    assert "No webhook is like that." in desk.get(URL, {"state": "stored", **bounds}).content.decode()
+
+
+def test_at_most_five_hundred_go_at_once_the_oldest_first(desk: Client, db: None) -> None:
+    account = factories.account()
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            account=account, received_at=timezone.now(), body=b"{", sha256="0" * 64, state="quarantined"
+        )
+        for _ in range(505)
+    )
+    page = desk.get(URL, {"state": "quarantined"})
+    chosen = [int(pk) for pk in chosen_on(page)["chosen"].split(",")]
+    assert chosen == sorted(WebhookDelivery.objects.values_list("pk", flat=True))[:500]
+    assert "500 chosen, the oldest of 505" in " ".join(page.content.decode().split())
+
+
+def test_what_time_did_not_allow_is_left_and_told(
+    desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = chosen_on(desk.get(URL, {"state": "unread"}))
+    monkeypatch.setattr(replaying, "SECONDS", -1.0)
+    assert "4 webhooks are left for want of time." in desk.post(URL, post, follow=True).content.decode()
+    assert WebhookDelivery.objects.filter(state="quarantined").count() == 4
+
+
+@pytest.mark.parametrize(
+    ("listed", "leads_to"),
+    [("", URL), ("?needs=reading", f"{URL}?state=unread"), ("?state__exact=differs", f"{URL}?state=differs")],
+)
+def test_the_list_leads_to_reading_what_it_shows(desk: Client, db: None, listed: str, leads_to: str) -> None:
+    assert f'href="{leads_to}"' in desk.get(f"{LIST}{listed}").content.decode()
+
+
+def test_one_webhook_leads_to_reading_it(desk: Client, db: None) -> None:
+    delivery = kept(body())
+    page = desk.get(reverse("admin:tracking_webhookdelivery_change", args=[delivery.pk])).content.decode()
+    assert f'href="{URL}?ids={delivery.pk}"' in page
+    assert chosen_on(desk.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
+
+
+def test_an_operator_who_only_reads_is_offered_nothing_and_refused(
+    db: None, visit: Callable[[User], Client]
+) -> None:
+    reader = factories.user("reader@portal.example", is_staff=True)
+    factories.second_factor(reader)
+    groups.settle()
+    reader.groups.add(Group.objects.get(name=groups.READ_ONLY))
+    delivery = kept(body())
+    page = visit(reader)
+    assert page.get(URL).status_code == page.post(URL, {"chosen": "1"}).status_code == 403
+    listed = page.get(LIST).content.decode()
+    assert "again" not in listed.lower()
+    page.post(LIST, {"action": "read_ticked_again", "_selected_action": [delivery.pk]})
+    delivery.refresh_from_db()
+    assert delivery.state == "quarantined"

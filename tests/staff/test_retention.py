@@ -1,0 +1,141 @@
+"""What is past its time goes; the proof of what it was stays."""
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
+from shipping_portal.accounts.models import Sender, Session, User
+from shipping_portal.exporting.models import Export, ExportPart
+from shipping_portal.importing.models import Import, ImportRow
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def _three_months(settings: object) -> None:
+    settings.LABEL_RETENTION_DAYS = 90  # type: ignore[attr-defined]
+    settings.CALL_LOG_DAYS = 30  # type: ignore[attr-defined]
+
+
+def _ago(days: int) -> dt.datetime:
+    return timezone.now() - dt.timedelta(days=days)
+
+
+def _label(order: Order) -> Label:
+    label = Label.objects.create(
+        order=order, size="full", state="stored", sha256="a" * 64, length=4, stored_at=order.booked_at
+    )
+    LabelBytes.objects.create(label=label, content=b"%PDF")
+    return label
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "kept"),
+    [
+        ("booked", {"progress": "delivered", "progress_at": _ago(91)}, False),
+        ("booked", {"progress": "delivered", "progress_at": _ago(89)}, True),
+        ("booked", {"progress": "lost", "progress_at": _ago(91)}, False),
+        ("booked", {"progress": "in_transit", "progress_at": _ago(91)}, True),
+        ("booked", {}, True),
+        ("cancelled", {"cancelled_at": _ago(91)}, False),
+        ("cancelled", {"cancelled_at": _ago(89)}, True),
+        # No final scan ever comes of these: polling has given them up.
+        ("booked", {"booked_at": _ago(1000), "progress": "in_transit", "progress_at": _ago(900)}, False),
+        ("booked", {"booked_at": _ago(1000), "progress": "in_transit", "progress_at": _ago(89)}, True),
+        ("booked", {"booked_at": _ago(91)}, False),
+        ("booked", {"booked_at": _ago(89)}, True),
+    ],
+)
+def test_label_bytes_go_some_time_after_the_parcels_story_ended(
+    quill: Sender, alice: User, status: str, fields: dict[str, object], kept: bool
+) -> None:
+    label = _label(factories.order(quill, alice, status=status, **fields))
+    call_command("retention")
+    label.refresh_from_db()
+    assert LabelBytes.objects.exists() is kept
+    assert (label.purged_at is None) is kept
+    assert label.sha256 == "a" * 64
+
+
+def test_old_calls_go_and_recent_ones_stay(db: None) -> None:
+    for days in (31, 29):
+        CarrierCall.objects.create(
+            at=_ago(days), operation="book", method="POST", path="/", milliseconds=1, outcome="ok"
+        )
+    call_command("retention")
+    assert CarrierCall.objects.get().at > _ago(30)
+
+
+def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, alice: User) -> None:
+    booked = factories.order(quill, alice, status="booked")
+    draft = factories.order(quill, alice, status="draft")
+    Quote.objects.update(made_at=_ago(8))
+    factories.quote(quill, alice, at=_ago(8))
+    fresh = factories.quote(quill, alice)
+    call_command("retention")
+    assert set(Quote.objects.all()) == {draft.quote, fresh}
+    booked.refresh_from_db()
+    assert booked.quote is None
+    assert booked.entry().description
+
+
+@pytest.mark.parametrize("state", ["ready", "warning", "owed"])
+def test_the_quote_of_an_imported_row_stays_until_it_is_booked(
+    quill: Sender, alice: User, state: str
+) -> None:
+    quote = factories.quote(quill, alice)
+    Quote.objects.update(made_at=_ago(8))
+    row = factories.import_row(quill, alice, state=state, quote=quote)
+    call_command("retention")
+    assert Quote.objects.filter(pk=quote.pk).exists()
+    ImportRow.objects.filter(pk=row.pk).update(state="skipped")
+    call_command("retention")
+    assert not Quote.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("created", "begun", "state", "kept"),
+    [(91, None, "fix", False), (89, None, "fix", True), (91, 89, "fix", True), (91, 91, "owed", True)],
+)
+def test_files_go_with_their_rows_when_nobody_books_from_them_any_more(
+    quill: Sender, alice: User, created: int, begun: int | None, state: str, kept: bool
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    file = factories.import_row(quill, alice, state=state).file
+    factories.import_row(quill, alice, file=file, state="booked", order=order)
+    Import.objects.update(created_at=_ago(created), begun_at=begun and _ago(begun))
+    call_command("retention")
+    assert (Import.objects.count(), ImportRow.objects.count()) == ((1, 2) if kept else (0, 0))
+    assert Order.objects.filter(pk=order.pk).exists()
+
+
+def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[[User], Client]) -> None:
+    visit(alice)
+    Session.objects.update(expire_date=_ago(1))
+    here = visit(alice)
+    call_command("retention")
+    assert [row.pk for row in Session.objects.all()] == [here.session.session_key]
+
+
+def test_the_command_says_how_much_went(
+    quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _label(factories.order(quill, alice, status="cancelled", cancelled_at=_ago(91)))
+    call_command("retention")
+    assert "label files: 1 deleted" in capsys.readouterr().out
+
+
+def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender, alice: User) -> None:
+    fresh = factories.export(
+        quill, alice, expires_at=timezone.now() + dt.timedelta(hours=1), created_at=_ago(8)
+    )
+    owed = factories.export(quill, alice, finished_at=None, expires_at=None, due_at=_ago(0))
+    factories.export(quill, alice, expires_at=_ago(0))
+    factories.export(quill, alice, finished_at=None, expires_at=None, created_at=_ago(8))
+    call_command("retention")
+    assert set(Export.objects.all()) == {fresh, owed}
+    assert ExportPart.objects.get().export == fresh

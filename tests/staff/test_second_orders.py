@@ -1,0 +1,41 @@
+"""The desk tells of a second carrier order on the order's own page, and of nothing once it is settled."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import Order
+from tests.staff.conftest import REASON
+
+
+@pytest.fixture
+def twice(unclear: Callable[..., Order]) -> Order:
+    order = unclear(seen_reference="SSECOND001", second_order_at=timezone.now())
+    Order.objects.filter(pk=order.pk).update(
+        status="booked", carrier_reference="SOURS00001", booked_at=timezone.now()
+    )
+    return order
+
+
+def page(desk: Client, order: Order) -> str:
+    return desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+
+
+def test_the_orders_page_says_what_happened_and_what_to_do(desk: Client, twice: Order) -> None:
+    text = page(desk, twice)
+    assert "this order has SOURS00001, but the carrier&#x27;s answer to attempt 1 named SSECOND001" in text
+    assert "The carrier may charge for both. Ask them to void the one not used" in text
+
+
+def test_settled_with_a_reason_it_is_said_no_more(desk: Client, twice: Order) -> None:
+    act = reverse("admin:orders_order_act", args=[twice.pk, "second-order-settled"])
+    assert act in page(desk, twice)
+    desk.post(act, {"reason": REASON})
+    text = page(desk, twice)
+    assert "Second carrier order:" not in text
+    assert act not in text
+    assert Order.objects.get(pk=twice.pk).carrier_reference == "SOURS00001"
+    assert desk.post(act, {"reason": REASON}).status_code == 409

@@ -1,0 +1,352 @@
+"""A wrong adoption is undone with all that came by it; once somebody has its label it is a conflict instead."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import booking, labels
+from orders.models import LabelBytes, Order
+from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.billing import matching, posting
+from shipping_portal.billing.models import Charge, Dispute
+from shipping_portal.carrier.messages import LabelFile
+from shipping_portal.staff.resolution import deciding, undoing
+from tests import factories
+from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
+from tests.sandbox_carrier import SandboxCarrier
+from tests.staff import cases
+from tests.staff.conftest import REASON
+from tracking import polling, scans
+from tracking.models import Parcel, Poll
+
+pytestmark = pytest.mark.django_db
+
+Unclear = Callable[..., Order]
+ACTS = {"Undo the adoption": "undo-adoption", "Contest the adoption": "contest-adoption"}
+
+
+def offered(desk: Client, order: Order) -> list[str]:
+    """Which of the two acts the order's page has a button for."""
+    page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    return [label for label in ACTS if f">{label}</a>" in page]
+
+
+def press(desk: Client, order: Order, label: str) -> Any:
+    url = reverse("admin:orders_order_act", args=[order.pk, ACTS[label]])
+    return desk.post(url, {"reason": REASON})
+
+
+def adopt(order: Order, reference: str, by: User) -> Order:
+    """As an operator does it, with the work that is owed then."""
+    deciding.adopt(order, reference, by=by, reason=REASON, now=timezone.now())
+    polling.open_parcel(order.pk)
+    return Order.objects.get(pk=order.pk)
+
+
+@pytest.fixture
+def adopted(
+    unclear: Unclear, carrier: SandboxCarrier, contract: Callable[[str], None], sam: User
+) -> Callable[..., Order]:
+    """`adopted()` is an order that an operator booked by a reference which nobody could compare."""
+    contract('view = ""')
+
+    def make(reference: str = "SWRONG0001", **choices: Any) -> Order:
+        carrier.foreign(reference)
+        return adopt(unclear(**choices), reference, sam)
+
+    return make
+
+
+def test_two_orders_with_each_others_reference_are_both_mended(
+    submitted: Callable[..., Order],
+    carrier: SandboxCarrier,
+    contract: Callable[[str], None],
+    desk: Client,
+    sam: User,
+) -> None:
+    """Finding: same suburbs, and order 40's reference was adopted for 41; both were wrong for good."""
+    contract('view = ""')
+    carrier.trouble("book", "commit-close", count=2)
+    forty, forty_one = submitted(), submitted()
+    for order in (forty, forty_one):
+        booking.work(order.pk)
+        order.refresh_from_db()
+    theirs, own = (line["reference"] for line in carrier.ledger("booked"))
+    scans_of = factories.parcel(reference=theirs, last_scan_at=timezone.now())
+    factories.event(scans_of, event_type="Delivered")
+
+    forty_one = adopt(forty_one, theirs, sam)
+    assert (forty_one.status, forty_one.progress) == ("booked", "delivered")
+    with pytest.raises(deciding.CannotResolve, match=f"order {forty_one.pk}.* undo the adoption"):
+        adopt(forty, theirs, sam)
+    assert press(desk, forty_one, "Undo the adoption").status_code == 302
+    forty_one.refresh_from_db()
+    assert (forty_one.status, forty_one.progress) == ("unconfirmed", "")
+
+    forty = adopt(forty, theirs, sam)
+    forty_one = adopt(forty_one, own, sam)
+    assert (forty.status, forty.carrier_reference, forty.progress) == ("booked", theirs, "delivered")
+    assert (forty_one.status, forty_one.carrier_reference, forty_one.progress) == ("booked", own, "")
+    assert {parcel.reference: parcel.order for parcel in Parcel.objects.all()} == {
+        theirs: forty,
+        own: forty_one,
+    }
+    assert [order.attempts.get().state for order in (forty, forty_one)] == ["accepted", "accepted"]
+
+
+def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk: Client, sam: User) -> None:
+    order = adopted(seen_reference="", second_order_at=None)
+    Order.objects.filter(pk=order.pk).update(
+        carrier_pickup_date=timezone.now().date(), progress="delivered", carrier_order_id="id-9"
+    )
+    order.labels.all().delete()
+    factories.stored_label(order)
+    assert press(desk, order, "Undo the adoption").status_code == 302
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference, order.carrier_order_id) == ("unconfirmed", None, "")
+    assert (order.booked_at, order.carrier_pickup_date, order.progress, order.due_at) == (
+        None,
+        None,
+        "",
+        None,
+    )
+    assert "swrong0001" not in order.search
+    assert not LabelBytes.objects.exists()
+    assert not order.labels.exists()
+    attempt = order.attempts.get()
+    assert (attempt.state, attempt.seen_reference) == ("unknown", "")
+    parcel = Parcel.objects.get()
+    assert (parcel.order, Poll.objects.get(parcel=parcel).due_at) == (None, None)
+    row = Audit.objects.latest("pk")
+    assert (row.action, row.actor) == ("adoption undone", sam)
+    assert row.reason == f"SWRONG0001, order id id-9: {REASON}"
+    assert order.changes.latest("pk").reason == f"adoption undone {row.reason}"
+    assert offered(desk, order) == []
+
+
+def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
+    adopted: Callable[..., Order], desk: Client, quill: Sender, alice: User
+) -> None:
+    order = adopted()
+    parcel = Parcel.objects.get()
+    long_ago = timezone.now() - dt.timedelta(days=40)
+    old = factories.event(parcel, event_type="Pickup", scan_time=long_ago)
+    ahead = factories.event(parcel, event_type="Delivered", set_aside="scan time is more than a day ahead")
+    scans.project(parcel.pk)
+    old.refresh_from_db()
+    assert old.set_aside == "scan time is long before the booking"
+    watching = factories.watch(quill, alice, reference="SELSE00001")
+    type(watching).objects.update(parcel=parcel)
+    press(desk, order, "Undo the adoption")
+    parcel.refresh_from_db()
+    old.refresh_from_db()
+    assert (parcel.order, parcel.progress, old.set_aside) == (None, "collected", "")
+    assert parcel.events.exclude(set_aside="").get() == ahead  # no order had to do with that
+    assert Poll.objects.get(parcel=parcel).due_at  # somebody watches it
+    order.refresh_from_db()
+    assert order.progress == ""
+
+
+def test_the_sender_is_told_and_what_was_owed_about_the_wrong_parcel_is_taken_back(
+    adopted: Callable[..., Order], desk: Client, alice: User
+) -> None:
+    order = adopted()
+    order.advance("lost", at=timezone.now())
+    told = Notice.objects.filter(user=alice, due_at__isnull=False)
+    assert {"Good news" in notice.line for notice in told} == {True, False}
+    press(desk, order, "Undo the adoption")
+    [notice] = told.all()
+    assert "We said too early" in notice.line
+    assert "Don't book it again" in notice.line
+
+
+# -- Once a label was given out ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["opened", "marked as printed"])
+def test_once_somebody_has_a_label_it_is_a_conflict(
+    adopted: Callable[..., Order], desk: Client, visit: Callable[[User], Client], alice: User, how: str
+) -> None:
+    order = adopted()
+    order.labels.all().delete()
+    label = factories.stored_label(order)
+    assert offered(desk, order) == ["Undo the adoption"]
+    if how == "opened":
+        visit(alice).get(reverse("label", args=[order.uuid, "full"]))
+    else:
+        visit(alice).post(reverse("printed", args=[order.uuid]), {"printed": "yes"})
+    assert offered(desk, order) == ["Contest the adoption"]
+    assert press(desk, order, "Undo the adoption").status_code == 409
+    order = Order.objects.get(pk=order.pk)
+    with pytest.raises(undoing.CannotUndo, match=r"label.* at .*press “Contest the adoption”"):
+        undoing.undo(order, by=alice, reason=REASON, now=timezone.now())
+    assert press(desk, order, "Contest the adoption").status_code == 302
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference, order.printed_at) == ("conflict", None, None)
+    assert visit(alice).get(reverse("label", args=[order.uuid, "full"])).status_code == 404
+    assert "may be another parcel's. Don't use it" in Notice.objects.get(once__startswith="change:").line
+    assert (label.sha256 in Audit.objects.latest("pk").reason) == (how == "opened")
+    assert (
+        reverse("admin:orders_order_resolve", args=[order.pk])
+        in desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    )
+
+
+def test_adopted_anew_it_gets_the_label_of_the_right_one(
+    adopted: Callable[..., Order], carrier: SandboxCarrier, desk: Client, sam: User
+) -> None:
+    order = adopted()
+    order.labels.all().delete()
+    factories.stored_label(order)
+    press(desk, order, "Undo the adoption")
+    carrier.foreign("SRIGHT0001")
+    order = adopt(Order.objects.get(pk=order.pk), "SRIGHT0001", sam)
+    assert {label.state for label in order.labels.all()} == {"pending"}
+
+
+def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
+    adopted: Callable[..., Order], desk: Client
+) -> None:
+    order = adopted()
+    label = order.labels.get(size="full")
+    press(desk, order, "Undo the adoption")
+    labels.store(label, LabelFile(b"%PDF", "0" * 64, "application/pdf"), at=timezone.now())
+    assert not LabelBytes.objects.exists()
+
+
+# -- Which orders ----------------------------------------------------------------------------------
+
+
+def test_an_order_that_the_carrier_booked_is_not_undone(
+    booked: Callable[..., Order], desk: Client, sam: User
+) -> None:
+    order = booked()
+    assert offered(desk, order) == []
+    with pytest.raises(undoing.CannotUndo, match="Read its page again"):
+        undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
+    order.refresh_from_db()
+    assert order.status == "booked"
+
+
+def test_an_unclear_booking_that_a_replay_settled_is_not_undone(unclear: Unclear, desk: Client) -> None:
+    order = unclear()
+    order.move_to(
+        "booked", reason="the carrier booked it", at=timezone.now(), carrier_reference="SREPLAY001",
+        booked_at=timezone.now(),
+    )  # fmt: skip
+    assert offered(desk, order) == []
+
+
+def test_an_adoption_that_was_not_cancelled_after_all_can_still_be_undone(
+    adopted: Callable[..., Order], desk: Client
+) -> None:
+    order = adopted()
+    for old, new in (("booked", "cancelling"), ("cancelling", "booked")):
+        order.changes.create(old=old, new=new, at=timezone.now(), reason="not cancelled")
+    assert offered(desk, order) == ["Undo the adoption"]
+
+
+def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
+    adopted: Callable[..., Order], carrier: SandboxCarrier, sam: User
+) -> None:
+    seen = adopted()
+    undoing.undo(Order.objects.get(pk=seen.pk), by=sam, reason=REASON, now=timezone.now())
+    carrier.foreign("SRIGHT0001")
+    adopt(Order.objects.get(pk=seen.pk), "SRIGHT0001", sam)
+    with pytest.raises(undoing.CannotUndo, match="Read its page again"):
+        undoing.undo(seen, by=sam, reason=REASON, now=timezone.now())
+    assert Order.objects.get(pk=seen.pk).carrier_reference == "SRIGHT0001"
+
+
+# -- What was charged for it -----------------------------------------------------------------------
+
+
+def test_its_charges_are_nobodys_again_and_go_with_the_reference(
+    adopted: Callable[..., Order], unclear: Unclear, desk: Client, sam: User
+) -> None:
+    right, order = unclear(), adopted()
+    line = factories.charge(order, is_unexpected=True)
+    by_hand = factories.charge(order, reference="SELSE00001")
+    press(desk, order, "Undo the adoption")
+    line.refresh_from_db()
+    by_hand.refresh_from_db()
+    assert (line.order, line.sender, line.is_unexpected, by_hand.order) == (None, None, False, order)
+    right = adopt(right, "SWRONG0001", sam)
+    assert Charge.objects.get(pk=line.pk).order == right
+    assert matching.match_late() == 0
+
+
+def test_charges_that_a_person_has_acted_on_stay_and_make_it_a_conflict(
+    adopted: Callable[..., Order], desk: Client, alice: User
+) -> None:
+    order = adopted()
+    line = factories.charge(order)
+    Dispute.objects.create(
+        charge=line, sender=order.sender, made_by=alice, made_at=timezone.now(), text="It wasn't mine."
+    )
+    assert offered(desk, order) == ["Contest the adoption"]
+    press(desk, order, "Contest the adoption")
+    line.refresh_from_db()
+    assert line.order == order
+
+
+def test_undone_it_counts_at_its_own_price_and_as_not_billed(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], sam: User,
+    quill: Sender, take: Callable[..., Any],  # noqa: F811  (the fixture)
+) -> None:  # fmt: skip
+    """The bill of the reference it was given is another parcel's."""
+    contract('view = ""')
+    carrier.trouble("book", "commit-close")
+    order = submitted()
+    booking.work(order.pk)
+    quill.refresh_from_db()
+    before = (quill.spent_today, quill.unbilled)
+    carrier.foreign("SWRONG0001")
+    posting.post(take(summed(line("SWRONG0001", "99.00"))), by=None, now=timezone.now())
+    order.refresh_from_db()
+    deciding.adopt(order, "SWRONG0001", by=sam, reason=REASON, now=timezone.now())
+    assert matching.match_late() in {0, 1}
+    undoing.undo(Order.objects.get(pk=order.pk), by=sam, reason=REASON, now=timezone.now())
+    quill.refresh_from_db()
+    order.refresh_from_db()
+    assert (quill.spent_today, quill.unbilled) == before
+    assert (order.reserved, order.unbilled) == (order.price, order.price)
+
+
+def test_undone_it_forgets_what_the_carrier_said_of_the_other_parcel(
+    adopted: Callable[..., Order], sam: User, alice: User, visit: Callable[[User], Client]
+) -> None:
+    order = adopted()
+    said = {"kind": "cancel_refused", "text": "It can't."}
+    Order.objects.filter(pk=order.pk).update(
+        cancel_refused_at=timezone.now(), is_cancellable=False, problem=said
+    )
+    order.refresh_from_db()
+    undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
+    assert "its label is good" not in visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
+    order.refresh_from_db()
+    assert (order.is_cancellable, order.problem) == (None, {})
+
+
+def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: Callable[..., Order]) -> None:
+    order = adopted()
+    order.labels.all().delete()
+    factories.stored_label(order)
+    assert undoing.obstacle(order) == ""
+    factories.restore(restored_at=timezone.now())
+    assert "given out after the backup" in undoing.obstacle(order)
+
+
+def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(
+    adopted: Callable[..., Order], sam: User
+) -> None:
+    order = adopted(state="accepted", second_order_at=timezone.now())
+    cases.attempt(order, generation=2, state="rejected")
+    undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
+    assert list(order.attempts.order_by("pk").values_list("state", flat=True)) == ["unknown", "rejected"]
+    assert not order.attempts.exclude(second_order_at=None).exists()
