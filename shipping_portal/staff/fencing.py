@@ -20,13 +20,9 @@ from orders.models.restores import GAP_IS_OPEN, OLDER
 from orders.models.statuses import STILL_AT_SENDER, Status
 from orders.restoring import marks
 from shipping_portal.accounts.models import Audit
+from shipping_portal.importing import holding
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.staff import numbers
-
-HELD = (
-    "We are comparing this import with the carrier's records after a fault of ours. Its other rows may be booked "
-    "already. Don't import them again before we have told you."
-)
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     times = list(owed.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
-    restore.imports.filter(hold="").update(hold=HELD, paused_at=Coalesce("paused_at", now))
+    restore.imports.filter(hold="").update(hold=holding.HELD, paused_at=Coalesce("paused_at", now))
     return _told("import rows that are held", times)
 
 

@@ -14,17 +14,12 @@ from orders import replacing
 from orders.models import CarrierAccount, Label, Replacement, Restore
 from orders.models.pauses import BOOKINGS
 from orders.restoring import comparing
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.importing import booking as importing
-from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing import holding
+from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import enqueue
-from shipping_portal.staff import fencing, pausing
-
-LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the row out."]}
-
-
-class Refused(Exception):
-    """Why it was not done; the text is for the operator."""
+from shipping_portal.staff import pausing
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.date
     """The carrier has none of these parcels: all that is held is booked once the gap is lifted. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
-        _let_go(file, restore)
+        holding.release(file, restore)
     owed = Replacement.objects.filter(restore=restore)
     enqueue("replace", *owed.values_list("pk", flat=True))
     owed.update(restore=None, due_at=now)
@@ -77,20 +72,10 @@ def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.da
     """The carrier has these parcels, or nobody wants them: nothing that is held is ever booked. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
-        _leave_out(file, restore)
+        holding.leave_out(file, restore)
     for replacement in restore.replacements.filter(ended_at=None).select_related("order__sender"):
         replacing.leave_out(replacement, now=now)
     Audit.write("held parcels left out", restore, by=by, reason=f"{count}: {reason}", at=now)
-
-
-@transaction.atomic
-def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """The same for one held import. Raises Refused."""
-    restore = Restore.objects.filter(imports=file).first()
-    if restore is None:
-        raise Refused("This import is not held any more.")
-    _leave_out(file, restore)
-    Audit.write("held rows left out", file, by=by, sender=file.sender, reason=reason, at=now)
 
 
 @transaction.atomic
@@ -104,22 +89,6 @@ def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
     comparing.show(Label.objects.all(), now=now)
     for account in CarrierAccount.objects.filter(paused_at__isnull=False):
         pausing.resume(account, BOOKINGS, by=by, reason=reason, now=now)
-
-
-def _leave_out(file: Import, restore: Restore) -> None:
-    file.rows.filter(state=ImportRow.State.OWED).update(
-        state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH
-    )
-    _let_go(file, restore)
-
-
-def _let_go(file: Import, restore: Restore) -> None:
-    """It goes on, unless its sender or an operator had stopped it before."""
-    held = Import.objects.filter(pk=file.pk)
-    held.update(restore=None)
-    held.filter(hold=fencing.HELD).update(hold="")
-    if file.paused_at == restore.restored_at:
-        importing.resume(file)
 
 
 def _refuse_another_count(restore: Restore, count: int) -> None:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-OURS = "shipping_portal.staff."
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
 
 class StaffSite(admin.AdminSite):
@@ -33,8 +33,8 @@ class StaffSite(admin.AdminSite):
         admin_class: "type[admin.ModelAdmin[Any]] | None" = None,
         **options: Any,
     ) -> None:
-        """Only the desk's own pages: a library's would show second-factor secrets or edit what is read-only here."""
-        if admin_class is not None and admin_class.__module__.startswith(OURS):
+        """Only pages that read: a library's would show second-factor secrets or edit what is read-only here."""
+        if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -78,7 +78,8 @@ class StaffSite(admin.AdminSite):
         return redirect("account_change_password")
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        from shipping_portal.staff import gaps, groups, health, queues  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.staff import gaps, health, queues  # noqa: PLC0415
 
         now = timezone.now()
         found: dict[str, Any] = {
@@ -86,5 +87,5 @@ class StaffSite(admin.AdminSite):
             "health": health.strip(now),
             "gaps": gaps.meter(now),
         }
-        found["may_bill"] = groups.may(request.user, "billing")
+        found["may_bill"] = permissions.may(request.user, "billing")
         return super().index(request, found | (extra_context or {}))

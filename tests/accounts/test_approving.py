@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from shipping_portal import checks
 from shipping_portal.accounts import mailing, signing_up, team
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notice, Role, Sender, User
 from shipping_portal.accounts.models.senders import UNTIL_APPROVED
-from shipping_portal.staff import groups
 from tests import factories
 from tests.accounts.test_signing_up import MIA, sign_up
 from tests.pages.typed import text
@@ -221,12 +221,12 @@ def test_a_declined_account_waits_no_more_until_it_is_reinstated(
 @pytest.mark.parametrize("name", ["approve", "decline"])
 def test_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any, name: str) -> None:
     Sender.objects.update(approved_at=None)
-    groups.settle()
+    permissions.settle()
     person = factories.user("rita@portal.example", is_staff=True)
-    person.groups.set(groups.Group.objects.filter(name=groups.READ_ONLY))
+    person.groups.set(permissions.Group.objects.filter(name=permissions.READ_ONLY))
     factories.second_factor(person)
     assert visit(person).post(act(quill, name), {"reason": REASON}).status_code == 403
-    person.groups.set(groups.Group.objects.filter(name=groups.SUPPORT))
+    person.groups.set(permissions.Group.objects.filter(name=permissions.SUPPORT))
     assert visit(person).get(act(quill, name)).status_code == 200
 
 

@@ -12,9 +12,8 @@ from orders.models import Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Notice, Sender, User
 from shipping_portal.importing import booking as importing
-from shipping_portal.importing import finishing
+from shipping_portal.importing import finishing, holding
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.staff import holding
 from tests import factories
 from tests.orders.test_importing import GOOD, book, checked
 from tests.sandbox_carrier import SandboxCarrier

@@ -116,8 +116,7 @@ def test_with_a_link_they_are_one_press_away(
 
 
 def waiting_for_a_day() -> list[Order]:
-    _, rule = queues.ORDER_RULES["futile"]
-    return list(Order.objects.filter(rule(timezone.now())))
+    return list(Order.objects.filter(queues.futile(timezone.now())))
 
 
 def test_without_a_link_a_futile_pickup_is_the_operators_until_the_carrier_names_a_later_day(

@@ -31,9 +31,10 @@ from shipping_portal.exporting import requesting as exports  # noqa: E402
 from shipping_portal.exporting.models import Export  # noqa: E402
 from shipping_portal.importing import checking, columns, progress, reading, submitting, uploads  # noqa: E402
 from shipping_portal.importing.models import Import  # noqa: E402
-from shipping_portal.staff import queues, restoring  # noqa: E402
+from shipping_portal.staff import restoring  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.jobs.conftest import named  # noqa: E402
+from tracking import queues  # noqa: E402
 from tracking.models import Parcel  # noqa: E402
 
 NEVER_DEARER = "999.00"  # than what was agreed

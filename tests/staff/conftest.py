@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import CarrierCall, DailySpend, Label, Order
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import ChargeWord, Dispute
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff import groups
 from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.staff import cases
@@ -46,7 +46,7 @@ def operator(visit: Callable[[User], Client], db: None) -> Callable[[str], Clien
     """`operator("Support")` is the browser of somebody in that group; `operator("")` is in none."""
 
     def made(group: str) -> Client:
-        groups.settle()
+        permissions.settle()
         person = factories.user(f"op{User.objects.count()}@portal.example", is_staff=True)
         factories.second_factor(person)
         person.groups.set(Group.objects.filter(name=group))

@@ -18,13 +18,13 @@ from django.utils import timezone
 
 from orders.models import CarrierAccount, Label, Order, Restore
 from shipping_portal import sheets
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.importing.models import Import  # fmt: skip
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff.admin.acts import Act, ActsAdmin
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories, older
 from tests.staff import cases
@@ -239,15 +239,19 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
 }
 
 
-def registered() -> list[tuple[type[Model], Act]]:
+def registered() -> list[tuple[type[Model], AdminAction]]:
     pages = admin.site._registry.items()
-    return [(model, act) for model, page in pages if isinstance(page, ActsAdmin) for act in page.acts]
+    return [
+        (model, act) for model, page in pages if isinstance(page, ActionsAdmin) for act in page.admin_actions
+    ]
 
 
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_leaves_exactly_one_row(desk: Client, sam: User, model: type[Model], act: Act) -> None:
+def test_every_act_leaves_exactly_one_row(
+    desk: Client, sam: User, model: type[Model], act: AdminAction
+) -> None:
     """An act without a scene fails here: whoever adds one says how it is done."""
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing, began_at = prepare(), timezone.now()
@@ -268,7 +272,7 @@ def test_every_act_leaves_exactly_one_row(desk: Client, sam: User, model: type[M
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
 def test_every_act_asks_why_and_without_it_changes_nothing(
-    desk: Client, model: type[Model], act: Act
+    desk: Client, model: type[Model], act: AdminAction
 ) -> None:
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing = prepare()

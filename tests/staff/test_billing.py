@@ -16,10 +16,9 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing import checking, disputing, matching
+from shipping_portal.billing import checking, disputing, matching, queues
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
-from shipping_portal.staff import money
 from shipping_portal.staff.resolution.case import evidence
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
@@ -171,7 +170,7 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(desk: 
     before = uploaded(desk, written(line(order.carrier_reference)), total="12.08", currency="aud")
     assert before.stated == {"AUD": "12.08"}
     after = uploaded(desk, written(line("SNEW00001")))
-    unbalanced = BillingReport.objects.filter(money.reports_that("balance"))
+    unbalanced = BillingReport.objects.filter(queues.REPORTS["balance"].rule(timezone.now()))
     assert set(unbalanced) == {after}  # what states no total can't be posted
     assert "It states no total in AUD." in desk.get(page_of(after)).content.decode()
     desk.post(act(after, "state-total"), {"total": "12.08", "currency": "aud", "reason": REASON})
@@ -271,7 +270,8 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
 
 
 @pytest.mark.parametrize(
-    "broken", ["shipping_portal.billing.checking.again", "shipping_portal.staff.accounting.Audit.write"]
+    "broken",
+    ["shipping_portal.billing.checking.again", "shipping_portal.accounts.adminkit.actions.Audit.write"],
 )
 def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
     desk: Client, order: Order, broken: str, monkeypatch: pytest.MonkeyPatch

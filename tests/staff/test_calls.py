@@ -8,10 +8,10 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import gateway
+from orders.admin import OPERATIONS
 from orders.models import CarrierCall, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.staff.admin.calls import OPERATIONS
 from tests import factories
 
 LIST = "/admin/orders/carriercall/"

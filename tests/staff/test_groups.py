@@ -14,10 +14,11 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from orders.models import Order
+from shipping_portal.accounts import people
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.billing.models import BillingProfile
-from shipping_portal.staff import groups, people
-from shipping_portal.staff.admin.acts import ActsAdmin
 from tests import factories
 from tests.staff.conftest import REASON
 from tracking.models import EventWord
@@ -45,8 +46,8 @@ def acts() -> Iterator[tuple[type[Model], str, str]]:
     """Every act at the desk: its model, its name and what it needs."""
     for model in MODELS:
         page = admin.site._registry[model]
-        if isinstance(page, ActsAdmin):
-            yield from ((model, act.name, act.needs) for act in page.acts)
+        if isinstance(page, ActionsAdmin):
+            yield from ((model, act.name, act.needs) for act in page.admin_actions)
 
 
 def address(model: type[Model], page: str, *arguments: Any) -> str:
@@ -54,7 +55,7 @@ def address(model: type[Model], page: str, *arguments: Any) -> str:
 
 
 def is_shown(group: str, model: type[Model]) -> bool:
-    return model._meta.label_lower not in groups.HIDDEN.get(group, frozenset())
+    return model._meta.label_lower not in permissions.HIDDEN.get(group, frozenset())
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +63,7 @@ def _no_listener(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shipping_portal.staff.listener.send_test_event", lambda told: "200 stored")
 
 
-@pytest.mark.parametrize("group", groups.GROUPS)
+@pytest.mark.parametrize("group", permissions.GROUPS)
 def test_a_group_opens_what_it_may_see_with_buttons_for_what_it_may_do_and_for_nothing_else(
     operator: Operator, row: Row, group: str
 ) -> None:
@@ -74,13 +75,13 @@ def test_a_group_opens_what_it_may_see_with_buttons_for_what_it_may_do_and_for_n
         pages = [browser.get(url) for url in urls]
         answers |= {url: page.status_code for url, page in zip(urls, pages, strict=True)}
         wanted |= dict.fromkeys(urls, 200 if is_shown(group, model) else 403)
-        barred = [name for of, name, needs in acts() if of is model and group not in groups.ACTS[needs]]
+        barred = [name for of, name, needs in acts() if of is model and group not in permissions.ACTS[needs]]
         shown = pages[1].content.decode()
         assert not [name for name in barred if address(model, "act", key, name) in shown], model
     assert answers == wanted
 
 
-@pytest.mark.parametrize("group", groups.GROUPS)
+@pytest.mark.parametrize("group", permissions.GROUPS)
 def test_a_group_reaches_the_acts_it_may_do_and_gets_403_at_the_others(
     operator: Operator, row: Row, group: str
 ) -> None:
@@ -89,11 +90,11 @@ def test_a_group_reaches_the_acts_it_may_do_and_gets_403_at_the_others(
     for model, name, needs in acts():
         url = address(model, "act", model._default_manager.first().pk, name)
         answers[url] = all(ask(url).status_code == 403 for ask in (browser.get, browser.post))
-        wanted[url] = group not in groups.ACTS[needs]
+        wanted[url] = group not in permissions.ACTS[needs]
     assert answers == wanted
 
 
-@pytest.mark.parametrize("group", groups.GROUPS)
+@pytest.mark.parametrize("group", permissions.GROUPS)
 def test_a_group_reaches_the_pages_it_may_use_and_gets_403_at_the_others(
     operator: Operator, row: Row, group: str
 ) -> None:
@@ -102,11 +103,11 @@ def test_a_group_reaches_the_pages_it_may_use_and_gets_403_at_the_others(
     for method, name, model, needs in PAGES:
         url = reverse(f"admin:{name}", args=[model._default_manager.first().pk] if model else [])
         answers[url] = browser.generic(method, url).status_code == 403
-        wanted[url] = group not in groups.ACTS[needs]
+        wanted[url] = group not in permissions.ACTS[needs]
     assert answers == wanted
 
 
-@pytest.mark.parametrize(("group", "status"), [*((group, 200) for group in groups.GROUPS), ("", 403)])
+@pytest.mark.parametrize(("group", "status"), [*((group, 200) for group in permissions.GROUPS), ("", 403)])
 def test_who_may_not_read_the_audit_takes_no_copy_of_it_away(
     operator: Operator, group: str, status: int
 ) -> None:
@@ -124,11 +125,11 @@ def test_every_page_of_the_desk_is_in_this_modules_tables() -> None:
     assert own - known == set()
 
 
-@pytest.mark.parametrize("act", groups.ACTS)
+@pytest.mark.parametrize("act", permissions.ACTS)
 def test_a_superuser_may_do_everything_and_an_operator_in_no_group_nothing(sam: User, act: str) -> None:
     alone = factories.user("alone@portal.example", is_staff=True)
-    assert groups.may(sam, act)
-    assert not groups.may(alone, act)
+    assert permissions.may(sam, act)
+    assert not permissions.may(alone, act)
 
 
 def test_each_group_may_do_what_was_agreed_for_it() -> None:
@@ -138,25 +139,25 @@ def test_each_group_may_do_what_was_agreed_for_it() -> None:
     lead = {"limits", "restore", "pause", "reword", "localities", "operators"} | support | billing
     allowed = {"Support": support, "Billing": billing, "Ops lead": lead, "Read-only": set()}
     for group, acts in allowed.items():
-        assert {act for act, may in groups.ACTS.items() if group in may} == acts, group
+        assert {act for act, may in permissions.ACTS.items() if group in may} == acts, group
 
 
 def test_a_group_without_being_an_operator_is_worth_nothing(alice: User) -> None:
-    groups.settle()
-    alice.groups.add(Group.objects.get(name=groups.OPS_LEAD))
-    assert not groups.may(alice, "pause")
+    permissions.settle()
+    alice.groups.add(Group.objects.get(name=permissions.OPS_LEAD))
+    assert not permissions.may(alice, "pause")
 
 
 def test_an_act_that_is_not_in_the_table_is_a_mistake_of_ours(sam: User) -> None:
     with pytest.raises(KeyError):
-        groups.may(sam, "make coffee")
+        permissions.may(sam, "make coffee")
 
 
 def test_being_refused_is_in_the_log_with_who_and_what(
     operator: Operator, quill: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    operator(groups.READ_ONLY).post(address(type(quill), "act", quill.pk, "suspend"), {"reason": REASON})
+    operator(permissions.READ_ONLY).post(address(type(quill), "act", quill.pk, "suspend"), {"reason": REASON})
     person = User.objects.get(is_staff=True)
     assert f"operator {person.pk} is not allowed to suspend" in caplog.text
     quill.refresh_from_db()
@@ -167,62 +168,64 @@ def test_the_command_makes_the_groups_as_often_as_wanted_and_keeps_who_is_in_the
     db: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("operator_groups")
-    group = Group.objects.get(name=groups.SUPPORT)
+    group = Group.objects.get(name=permissions.SUPPORT)
     person = factories.user("new@portal.example", is_staff=True)
     person.groups.add(group)
     group.permissions.clear()
     call_command("operator_groups")
-    assert Group.objects.count() == len(groups.GROUPS)
+    assert Group.objects.count() == len(permissions.GROUPS)
     assert person.groups.get() == group
     assert group.permissions.filter(codename="view_order").exists()
     assert "Read-only: reads only" in capsys.readouterr().out
 
 
 def test_no_group_is_given_a_permission_to_add_change_or_delete(db: None) -> None:
-    groups.settle()
+    permissions.settle()
     codenames = set(Group.objects.values_list("permissions__codename", flat=True))
     assert all(name.startswith("view_") for name in codenames)
 
 
 def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Operator, db: None) -> None:
-    lead, person = operator(groups.OPS_LEAD), factories.user("new@portal.example")
+    lead, person = operator(permissions.OPS_LEAD), factories.user("new@portal.example")
     somebody_else = factories.user("else@portal.example")
     act = address(User, "act", person.pk, "groups")
-    lead.post(act, {"groups": [groups.SUPPORT, groups.BILLING], "reason": REASON})
+    lead.post(act, {"groups": [permissions.SUPPORT, permissions.BILLING], "reason": REASON})
     person.refresh_from_db()
     assert person.is_staff
-    assert set(person.groups.values_list("name", flat=True)) == {groups.SUPPORT, groups.BILLING}
+    assert set(person.groups.values_list("name", flat=True)) == {permissions.SUPPORT, permissions.BILLING}
     assert not User.objects.get(pk=somebody_else.pk).is_staff
 
     lead.post(act, {"reason": REASON})
     person.refresh_from_db()
     assert not person.is_staff
     assert not person.groups.exists()
-    assert User.objects.get(groups__name=groups.OPS_LEAD).is_staff
+    assert User.objects.get(groups__name=permissions.OPS_LEAD).is_staff
     told = Audit.objects.filter(action="operator groups set").order_by("pk").values_list("reason", flat=True)
     assert list(told) == [f"Support, Billing: {REASON}", f"no operator any more: {REASON}"]
 
 
 def test_nobody_sets_their_own_groups(operator: Operator) -> None:
-    lead = operator(groups.OPS_LEAD)
+    lead = operator(permissions.OPS_LEAD)
     me = User.objects.get(is_staff=True)
-    page = lead.post(address(User, "act", me.pk, "groups"), {"groups": [groups.SUPPORT], "reason": REASON})
+    page = lead.post(
+        address(User, "act", me.pk, "groups"), {"groups": [permissions.SUPPORT], "reason": REASON}
+    )
     assert "your own groups" in page.content.decode()
-    assert me.groups.get().name == groups.OPS_LEAD
+    assert me.groups.get().name == permissions.OPS_LEAD
 
 
 def test_who_ships_for_a_sender_is_made_no_operator(desk: Client, alice: User) -> None:
     url = address(User, "act", alice.pk, "groups")
-    assert desk.post(url, {"groups": [groups.SUPPORT], "reason": REASON}).status_code == 409
+    assert desk.post(url, {"groups": [permissions.SUPPORT], "reason": REASON}).status_code == 409
 
 
 @pytest.mark.parametrize("act", ["turn-off", "log-out", "reset-second-factor"])
 @pytest.mark.parametrize(
     ("group", "whom", "refused"),
     [
-        (groups.SUPPORT, "another operator", "Only an Ops lead"),
-        (groups.SUPPORT, "a superuser", "Only a superuser"),
-        (groups.OPS_LEAD, "a superuser", "Only a superuser"),
+        (permissions.SUPPORT, "another operator", "Only an Ops lead"),
+        (permissions.SUPPORT, "a superuser", "Only a superuser"),
+        (permissions.OPS_LEAD, "a superuser", "Only a superuser"),
     ],
 )
 def test_nobody_weakens_the_account_of_an_operator_who_may_do_more(
@@ -241,11 +244,11 @@ def test_nobody_weakens_the_account_of_an_operator_who_may_do_more(
 @pytest.mark.parametrize(
     ("group", "whom", "refused"),
     [
-        (groups.SUPPORT, "somebody new", "Only an Ops lead"),
-        (groups.SUPPORT, "another operator", "Only an Ops lead"),
-        (groups.OPS_LEAD, "a superuser", "Only a superuser"),
+        (permissions.SUPPORT, "somebody new", "Only an Ops lead"),
+        (permissions.SUPPORT, "another operator", "Only an Ops lead"),
+        (permissions.OPS_LEAD, "a superuser", "Only a superuser"),
         ("a superuser", "a superuser", "in no group"),
-        (groups.OPS_LEAD, "who ships for a sender", "ships for a sender"),
+        (permissions.OPS_LEAD, "who ships for a sender", "ships for a sender"),
     ],
 )
 def test_nobody_sets_groups_beyond_their_reach_whatever_page_was_asked(
@@ -259,10 +262,10 @@ def test_nobody_sets_groups_beyond_their_reach_whatever_page_was_asked(
         "a superuser": sam,
         "who ships for a sender": alice,
     }[whom]
-    if group in groups.GROUPS:
+    if group in permissions.GROUPS:
         by = User.objects.get(groups__name=group)
     was = person.is_staff
     with pytest.raises(people.NotThem, match=refused):
-        people.set_groups(person, [groups.READ_ONLY], by=by, reason=REASON, now=timezone.now())
+        people.set_groups(person, [permissions.READ_ONLY], by=by, reason=REASON, now=timezone.now())
     person.refresh_from_db()
     assert (person.is_staff, person.groups.exists()) == (was, False)

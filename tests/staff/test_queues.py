@@ -110,7 +110,7 @@ def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
     long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
     for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
         order.move_to("rejected", reason="could not be sent for 24 hours", at=at)
-    refused = queues.ORDER_RULES["refused"][1]
+    refused = queues.refused_lately
     assert list(Order.objects.filter(refused(timezone.now()))) == [tried_for_a_day]
 
 
@@ -290,7 +290,7 @@ def test_of_many_second_orders_the_longest_waiting_are_listed(
 ) -> None:
     monkeypatch.setattr(queues, "MOST_LISTED", 1)
     _, oldest = (unclear(second_order_at=NOW - days * DAY) for days in (1, 9))
-    rule = queues.ORDER_RULES["second-order"][1]
+    rule = queues.second_order
     assert list(Order.objects.filter(rule(NOW))) == [oldest]
 
 

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.masking import without_emails
 from orders.models import Order
 from shipping_portal.accounts.models import LocalityAlias, Sender, User
-from shipping_portal.staff.masking import without_emails
 from tests import factories
 
 EDITABLE = {LocalityAlias}

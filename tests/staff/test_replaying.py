@@ -14,11 +14,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.staff import groups, replaying
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import intake
+from tracking import intake, replaying
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
 
 URL = "/admin/tracking/webhookdelivery/replay/"
@@ -298,8 +298,8 @@ def test_an_operator_who_only_reads_is_offered_nothing_and_refused(
 ) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    groups.settle()
-    reader.groups.add(Group.objects.get(name=groups.READ_ONLY))
+    permissions.settle()
+    reader.groups.add(Group.objects.get(name=permissions.READ_ONLY))
     delivery = kept(body())
     page = visit(reader)
     assert page.get(URL).status_code == page.post(URL, {"chosen": "1"}).status_code == 403

@@ -15,8 +15,9 @@ from orders.models import CarrierAccount, Label, Order, Replacement, Restore
 from orders.models.pauses import BOOKINGS
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.importing import booking as importing
+from shipping_portal.importing import holding
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.staff import fencing, holding, queues, restoring
+from shipping_portal.staff import fencing, queues, restoring
 from shipping_portal.staff.resolution import matches
 from tests import factories, older
 from tests.jobs.conftest import replaced
@@ -232,7 +233,7 @@ def test_a_held_import_is_not_let_go_by_itself(
     assert press(desk, "let-go", file).status_code == 409
     with pytest.raises(holding.AlreadySo):  # from a page that was opened before the restore
         holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
-    assert again(file).hold == fencing.HELD
+    assert again(file).hold == holding.HELD
 
 
 @pytest.mark.parametrize("hold", ["", "We look into your file first."])

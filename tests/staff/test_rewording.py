@@ -10,11 +10,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.staff import groups, rewording
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import scans
+from tracking import rewording, scans
 from tracking.models import EventWord, Parcel
 
 LIST = "/admin/tracking/eventword/"
@@ -153,8 +153,8 @@ def test_without_a_reason_or_with_an_unknown_meaning_nothing_is_decided(
 def test_an_operator_who_only_reads_decides_nothing(word: EventWord, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    groups.settle()
-    reader.groups.add(Group.objects.get(name=groups.READ_ONLY))
+    permissions.settle()
+    reader.groups.add(Group.objects.get(name=permissions.READ_ONLY))
     page = visit(reader)
     assert page.get(url(word)).status_code == 403
     assert page.post(url(word), {"progress": "lost", "reason": REASON}).status_code == 403

@@ -20,14 +20,13 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, matching, posting, uploads
 from shipping_portal.billing.models import Charge
 from shipping_portal.exporting import rows
-from shipping_portal.staff import replaying
 from shipping_portal.staff.resolution import unowned_scans
 from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm
 from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import downtime, intake, links, polling, scans, timeline, vocabulary, watching
+from tracking import downtime, intake, links, polling, replaying, scans, timeline, vocabulary, watching
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db

@@ -34,16 +34,15 @@ class Audit(models.Model):
     def write(
         cls,
         action: str,
-        subject: models.Model,
+        subject: models.Model | str,
         *,
         by: Any,
         at: dt.datetime,
         sender: Any = None,
         reason: str = "",
     ) -> "Audit":
-        return cls.objects.create(
-            at=at, actor=by, sender=sender, action=action, subject=subject_of(subject), reason=reason
-        )
+        name = subject if isinstance(subject, str) else subject_of(subject)
+        return cls.objects.create(at=at, actor=by, sender=sender, action=action, subject=name, reason=reason)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:

@@ -1,49 +1,5 @@
-"""The desk's pages by noun; importing them registers them on the desk's site."""
+"""The pages that join several apps, by noun; importing them registers them on the staff's site."""
 
-from shipping_portal.staff.admin import (
-    attempts,
-    audit,
-    calls,
-    carrier,
-    charge_words,
-    charges,
-    columns,
-    dead_letters,
-    disputes,
-    imports,
-    labels,
-    localities,
-    orders,
-    people,
-    reports,
-    restores,
-    senders,
-    spending,
-    tracking,
-    webhooks,
-    words,
-)
+from shipping_portal.staff.admin import audit, carrier, dead_letters, orders, restores, senders
 
-__all__ = [
-    "attempts",
-    "audit",
-    "calls",
-    "carrier",
-    "charge_words",
-    "charges",
-    "columns",
-    "dead_letters",
-    "disputes",
-    "imports",
-    "labels",
-    "localities",
-    "orders",
-    "people",
-    "reports",
-    "restores",
-    "senders",
-    "spending",
-    "tracking",
-    "webhooks",
-    "words",
-]
+__all__ = ["audit", "carrier", "dead_letters", "orders", "restores", "senders"]

@@ -10,17 +10,17 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
+from orders.masking import holds_link
 from orders.models import Order
 from orders.references import called
 from shipping_portal import sheets
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.scrubbing import CUT
-from shipping_portal.staff.admin.reading import ReadOnlyAdmin
-from shipping_portal.staff.masking import holds_link
 
 HEADS = ("number", "at", "actor", "sender", "action", "object", "reason")
 CHUNK = 2000
@@ -62,8 +62,7 @@ class AuditAdmin(ReadOnlyAdmin):
     search_help_text = "Object such as “order 17”, a parcel's reference, action, or the person's e-mail"
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.export_view)
-        return [path("export/", view, name="accounts_audit_export"), *super().get_urls()]
+        return [self.own_page("export/", "export", self.export_view), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Audit]:
         return super().get_queryset(request).select_related("actor", "sender")

@@ -2,11 +2,9 @@
 
 import datetime as dt
 from pathlib import Path
-from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Min, QuerySet
-from django.http import HttpRequest
+from django.db.models import Count, Min, Q
 from django.utils import timezone
 from django.utils.timesince import timesince
 
@@ -14,10 +12,10 @@ from orders import gateway
 from orders.models import CarrierAccount, Order
 from orders.models.pauses import BOOKINGS, QUOTES
 from orders.models.statuses import Status
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
+from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.staff import carrier_accounts, pausing, queues
 from shipping_portal.staff.admin import pauses
-from shipping_portal.staff.admin.acts import Act, ActsAdmin
 from shipping_portal.staff.carrier_accounts import known
 
 DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]  # by the settings, not by the row
@@ -31,14 +29,6 @@ LEFT_BEHIND = (
 )
 
 
-def _try_now(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    pausing.try_now(account, reason=cleaned["reason"], by=by, now=now)
-
-
-def _end_stop(account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    pausing.end_stop(account, reason=cleaned["reason"], by=by, now=now)
-
-
 def _is_stopped(account: CarrierAccount) -> bool:
     return account.stopped_at is not None and known(account).takes_new_orders
 
@@ -47,61 +37,47 @@ def _was_stopped(account: CarrierAccount) -> bool:
     return account.stopped_at is not None and not known(account).takes_new_orders
 
 
-class HeldFilter(admin.SimpleListFilter):
-    """The same rules as the queues on the first page."""
-
-    title = "held up"
-    parameter_name = "held"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "Stopped or paused"), ("fault", "Refused for a fault of ours")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[CarrierAccount]) -> QuerySet[CarrierAccount]:
-        if self.value() == "fault":
-            return queryset.filter(queues.at_fault(timezone.now()))
-        if self.value() != "yes":
-            return queryset
-        return queryset.filter(pk__in=[account.pk for account in queues.held_accounts(timezone.now())])
+def _held(now: dt.datetime) -> Q:
+    return Q(pk__in=[account.pk for account in queues.held_accounts(now)])
 
 
 @admin.register(CarrierAccount)
-class CarrierAccountAdmin(ActsAdmin):
-    acts = (
-        *pauses.acts(
+class CarrierAccountAdmin(ActionsAdmin):
+    admin_actions = (
+        *pauses.pause_actions(
             BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."
         ),
-        *pauses.acts(QUOTES, resumed="Senders get prices again at once."),
-        Act(
+        *pauses.pause_actions(QUOTES, resumed="Senders get prices again at once."),
+        AdminAction(
             "try-now",
             "Ask the carrier again now",
             "The carrier refused the account. One waiting booking is sent to see whether that is over.",
-            _try_now,
+            pausing.try_now,
             needs="pause",
             applies=_is_stopped,
             refusals=(pausing.AlreadySo,),
         ),
-        Act(
+        AdminAction(
             "end-stop",
             "Take the stop away",
             "The account takes no new orders, so no booking shows whether the carrier still refuses it. Tracking, "
             "labels and cancelling ask the carrier in any case.",
-            _end_stop,
+            pausing.end_stop,
             needs="pause",
             applies=_was_stopped,
             refusals=(pausing.AlreadySo,),
         ),
     )
     list_display = [
-        "name",
-        "role",
-        "bookings",
-        "quotes",
-        "stopped_at",
-        "stopped_reason",
-        "fault",
-        "resting_until",
+        *("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")
     ]
-    list_filter = [HeldFilter]
+    list_filter = [
+        choices(
+            "held up",
+            "held",
+            {"yes": ("Stopped or paused", _held), "fault": ("Refused for a fault of ours", queues.at_fault)},
+        )
+    ]
     fields = ["name", *DESCRIBED, *STATE, "waiting"]
     readonly_fields = [*DESCRIBED, "waiting"]
 

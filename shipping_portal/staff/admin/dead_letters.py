@@ -4,34 +4,33 @@ import datetime as dt
 from typing import Any
 
 from django.contrib import admin
-from django.db import transaction
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff.admin.acts import Act, ActsAdmin
 from tracking.models import Parcel, Poll
 
 
-@transaction.atomic
-def _try_again(letter: DeadLetter, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    Audit.write("dead letter tried again", letter, by=by, reason=f"{letter}: {cleaned['reason']}", at=now)
+def _try_again(letter: DeadLetter, *, now: dt.datetime, **asked: Any) -> str:
+    words = str(letter)
     dead_letters.try_again(letter, now=now)
+    return words
 
 
 @admin.register(DeadLetter)
-class DeadLetterAdmin(ActsAdmin):
-    acts = (
-        Act(
+class DeadLetterAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
             "try-again",
             "Try again",
             "It is due again at the next sweep, and has five tries as at first. What was already sent to the carrier "
             "is never sent again.",
             _try_again,
             needs="retry",
+            audit="dead letter tried again",
             refusals=(dead_letters.NoLongerParked,),
         ),
     )

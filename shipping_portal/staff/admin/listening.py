@@ -10,8 +10,9 @@ from django.views.decorators.http import require_http_methods
 
 from orders import carrier_settings, gateway
 from orders.carrier_settings import CarrierSettings
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit
-from shipping_portal.staff import groups, listener
+from shipping_portal.staff import listener
 from tracking.models import WebhookDelivery, WebhookTally
 
 
@@ -21,14 +22,14 @@ def page(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm("tracking.view_webhookdelivery"):
         raise PermissionDenied
     if request.method == "POST":
-        groups.demand(request.user, "replay")
+        permissions.demand(request.user, "replay")
         _send(request)
         return redirect("admin:listener")
     context = {
         **admin.site.each_context(request),
         "title": "Webhook listener",
         "accounts": [(told, _addresses(told)) for told in carrier_settings.every()],
-        "may_test": groups.may(request.user, "replay"),
+        "may_test": permissions.may(request.user, "replay"),
         "last": WebhookDelivery.objects.order_by("-received_at").defer("body").first(),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
     }

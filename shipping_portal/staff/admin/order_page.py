@@ -6,8 +6,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from orders.models import BookingAttempt, CancelAttempt, Label, OrderChange
+from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
 from shipping_portal.billing.models import Charge
-from shipping_portal.staff.admin.reading import ReadOnlyInline
 
 FIELDSETS: Any = [
     (
@@ -81,14 +81,7 @@ FIELDSETS: Any = [
 class AttemptInline(ReadOnlyInline):
     model = BookingAttempt
     fields = [
-        "generation",
-        "state",
-        "sent_at",
-        "done_at",
-        "http_status",
-        "error",
-        "seen_reference",
-        "replays",
+        *("generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays")
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:

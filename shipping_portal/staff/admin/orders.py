@@ -6,16 +6,20 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
-from django.utils import timezone
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.models import Order
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin
+from shipping_portal.accounts.adminkit.facts import link_to
+from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import Sender
-from shipping_portal.staff import groups, money, queues
-from shipping_portal.staff.admin import cancelling, resolving, revealing, second_orders, unadopting
-from shipping_portal.staff.admin.acts import ActsAdmin
+from shipping_portal.billing import queues as billing_queues
+from shipping_portal.staff import queues
+from shipping_portal.staff.admin import order_actions, resolving, revealing
 from shipping_portal.staff.admin.order_page import (
     FIELDSETS,
     AttemptInline,
@@ -24,65 +28,36 @@ from shipping_portal.staff.admin.order_page import (
     ChargeInline,
     LabelInline,
 )
-from shipping_portal.staff.admin.reading import link_to
 
-COUNTRIES = [("AU", "Australia"), ("CA", "Canada"), ("US", "United States")]
-
-
-class NeedsFilter(admin.SimpleListFilter):
-    """The same rules as the queues on the first page."""
-
-    title = "needs"
-    parameter_name = "needs"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, title) for name, (title, _) in {**queues.ORDER_RULES, **money.ORDER_RULES}.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        if self.value() in money.ORDER_RULES:
-            return queryset.filter(money.orders_that(str(self.value()), timezone.now()))
-        if self.value() not in queues.ORDER_RULES:
-            return queryset
-        return queryset.filter(queues.ORDER_RULES[str(self.value())][1](timezone.now()))
-
-
-class CountryFilter(admin.SimpleListFilter):
-    title = "receiver's country"
-    parameter_name = "country"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*COUNTRIES, ("other", "Elsewhere")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        known = [code for code, _ in COUNTRIES]
-        if self.value() == "other":
-            return queryset.exclude(receiver_country__in=known)
-        return queryset.filter(receiver_country=self.value()) if self.value() in known else queryset
+COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 
 @admin.register(Order)
-class OrderAdmin(ActsAdmin):
-    acts = (
+class OrderAdmin(ActionsAdmin):
+    admin_actions = (
         resolving.ADD_ORDER_ID,
-        unadopting.UNDO,
-        unadopting.CONTEST,
-        second_orders.SETTLED,
-        cancelling.CANCEL,
-        cancelling.CONFIRMED,
-        cancelling.STILL_BOOKED,
+        order_actions.UNDO,
+        order_actions.CONTEST,
+        order_actions.SETTLED,
+        order_actions.CANCEL,
+        order_actions.CONFIRMED,
+        order_actions.STILL_BOOKED,
     )
     list_display = [
-        "name",
-        "sender",
+        *("name", "sender", "status", "progress", "product_name", "receiver_name", "receiver_suburb"),
+        *("created_at", "due_at"),
+    ]
+    list_filter = [
+        needs({**queues.ORDERS, **billing_queues.ORDERS}),
         "status",
         "progress",
-        "product_name",
-        "receiver_name",
-        "receiver_suburb",
-        "created_at",
-        "due_at",
+        choices(
+            "receiver's country",
+            "country",
+            {code: (name, Q(receiver_country=code)) for code, name in COUNTRIES.items()}
+            | {"other": ("Elsewhere", ~Q(receiver_country__in=COUNTRIES))},
+        ),
     ]
-    list_filter = [NeedsFilter, "status", "progress", CountryFilter]
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
     search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
@@ -106,23 +81,20 @@ class OrderAdmin(ActsAdmin):
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """With the way to settle it beside the name, for those who may: the row is wider than many a screen."""
         name, *facts = self.list_display
-        return [name, *(["resolve"] if groups.may(request.user, "resolve") else []), *facts]
+        return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def get_urls(self) -> list[URLPattern]:
         pages = {"resolve": self.resolve_view, "reveal": self.reveal_view}
-        own = [
-            path(f"<int:pk>/{name}/", self.admin_site.admin_view(view), name=f"orders_order_{name}")
-            for name, view in pages.items()
-        ]
+        own = [self.own_page(f"<int:pk>/{name}/", name, view) for name, view in pages.items()]
         return [*own, *super().get_urls()]
 
     def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        groups.demand(request.user, "resolve")
-        return resolving.page(request, self._order(request, pk), self._context(request))
+        permissions.demand(request.user, "resolve")
+        return resolving.page(request, self._order(request, pk), self.page_context(request))
 
     def reveal_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        groups.demand(request.user, "reveal")
-        return revealing.page(request, self._order(request, pk), self._context(request))
+        permissions.demand(request.user, "reveal")
+        return revealing.page(request, self._order(request, pk), self.page_context(request))
 
     def _order(self, request: HttpRequest, pk: int) -> Order:
         order = self.get_queryset(request).filter(pk=pk).first()
@@ -130,18 +102,15 @@ class OrderAdmin(ActsAdmin):
             raise Http404
         return order
 
-    def _context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**self.admin_site.each_context(request), "opts": self.opts}
-
     def notice(self, thing: Order) -> str:
-        return second_orders.notice(thing)
+        return order_actions.second_order_notice(thing)
 
-    def open_acts(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
+    def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         order = self.get_object(request, object_id)
         is_open = order is not None and order.status in resolving.RESOLVABLE
-        may_resolve = is_open and groups.may(request.user, "resolve")
+        may_resolve = is_open and permissions.may(request.user, "resolve")
         first = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if may_resolve else []
-        return [*first, *super().open_acts(request, object_id)]
+        return [*first, *super().open_actions(request, object_id)]
 
     @admin.display(description="next step")
     def resolve(self, order: Order) -> SafeString | str:

@@ -8,13 +8,12 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.utils import timezone
 
+from orders.masking import SafeText
 from orders.models import CarrierAccount
 from orders.models.pauses import BOOKINGS, QUOTES
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.states import ZONES_OF_COUNTRIES
 from shipping_portal.staff import carrier_accounts, pausing
-from shipping_portal.staff.admin.acts import Act, ReasonForm
-from shipping_portal.staff.masking import holds_link
 
 MORNING = 8  # o'clock
 CITIES = {zone: zone.rpartition("/")[2].replace("_", " ") for zone in ZONES_OF_COUNTRIES.values()}
@@ -39,11 +38,7 @@ MEANINGS = {
 
 
 class PauseForm(ReasonForm):
-    text = forms.CharField(
-        label="What senders read",
-        max_length=300,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-    )
+    text = SafeText(label="What senders read", max_length=300)
     ends = forms.ChoiceField(
         label="Ends",
         choices=ENDS,
@@ -53,13 +48,6 @@ class PauseForm(ReasonForm):
         help_text="By itself, whether or not anybody is at the desk.",
     )
     field_order = ["text", "ends", "reason"]
-
-    def clean_text(self) -> str:
-        """It goes to the audit, which keeps no signed link."""
-        text: str = self.cleaned_data["text"]
-        if holds_link(text):
-            raise forms.ValidationError("Leave this link out: it opens a parcel's tools for whoever has it.")
-        return text
 
 
 class ChangePauseForm(PauseForm):
@@ -78,24 +66,18 @@ def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
     return tomorrow.replace(hour=MORNING, minute=0, second=0, microsecond=0)
 
 
-def _pause(what: str, account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    ends_at = end_of(cleaned["ends"], now)
-    pausing.pause(
-        account, what, text=cleaned["text"], ends_at=ends_at, reason=cleaned["reason"], by=by, now=now
-    )
+def _pause(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **asked: Any) -> None:
+    pausing.pause(account, what, ends_at=end_of(ends, now), now=now, **asked)
 
 
-def _change(what: str, account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
+def _change(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **asked: Any) -> None:
     kept = account.kept_pause(what)
-    as_it_is = kept is not None and cleaned["ends"] == AS_IT_IS
-    ends_at = kept.ends_at if kept and as_it_is else end_of(cleaned["ends"], now)
-    pausing.change(
-        account, what, text=cleaned["text"], ends_at=ends_at, reason=cleaned["reason"], by=by, now=now
-    )
+    ends_at = kept.ends_at if kept and ends == AS_IT_IS else end_of(ends, now)
+    pausing.change(account, what, ends_at=ends_at, now=now, **asked)
 
 
-def _resume(what: str, account: CarrierAccount, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    pausing.resume(account, what, reason=cleaned["reason"], by=by, now=now)
+def _resume(what: str, account: CarrierAccount, **asked: Any) -> None:
+    pausing.resume(account, what, **asked)
 
 
 def _is_paused(what: str, account: CarrierAccount) -> bool:
@@ -111,9 +93,9 @@ def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
     return {"text": kept.text if kept else "", "ends": AS_IT_IS}
 
 
-def acts(what: str, *, resumed: str) -> tuple[Act, ...]:
+def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     """Pausing one of the two, changing its pause, and ending it; `resumed` is what happens then."""
-    act = partial(Act, needs="pause", refusals=(pausing.AlreadySo,))
+    act = partial(AdminAction, needs="pause", refusals=(pausing.AlreadySo,))
     is_paused = partial(_is_paused, what)
     return (
         act(

@@ -1,6 +1,5 @@
 """The page that settles one unclear booking: what is known on it, and three decisions which each ask why."""
 
-import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,8 @@ from django.utils import timezone
 from orders.contract import contract_of
 from orders.identifying import known_order_id
 from orders.models import Order
+from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.carrier import shapes
-from shipping_portal.staff.admin.acts import Act, ReasonForm
 from shipping_portal.staff.resolution import case, deciding, unowned_scans, verifying
 
 RESOLVABLE = case.UNCLEAR
@@ -134,15 +133,11 @@ class OrderIdForm(ReasonForm):
     field_order = ["carrier_order_id", "reason"]
 
 
-def _add_order_id(order: Order, cleaned: dict[str, Any], by: Any, now: dt.datetime) -> None:
-    verifying.add_order_id(order, cleaned["carrier_order_id"], by=by, reason=cleaned["reason"], now=now)
-
-
-ADD_ORDER_ID = Act(
+ADD_ORDER_ID = AdminAction(
     name="add-order-id",
     label="Add the carrier's order id",
     explains="The carrier is asked for the order with this id: it must be this reference's. Then its label is fetched.",
-    do=_add_order_id,
+    do=verifying.add_order_id,
     needs="resolve",
     applies=verifying.lacks_order_id,
     form=OrderIdForm,

@@ -1,6 +1,5 @@
 """Restores from a backup: what is still held or unknown because of one, and the acts that end it."""
 
-import datetime as dt
 from typing import Any
 
 from django import forms
@@ -13,11 +12,10 @@ from django.utils.timesince import timesince
 
 from orders.models import Label, Restore
 from orders.models.statuses import Status
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.staff import restoring
-from shipping_portal.staff.admin.acts import Act, ActsAdmin, ReasonForm
-from shipping_portal.staff.admin.reading import link_to
 
 
 class CountForm(ReasonForm):
@@ -27,52 +25,40 @@ class CountForm(ReasonForm):
     field_order = ["count", "reason"]
 
 
-def _release(restore: Restore, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    restoring.release(restore, cleaned["count"], reason=cleaned["reason"], by=by, now=now)
-
-
-def _leave_out(restore: Restore, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    restoring.leave_out(restore, cleaned["count"], reason=cleaned["reason"], by=by, now=now)
-
-
-def _lift(restore: Restore, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    restoring.lift(restore, reason=cleaned["reason"], by=by, now=now)
-
-
 def _holds(restore: Restore) -> bool:
     return restoring.held(restore) > 0
 
 
 @admin.register(Restore)
-class RestoreAdmin(ActsAdmin):
-    acts = (
-        Act(
+class RestoreAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
             "release",
             "Book what is held",
             "Only when the carrier has none of these parcels: it would charge for each a second time. First leave out "
             "each import that it has. They are booked once the gap is lifted.",
-            _release,
+            restoring.release,
             needs="restore",
             applies=_holds,
             form=CountForm,
             refusals=(restoring.Refused,),
         ),
-        Act(
+        AdminAction(
             "leave-out",
             "Leave out what is held",
             "For parcels that the carrier has already. Their senders read why they are not booked.",
-            _leave_out,
+            restoring.leave_out,
             needs="restore",
             applies=_holds,
             form=CountForm,
             refusals=(restoring.Refused,),
         ),
-        Act(
+        AdminAction(
             "lift",
             "Lift the gap",
             "Bookings go out again at once. First tell the senders of the gap what the carrier has: whoever does not "
             "find a parcel here books it again. Labels the carrier was not asked about are shown again.",
-            _lift,
+            restoring.lift,
             needs="restore",
             applies=lambda restore: restore.lifted_at is None,
             refusals=(restoring.Refused, restoring.pausing.AlreadySo),

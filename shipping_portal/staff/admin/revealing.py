@@ -7,11 +7,11 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from orders.contract import contract_of
+from orders.masking import revealed
 from orders.models import BookingAttempt, Order
+from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.staff.admin.acts import ReasonForm
-from shipping_portal.staff.masking import revealed
 
 
 def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:

@@ -1,11 +1,11 @@
 """Business accounts: who they are, what they may do, and stopping or starting their bookings."""
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,39 +13,33 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from orders.masking import SafeText
 from shipping_portal.accounts import limits, signing_up
-from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
-from shipping_portal.staff import groups, queues
-from shipping_portal.staff.admin.acts import Act, ActsAdmin, ReasonForm
-from shipping_portal.staff.admin.crediting import CREDIT
-from shipping_portal.staff.admin.reading import ReadOnlyInline
-from shipping_portal.staff.masking import holds_link
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
+from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.models import Membership, PickupAddress, Sender, User
+from shipping_portal.accounts.models.senders import CURRENCIES
+from shipping_portal.billing import correcting
+from shipping_portal.billing.admin.charges import ToSenderForm
+from shipping_portal.staff import queues
 
 LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", "pickup_days_ahead")
 
 
 class SuspendForm(forms.Form):
     category = forms.ChoiceField(choices=Sender.Suspension.choices)
-    text = forms.CharField(
-        label="What the sender reads",
-        min_length=10,
-        max_length=1000,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-    )
-    note = forms.CharField(
-        label="Internal note",
-        required=False,
-        max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        help_text="Never shown to the sender.",
+    text = SafeText(label="What the sender reads", min_length=10, max_length=1000)
+    note = SafeText(
+        label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender."
     )
 
-    def clean(self) -> dict[str, Any]:
-        """Both texts go to the audit, which keeps no signed link."""
-        for name in ("text", "note"):
-            if holds_link(self.cleaned_data.get(name, "")):
-                self.add_error(name, "Leave this link out: it opens the parcel's tools for whoever has it.")
-        return self.cleaned_data
+
+class CreditForm(ToSenderForm):
+    amount = forms.DecimalField(min_value=Decimal("0.01"), max_digits=16, decimal_places=2)
+    currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES.values()])
+    field_order = ["amount", "currency", "reason"]
 
 
 class LimitsForm(ReasonForm):
@@ -79,24 +73,30 @@ def _waits(sender: Sender) -> bool:
     return sender.approved_at is None and not sender.is_suspended
 
 
-def _approve(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    signing_up.approve(sender, by=by, note=cleaned["reason"], now=now)
+def _approve(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None:
+    signing_up.approve(sender, by=by, note=reason, now=now)
 
 
-def _suspend(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    sender.suspend(by=by, at=now, **cleaned)
+def _suspend(sender: Sender, *, by: User, now: dt.datetime, **asked: str) -> None:
+    sender.suspend(by=by, at=now, **asked)
 
 
-def _reinstate(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    sender.reinstate(by=by, reason=cleaned["reason"], at=now)
+def _reinstate(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None:
+    sender.reinstate(by=by, reason=reason, at=now)
 
 
-def _limit(sender: Sender, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    chosen = {name: cleaned[name] for name in LIMITS}
-    told = ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
-    with transaction.atomic():
-        Sender.objects.filter(pk=sender.pk).update(**chosen)
-        Audit.write("limits set", sender, by=by, sender=sender, reason=f"{told}: {cleaned['reason']}", at=now)
+def _limit(sender: Sender, **asked: Any) -> str:
+    chosen = {name: asked[name] for name in LIMITS}
+    Sender.objects.filter(pk=sender.pk).update(**chosen)
+    return ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
+
+
+def _credit(
+    sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime
+) -> str:
+    """Give it by a line of the operator's own, with the reason the sender reads."""
+    correcting.credit(sender, amount, currency, by=by, now=now, reason=reason)
+    return f"{amount} {currency}"
 
 
 def _said(limit: Any) -> str:
@@ -115,40 +115,15 @@ class MembershipInline(ReadOnlyInline):
 class PickupAddressInline(ReadOnlyInline):
     model = PickupAddress
     fields = [
-        "name",
-        "company",
-        "email",
-        "phone",
-        "line1",
-        "line2",
-        "suburb",
-        "state",
-        "postcode",
-        "is_default",
+        *("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default")
     ]
     show_change_link = False
 
 
-class SuspendedFilter(admin.SimpleListFilter):
-    title = "bookings"
-    parameter_name = "bookings"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("on", "On"), ("waiting", "Waiting for approval"), ("off", "Suspended")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Sender]) -> QuerySet[Sender]:
-        rules = {
-            "on": Q(suspended_at=None, approved_at__isnull=False),
-            "waiting": queues.WAITS_FOR_APPROVAL,
-            "off": Q(suspended_at__isnull=False),
-        }
-        return queryset.filter(rules.get(self.value() or "", Q()))
-
-
 @admin.register(Sender)
-class SenderAdmin(ActsAdmin):
-    acts = (
-        Act(
+class SenderAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
             "approve",
             "Approve",
             "This new account books without its first limit at once, and its people are told by e-mail.",
@@ -157,7 +132,7 @@ class SenderAdmin(ActsAdmin):
             applies=_waits,
             refusals=(Sender.NotAllowed,),
         ),
-        Act(
+        AdminAction(
             "decline",
             "Decline",
             "The new account books nothing, as a suspended one. Its people read the text when they log in. "
@@ -169,7 +144,7 @@ class SenderAdmin(ActsAdmin):
             initial=lambda sender: {"category": Sender.Suspension.TERMS},
             refusals=(Sender.NotAllowed,),
         ),
-        Act(
+        AdminAction(
             "suspend",
             "Suspend",
             "No new booking is made or sent for this sender. What was already sent is still settled; "
@@ -180,7 +155,7 @@ class SenderAdmin(ActsAdmin):
             form=SuspendForm,
             refusals=(Sender.NotAllowed,),
         ),
-        Act(
+        AdminAction(
             "reinstate",
             "Reinstate",
             "Bookings are on again at once. Orders that went back to “needs your yes” wait for the sender.",
@@ -189,48 +164,56 @@ class SenderAdmin(ActsAdmin):
             applies=lambda sender: sender.is_suspended,
             refusals=(Sender.NotAllowed,),
         ),
-        Act(
+        AdminAction(
             "limits",
             "Set limits",
             "How much this sender may book in a day and owe before it is billed, how often it may ask for prices, "
             "and how many pickup days it is offered. Limits the owner set are kept; the lower ones hold.",
             _limit,
             needs="limits",
+            audit="limits set",
             form=LimitsForm,
             initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
         ),
-        CREDIT,
+        AdminAction(
+            "credit",
+            "Add credit",
+            "The amount is taken off this week's statement at once. To take it back, reverse its line.",
+            _credit,
+            needs="billing",
+            audit="credit given",
+            form=CreditForm,
+            initial=lambda sender: {"currency": sender.currency or "AUD"},
+        ),
     )
     list_display = [
-        "number",
-        "name",
-        "country",
-        "zone",
-        "approved_at",
-        "suspended_at",
-        "suspension",
-        "created_at",
+        *("number", "name", "country", "zone", "approved_at", "suspended_at", "suspension", "created_at")
     ]
     list_display_links = ["number", "name"]
-    list_filter = [SuspendedFilter, "country"]
+    list_filter = [
+        choices(
+            "bookings",
+            "bookings",
+            {
+                "on": ("On", Q(suspended_at=None, approved_at__isnull=False)),
+                "waiting": ("Waiting for approval", queues.SENDERS["waiting"].rule),
+                "off": ("Suspended", Q(suspended_at__isnull=False)),
+            },
+        ),
+        "country",
+    ]
     search_fields = ["name"]
     search_help_text = "Name, A-number or a member's e-mail"
     exclude = [
-        "counted_on",
-        "booked_today",
-        "spent_today",
-        "unbilled",
-        "minute_began_at",
-        "quotes_this_minute",
-        "booked_in_all",
-        "spent_in_all",
+        *("counted_on", "booked_today", "spent_today", "unbilled", "minute_began_at", "quotes_this_minute"),
+        *("booked_in_all", "spent_in_all"),
     ]
     readonly_fields = ["used", "charges"]
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """With the act that most visits are for beside each sender, for those who may."""
-        return [*self.list_display, *(["act"] if groups.may(request.user, "suspend") else [])]
+        return [*self.list_display, *(["act"] if permissions.may(request.user, "suspend") else [])]
 
     @admin.display(description="used of its limits")
     def used(self, sender: Sender) -> SafeString:

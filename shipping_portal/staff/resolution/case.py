@@ -9,12 +9,12 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from orders.contract import contract_of
+from orders.masking import masked, without_emails
 from orders.meaning import standing
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.reading import order_key_of
 from shipping_portal.staff import queues
-from shipping_portal.staff.masking import masked, without_emails
 from shipping_portal.staff.resolution import history
 from shipping_portal.staff.resolution.matches import Candidate, candidates, likeliest
 

@@ -10,7 +10,7 @@ from django.db.models import Exists, Min, OuterRef, QuerySet
 from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.staff import queues
+from tracking import queues
 from tracking.models import Parcel, TrackingEvent
 
 MOST = 20

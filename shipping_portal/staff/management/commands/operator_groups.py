@@ -4,15 +4,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from shipping_portal.staff import groups
+from shipping_portal.accounts.adminkit import permissions
 
 
 class Command(BaseCommand):
     help = "Make or mend the operators' groups. Run it after every migrate; who is in a group stays in it."
 
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
-        groups.settle()
+        permissions.settle()
         if verbosity:
-            for name in groups.GROUPS:
-                acts = ", ".join(act for act, allowed in groups.ACTS.items() if name in allowed)
+            for name in permissions.GROUPS:
+                acts = ", ".join(act for act, allowed in permissions.ACTS.items() if name in allowed)
                 self.stdout.write(f"{name}: {acts or 'reads only'}")

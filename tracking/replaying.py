@@ -13,9 +13,9 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 
 from shipping_portal.accounts.models import Audit
-from shipping_portal.staff.previews import Move, moves
 from tracking import intake
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
+from tracking.previews import Move, moves
 
 logger = logging.getLogger(__name__)
 MOST = 500  # in one go

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -12,11 +13,12 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.models import CarrierAccount
+from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import posting, uploads
+from shipping_portal.billing.admin.words import undecided
 from shipping_portal.billing.balancing import balances, tallies
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Kind
-from shipping_portal.staff import accounting, billing
 
 KINDS = dict(Kind.choices)
 
@@ -80,15 +82,14 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 def _taken(form: UploadForm, by: Any) -> BillingReport:
     file, given = form.cleaned_data["file"], form.cleaned_data
-    return accounting.take(
-        given["account"],
-        file.name,
-        file.read(),
-        by=by,
-        now=timezone.now(),
-        week=given["week"],
-        stated=form.stated,
-    )
+    content, now = file.read(), timezone.now()
+    with transaction.atomic():
+        report = uploads.take(
+            given["account"], file.name, content, by=by, now=now, week=given["week"], stated=form.stated
+        )
+        words = f"{report.name}, {report.week}"
+        Audit.write("billing report taken", report, by=by, reason=words, at=now)
+    return report
 
 
 def _page(request: HttpRequest, context: dict[str, Any], form: UploadForm) -> HttpResponse:
@@ -105,7 +106,7 @@ def standing(report: BillingReport) -> dict[str, Any]:
         "tally": tally,
         "kinds": [{**row, "kind": KINDS[row["kind"]]} for row in posting.totals(report)],
         "balances": balances(report, tally),
-        "undecided": billing.undecided(report),
+        "undecided": undecided(report),
         "obstacles": posting.obstacles(report) if is_checked else [],
         "can_post": is_checked,
     }

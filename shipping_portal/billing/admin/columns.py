@@ -8,16 +8,16 @@ from django.contrib import admin, messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.billing import uploads
 from shipping_portal.billing.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.models import BillingProfile, BillingReport
 from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
-from shipping_portal.staff import accounting, groups
-from shipping_portal.staff.admin.acts import ReasonForm
-from shipping_portal.staff.admin.reading import ReadOnlyAdmin
 
 FORM = ("delimiter", "date_form", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3
@@ -72,26 +72,17 @@ class BillingProfileAdmin(ReadOnlyAdmin):
     change_form_template = "admin/with_acts.html"
     list_display = ["account", "delimiter", "date_form", "refunds_positive", "cover_inside", "total_word"]
     list_select_related = ["account"]
-    fields = [
-        "account",
-        "read_as",
-        "delimiter",
-        "date_form",
-        "refunds_positive",
-        "cover_inside",
-        "total_word",
-    ]
+    fields = ["account", "read_as", *FORM]
     readonly_fields = ["read_as"]
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.columns_view)
-        return [path("<int:pk>/columns/", view, name="billing_billingprofile_columns"), *super().get_urls()]
+        return [self.own_page("<int:pk>/columns/", "columns", self.columns_view), *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         acts = []
-        if groups.may(request.user, "billing") and object_id.isdecimal():
+        if permissions.may(request.user, "billing") and object_id.isdecimal():
             acts.append(("Set columns", reverse("admin:billing_billingprofile_columns", args=[object_id])))
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
@@ -100,7 +91,7 @@ class BillingProfileAdmin(ReadOnlyAdmin):
         profile = BillingProfile.objects.select_related("account").filter(pk=pk).first()
         if profile is None:
             raise Http404
-        groups.demand(request.user, "billing")
+        permissions.demand(request.user, "billing")
         if request.method != "POST":
             return self._page(request, profile, ColumnsForm(instance=profile))
         form = ColumnsForm(request.POST, request.FILES, instance=profile)
@@ -110,23 +101,16 @@ class BillingProfileAdmin(ReadOnlyAdmin):
             return self._page(request, profile, form, _tried(profile, form) if form.is_valid() else None)
         if not form.is_valid():
             return self._page(request, profile, form)
-        accounting.set_columns(
-            profile, form.chosen, by=request.user, reason=form.cleaned_data["reason"], now=timezone.now()
-        )
+        asked = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
+        audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **asked)
         messages.success(request, "The columns are set. What is posted stays as it is.")
         return redirect("admin:billing_billingprofile_change", profile.pk)
 
     def _page(
         self, request: HttpRequest, profile: BillingProfile, form: ColumnsForm, tried: Any = None
     ) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"Columns of {profile.account}'s billing report",
-            "opts": self.opts,
-            "profile": profile,
-            "form": form,
-            "tried": tried,
-        }
+        title = f"Columns of {profile.account}'s billing report"
+        context = self.page_context(request, title=title, profile=profile, form=form, tried=tried)
         return TemplateResponse(request, "admin/report_columns.html", context)
 
     @admin.display(description="columns")
@@ -135,6 +119,11 @@ class BillingProfileAdmin(ReadOnlyAdmin):
             f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS
         )
         return ", ".join(read_columns)
+
+
+def _set(profile: BillingProfile, *, chosen: dict[str, Any], **asked: Any) -> None:
+    """For files from now on, and those read again."""
+    BillingProfile.objects.filter(pk=profile.pk).update(**chosen)
 
 
 def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from shipping_portal.staff import queues, replaying
-from shipping_portal.staff.admin.acts import ReasonForm
+from shipping_portal.accounts.adminkit.actions import ReasonForm
+from tracking import queues, replaying
 from tracking.models import WebhookDelivery
 
 UNREAD, ANY = "unread", "any"

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from django import forms
 from django.conf import settings
 
 from orders import carrier_settings
@@ -56,6 +57,24 @@ def _secrets() -> list[str]:
 def holds_link(text: str) -> bool:
     """Does this text hold a signed link, of whichever account's carrier?"""
     return any(signed(text, told.contract) for told in carrier_settings.every())
+
+
+class SafeText(forms.CharField):
+    """A text that goes to the audit and to senders, neither of which keeps a signed link."""
+
+    widget = forms.Textarea
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        self.widget.attrs |= {"rows": 3, "class": "vLargeTextField"}
+
+    def clean(self, value: Any) -> str:
+        text: str = super().clean(value)
+        if holds_link(text):
+            raise forms.ValidationError(
+                "Leave this link out: it opens the parcel's tools for whoever has it."
+            )
+        return text
 
 
 def _personal(contract: Contract) -> frozenset[str]:

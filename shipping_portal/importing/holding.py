@@ -4,9 +4,16 @@ import datetime as dt
 
 from django.db import transaction
 
+from orders.models import Restore
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.importing import booking, finishing
-from shipping_portal.importing.models import Import
+from shipping_portal.importing.models import Import, ImportRow
+
+HELD = (
+    "We are comparing this import with the carrier's records after a fault of ours. Its other rows may be booked "
+    "already. Don't import them again before we have told you."
+)
+LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the row out."]}
 
 
 class AlreadySo(Exception):
@@ -38,6 +45,32 @@ def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
         if not again:
             raise AlreadySo("No row of it failed without an order.")
         _write("import rows checked again", file, by, f"{again} rows: {reason}", now)
+
+
+def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Leave out the rows of an import that is held after a restore. Raises AlreadySo."""
+    with transaction.atomic():
+        restore = Restore.objects.filter(imports=file).first()
+        if restore is None:
+            raise AlreadySo("This import is not held any more.")
+        leave_out(file, restore)
+        _write("held rows left out", file, by, reason, now)
+
+
+def leave_out(file: Import, restore: Restore) -> None:
+    """Never book what a file held after a restore still owes: the carrier has it already, or nobody wants it."""
+    owed = file.rows.filter(state=ImportRow.State.OWED)
+    owed.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH)
+    release(file, restore)
+
+
+def release(file: Import, restore: Restore) -> None:
+    """Let a file that was held after a restore go on, unless its sender or an operator had stopped it before."""
+    held = Import.objects.filter(pk=file.pk)
+    held.update(restore=None)
+    held.filter(hold=HELD).update(hold="")
+    if file.paused_at == restore.restored_at:
+        booking.resume(file)
 
 
 def _write(action: str, file: Import, by: User, reason: str, now: dt.datetime) -> None:

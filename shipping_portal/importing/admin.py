@@ -1,95 +1,62 @@
 """Imports of senders: whose, how far, and holding one. The rows themselves are their sender's to read."""
 
-import datetime as dt
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from shipping_portal.accounts.models import User
-from shipping_portal.importing import progress
+from orders.masking import SafeText
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.importing import holding, progress
 from shipping_portal.importing.models import Import
-from shipping_portal.staff import holding, restoring
-from shipping_portal.staff.admin.acts import Act, ActsAdmin, ReasonForm
-from shipping_portal.staff.masking import holds_link
 
 HELD = "Your import is paused while we look into something. Parcels already booked are not affected."
 
 
 class HoldForm(ReasonForm):
-    text = forms.CharField(
-        label="What the sender reads",
-        max_length=300,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-    )
+    text = SafeText(label="What the sender reads", max_length=300)
     field_order = ["text", "reason"]
-
-    def clean_text(self) -> str:
-        """It goes to the audit, which keeps no signed link."""
-        text: str = self.cleaned_data["text"]
-        if holds_link(text):
-            raise forms.ValidationError(
-                "Leave this link out: it opens the parcel's tools for whoever has it."
-            )
-        return text
-
-
-def _hold(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    holding.hold(file, text=cleaned["text"], reason=cleaned["reason"], by=by, now=now)
-
-
-def _let_go(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    holding.let_go(file, reason=cleaned["reason"], by=by, now=now)
-
-
-def _leave_out(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    restoring.leave_file_out(file, reason=cleaned["reason"], by=by, now=now)
-
-
-def _try_again(file: Import, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    holding.try_again(file, reason=cleaned["reason"], by=by, now=now)
 
 
 @admin.register(Import)
-class ImportAdmin(ActsAdmin):
-    acts = (
-        Act(
+class ImportAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
             "hold",
             "Pause this import",
             "No further row is booked, and its sender cannot go on. What was handed over before goes on.",
-            _hold,
+            holding.hold,
             needs="imports",
             applies=lambda file: not file.hold,
             form=HoldForm,
             initial=lambda file: {"text": HELD},
             refusals=(holding.AlreadySo,),
         ),
-        Act(
+        AdminAction(
             "let-go",
             "Resume this import",
             "Rows that wait are booked as their sender chose when Book was pressed.",
-            _let_go,
+            holding.let_go,
             needs="imports",
             applies=lambda file: bool(file.hold) and file.restore_id is None,
             refusals=(holding.AlreadySo,),
         ),
-        Act(
+        AdminAction(
             "leave-out",
             "Leave out the rows that wait",
             "For an import held after a restore, when the carrier has its parcels. Its sender reads that they were "
             "left out. What the carrier does not have is booked under Restores.",
-            _leave_out,
+            holding.leave_file_out,
             needs="restore",
             applies=lambda file: file.restore_id is not None,
-            refusals=(restoring.Refused,),
+            refusals=(holding.AlreadySo,),
         ),
-        Act(
+        AdminAction(
             "try-again",
             "Check failed rows again",
             "Rows without an order are checked and priced again. Their sender books them or not.",
-            _try_again,
+            holding.try_again,
             needs="imports",
             applies=lambda file: progress.counts(file).retryable > 0,
             refusals=(holding.AlreadySo,),
@@ -100,17 +67,8 @@ class ImportAdmin(ActsAdmin):
     list_select_related = ["sender", "made_by"]
     search_fields = ["sender__name", "file_name"]
     fields = [
-        "file_name",
-        "sender",
-        "made_by",
-        "created_at",
-        "how_far",
-        "counts",
-        "begun_at",
-        "finished_at",
-        "hold",
-        "encoding",
-        "separators",
+        *("file_name", "sender", "made_by", "created_at", "how_far", "counts", "begun_at", "finished_at"),
+        *("hold", "encoding", "separators"),
     ]
     readonly_fields = ["how_far", "counts", "separators"]
 

@@ -1,11 +1,13 @@
 """Pages that only read, and how bytes, JSON and links are shown on them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import reverse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -13,7 +15,7 @@ PAGE = 50
 
 
 class OnlyReads:
-    """Nobody adds, changes or deletes here, not even a superuser. Changes are acts with a reason (acts.py)."""
+    """Nobody adds, changes or deletes here, not even a superuser. Changes are actions with a reason (actions.py)."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -34,6 +36,15 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     list_max_show_all = PAGE
     actions: Any = None
 
+    def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
+        """Return what a page of the site needs that is neither a list nor a form of Django's."""
+        return {**self.admin_site.each_context(request), "opts": self.opts, **more}
+
+    def own_page(self, route: str, name: str, view: Callable[..., HttpResponseBase]) -> URLPattern:
+        """Return the address of a page of this model beside Django's, such as admin:orders_order_resolve."""
+        full_name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+        return path(route, self.admin_site.admin_view(view), name=full_name)
+
 
 class ReadOnlyInline(OnlyReads, admin.TabularInline):
     extra = 0
@@ -46,15 +57,15 @@ class ReadOnlyInline(OnlyReads, admin.TabularInline):
 
 
 def link_to(thing: Model | None, text: str = "") -> SafeString | str:
-    """A link to the thing's own page at the desk; a dash where there is none."""
+    """Return a link to the thing's own page at the desk; a dash where there is none."""
     if thing is None:
         return "–"
     url = reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
     return format_html('<a href="{}">{}</a>', url, text or thing)
 
 
-def folded(text: str, summary: str) -> SafeString | str:
-    """Long text behind a summary, escaped."""
+def details(text: str, summary: str) -> SafeString | str:
+    """Return long text behind a summary, escaped; a dash for none."""
     if not text:
         return "–"
     return format_html("<details><summary>{}</summary><pre>{}</pre></details>", summary, text)

@@ -9,9 +9,9 @@ from django.db.models import Q, QuerySet
 
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Audit
-from shipping_portal.staff.previews import Move, moves
 from tracking import scans
 from tracking.models import EventWord, Parcel
+from tracking.previews import Move, moves
 from tracking.vocabulary import parcels_with
 
 MOST_TRIED = 200

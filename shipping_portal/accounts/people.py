@@ -8,8 +8,8 @@ from django.core.mail import send_mail
 from django.db import transaction
 
 from shipping_portal.accounts import sessions
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.staff import groups
 
 SECOND_FACTOR_MAIL = """An operator of Shipping Portal removed the second factor of your account.
 
@@ -52,22 +52,22 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
     send_mail("Your second factor was removed", SECOND_FACTOR_MAIL, None, [person.email])
 
 
-def set_groups(person: User, names: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
+def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
     """Who is in a group is an operator; who is in none works at the desk no longer."""
-    if not groups.may(by, "operators"):
+    if not permissions.may(by, "operators"):
         raise NotThem("Only an Ops lead sets groups.")
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
         raise NotThem("You cannot set your own groups.")
     if why := why_no_groups(person):
         raise NotThem(why)
-    chosen = list(Group.objects.filter(name__in=names))
-    if len(chosen) < len(set(names)):
+    chosen = list(Group.objects.filter(name__in=groups))
+    if len(chosen) < len(set(groups)):
         raise NotThem("A group is missing. Run manage.py operator_groups first.")
     with transaction.atomic():
         person.groups.set(chosen)
         User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))
-        told = ", ".join(names) or "no operator any more"
+        told = ", ".join(groups) or "no operator any more"
         Audit.write("operator groups set", person, by=by, reason=f"{told}: {reason}", at=now)
 
 
@@ -82,5 +82,5 @@ def _refuse_beyond_reach(person: User, by: User) -> None:
     """Support looks after senders' people. Otherwise it could lock out, or weaken, whoever may do more than it."""
     if person.is_superuser and not by.is_superuser:
         raise NotThem("Only a superuser changes a superuser's account.")
-    if person.is_staff and not groups.may(by, "operators"):
+    if person.is_staff and not permissions.may(by, "operators"):
         raise NotThem("Only an Ops lead changes an operator's account.")

@@ -6,16 +6,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from shipping_portal.accounts.models import User
+from orders.masking import SafeText
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
+from shipping_portal.accounts.adminkit.facts import link_to
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.billing import disputing
 from shipping_portal.billing.models import Dispute
-from shipping_portal.staff import accounting
-from shipping_portal.staff.admin.acts import Act, ActsAdmin, Refused
-from shipping_portal.staff.admin.reading import link_to
-from shipping_portal.staff.masking import holds_link
 
 ACCEPT = "accept"
 FACTS = {
@@ -45,31 +46,27 @@ class AnswerForm(forms.Form):
         decimal_places=2,
         help_text="In the line's currency, on this week's statement. Empty: no credit.",
     )
-    text = forms.CharField(
-        label="Answer, as the sender reads it",
-        min_length=10,
-        max_length=400,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-    )
-
-    def clean_text(self) -> str:
-        """It goes to the audit, which keeps no signed link."""
-        text: str = self.cleaned_data["text"]
-        if holds_link(text):
-            raise forms.ValidationError(
-                "Leave this link out: it opens the parcel's tools for whoever has it."
-            )
-        return text
+    text = SafeText(label="Answer, as the sender reads it", min_length=10, max_length=400)
 
 
-def _answer(dispute: Dispute, cleaned: dict[str, Any], by: User, now: dt.datetime) -> None:
-    accepted = cleaned["verdict"] == ACCEPT
-    credit = cleaned["credit"] if accepted else None
+@transaction.atomic
+def _answer(
+    dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime
+) -> None:
+    """What the sender reads is the reason in the audit as well."""
+    accepted = verdict == ACCEPT
+    credit = credit if accepted else None
     if credit and credit > abs(dispute.charge.amount):
         raise Refused(
             f"The line is {dispute.charge}. What is more than that, give as a credit on the sender's page."
         )
-    accounting.answer(dispute, accepted=accepted, text=cleaned["text"], credit=credit, by=by, now=now)
+    try:
+        disputing.answer(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
+    except disputing.AlreadyAnswered:
+        raise Refused("Another operator answered it.") from None
+    given = f", credit {credit} {dispute.charge.currency}" if credit else ""
+    words = f"{dispute.get_state_display().lower()}{given}: {text}"
+    Audit.write("dispute answered", dispute, by=by, sender=dispute.sender, reason=words, at=now)
 
 
 def _prefilled(dispute: Dispute) -> dict[str, Any]:
@@ -78,9 +75,9 @@ def _prefilled(dispute: Dispute) -> dict[str, Any]:
 
 
 @admin.register(Dispute)
-class DisputeAdmin(ActsAdmin):
-    acts = (
-        Act(
+class DisputeAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
             "answer",
             "Answer",
             "The sender reads your answer beside the line. The line itself stays; a credit is a line of its own.",
@@ -89,7 +86,6 @@ class DisputeAdmin(ActsAdmin):
             applies=lambda dispute: dispute.state == Dispute.State.OPEN,
             form=AnswerForm,
             initial=_prefilled,
-            refusals=(Refused, accounting.NotDone),
         ),
     )
     list_display = ["made_at", "state", "sender", "line", "says"]

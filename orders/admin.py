@@ -1,0 +1,140 @@
+"""Tries to book, calls to the carrier, label files and the daily limit, as operators read them.
+
+The page of an order joins every app, so it is staff's (staff/admin/orders.py), as is that of a carrier account.
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from orders import queues
+from orders.contract import contract_of
+from orders.masking import masked
+from orders.models import BookingAttempt, CarrierCall, DailySpend, Label
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, details, link_to
+from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.adminkit.queues import needs
+from shipping_portal.accounts.models import User
+from shipping_portal.jobs.registry import enqueue
+
+SLOW_MILLISECONDS = 2000
+OPERATIONS = ("quote", "quote_contents", "book", "view", "cancel", "label", "track", "subscribe", "ping")
+KEPT = (Label.State.STORED, Label.State.WITHHELD)
+
+
+@admin.register(BookingAttempt)
+class BookingAttemptAdmin(ReadOnlyAdmin):
+    """One try to book: what was sent, masked, and what came back."""
+
+    list_display = ["pk", "order", "state", "sent_at", "done_at", "http_status", "error"]
+    list_filter = ["state"]
+    list_select_related = ["order"]
+    search_fields = ["order__carrier_reference", "=key", "=seen_reference"]
+    fields = [
+        *("order", "generation", "key", "state", "sent_at", "lease_until", "done_at", "replays"),
+        *("http_status", "error", "seen_reference", "body_sha256", "request", "answer"),
+    ]
+    readonly_fields = ["key", "request", "answer"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
+        return super().get_queryset(request).select_related("order__account").defer("body", "response")
+
+    @admin.display(description="request, masked")
+    def request(self, attempt: BookingAttempt) -> SafeString | str:
+        return details(masked(attempt.body, contract_of(attempt.order.account)), "What was sent")
+
+    @admin.display(description="answer, masked")
+    def answer(self, attempt: BookingAttempt) -> SafeString | str:
+        response = bytes(attempt.response)
+        return details(
+            masked(response, contract_of(attempt.order.account)) if response else "", "What came back"
+        )
+
+
+@admin.register(CarrierCall)
+class CarrierCallAdmin(ReadOnlyAdmin):
+    """What was asked and how it went. Kept for CALL_LOG_DAYS; holds no body or query."""
+
+    list_display = [
+        *("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about"),
+    ]
+    list_filter = [
+        # By name, as a list of what occurs would read the whole log.
+        choices(
+            "operation",
+            "operation",
+            {name: (name.replace("_", " ").capitalize(), Q(operation=name)) for name in OPERATIONS},
+        ),
+        choices(
+            "answer",
+            "answer",
+            {f"{n}": (f"{n}00 to {n}99", Q(status__range=(n * 100, n * 100 + 99))) for n in range(2, 6)}
+            | {"none": ("No answer", Q(status=None))},
+        ),
+        choices("time", "time", {"slow": ("Over 2 seconds", Q(milliseconds__gt=SLOW_MILLISECONDS))}),
+        choices(
+            "reading",
+            "needs",
+            {"reading": ("Not read in full, last 24 hours", queues.not_read_in_full)},
+        ),
+        ("order", admin.EmptyFieldListFilter),
+    ]
+    list_select_related = ["order"]
+    search_fields = ["=operation", "=outcome", "=order__carrier_reference"]
+    search_help_text = "Operation, outcome or the order's reference"
+
+    @admin.display(description="order")
+    def about(self, call: CarrierCall) -> SafeString | str:
+        return link_to(call.order)
+
+
+def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
+    owed = Label.objects.filter(pk=label.pk).exclude(state__in=KEPT)
+    if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
+        raise Refused("This label is stored already; a stored file is never replaced.")
+    enqueue("label", label.pk)
+
+
+@admin.register(Label)
+class LabelAdmin(ActionsAdmin):
+    """Label files: checksum, size and state. Their bytes are never read here."""
+
+    admin_actions = (
+        AdminAction(
+            "fetch-again",
+            "Fetch again",
+            "The file is asked of the carrier now. A file that is already stored is never replaced.",
+            _fetch_again,
+            needs="retry",
+            audit="label fetched again",
+            applies=lambda label: label.state not in KEPT,
+        ),
+    )
+    exclude = ["address"]
+    list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
+    list_filter = [
+        choices("needs", "needs", {"fetching": ("Not fetched", queues.label_missing)}),
+        "state",
+        "size",
+    ]
+    list_select_related = ["order"]
+    search_fields = ["=order__carrier_reference", "=sha256"]
+
+
+@admin.register(DailySpend)
+class DailySpendAdmin(ReadOnlyAdmin):
+    """What all senders together spent, day by day, and when the limit for it refused somebody."""
+
+    list_display = ["day", "spent", "limit", "refused_at", "mended", "mended_at"]
+    list_filter = [needs(queues.SPENDING)]
+    readonly_fields = ["limit"]
+    ordering = ["-day"]
+
+    @admin.display(description="DAILY_MONEY_LIMIT now")
+    def limit(self, day: DailySpend) -> str:
+        return f"{settings.DAILY_MONEY_LIMIT:,.2f}"

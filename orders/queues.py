@@ -1,0 +1,62 @@
+"""What waits for a person about labels, prices and the daily limit; see adminkit/queues.py."""
+
+import datetime as dt
+
+from django.db.models import Exists, OuterRef, Q
+
+from orders.models import Label
+from orders.models.statuses import STILL_AT_SENDER, Status
+from shipping_portal.accounts.adminkit.queues import Wait
+
+
+def not_read_in_full(now: dt.datetime) -> Q:
+    """Calls of the last day whose reply had rows we could not read: services that senders are not offered."""
+    return Q(unreadable__gt=0, at__gte=now - dt.timedelta(days=1))
+
+
+def label_missing(now: dt.datetime) -> Q:
+    """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
+    others = Label.objects.filter(
+        order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
+    )
+    has_none = Q(~Exists(others), state=Label.State.ABSENT)
+    missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # in the words of the index
+    needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
+    return Q(missing & needed, Q(state=Label.State.FAILED) | has_none)
+
+
+def _refused_today(now: dt.datetime) -> Q:
+    """Days on which the limit refused somebody, and that are still under way somewhere on earth."""
+    return Q(refused_at__isnull=False, day__gte=(now - dt.timedelta(hours=12)).date())
+
+
+CALLS = {
+    "reading": Wait(
+        "Prices we can't read",
+        not_read_in_full,
+        "Senders miss these services. carrier_contract --probe names what it can't read; mend the contract file.",
+        "at",
+    ),
+}
+LABELS = {
+    "fetching": Wait(
+        "Labels not fetched",
+        label_missing,
+        "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
+        "order__booked_at",
+    ),
+}
+SPENDING = {
+    "room": Wait(
+        "Daily money limit reached",
+        _refused_today,
+        "What doesn't fit waits until its sender's midnight. Raise DAILY_MONEY_LIMIT and restart if it is meant to go.",
+        "refused_at",
+    ),
+    "recount": Wait(
+        "Limit counters put right",
+        lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
+        "A counter differed from its orders. Look up “limits recounted” in the audit, and report it: it is our fault.",
+        "mended_at",
+    ),
+}

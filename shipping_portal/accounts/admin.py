@@ -1,0 +1,293 @@
+"""People who log in, and the carrier's published suburb and postcode pairs, as operators see them."""
+
+from functools import partial
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+
+from shipping_portal.accounts import locality_upload, people
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.locality_lists import UnreadableList, import_list
+from shipping_portal.accounts.models import Audit, Locality, LocalityAlias, LocalityList, User
+
+LARGEST_FILE = 2_000_000
+
+
+class GroupsForm(ReasonForm):
+    groups = forms.MultipleChoiceField(
+        choices=[(name, name) for name in permissions.GROUPS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None ticked: no operator any more.",
+    )
+    field_order = ["groups", "reason"]
+
+
+def _totp() -> QuerySet[Authenticator]:
+    return Authenticator.objects.filter(type=Authenticator.Type.TOTP)
+
+
+def _enrolled(now: object) -> Q:
+    return Q(pk__in=_totp().values("user"))
+
+
+@admin.register(User)
+class UserAdmin(ActionsAdmin):
+    """Their account off and on, their sessions, a lost second factor, and who is an operator."""
+
+    admin_actions = (
+        AdminAction(
+            "turn-off",
+            "Turn off",
+            "This person can no longer log in, and is logged out everywhere.",
+            partial(people.set_active, is_active=False),
+            needs="people",
+            applies=lambda user: user.is_active,
+            refusals=(people.NotThem,),
+        ),
+        AdminAction(
+            "turn-on",
+            "Turn on",
+            "This person can log in again.",
+            partial(people.set_active, is_active=True),
+            needs="people",
+            applies=lambda user: not user.is_active,
+            refusals=(people.NotThem,),
+        ),
+        AdminAction(
+            "log-out",
+            "Log out everywhere",
+            "Every session of this person ends now. They may log in again with their password.",
+            people.log_out,
+            needs="people",
+            applies=lambda user: user.is_active,
+            refusals=(people.NotThem,),
+        ),
+        AdminAction(
+            "reset-second-factor",
+            "Reset second factor",
+            "The authenticator and its recovery codes are removed, and the person is told by e-mail. "
+            "Make sure who is asking: call back on a number you know.",
+            people.reset_second_factor,
+            needs="people",
+            applies=lambda user: user.has_second_factor,
+            refusals=(people.NotThem,),
+        ),
+        AdminAction(
+            "groups",
+            "Set groups",
+            "What this person may see and do at the desk. Who ships for a sender cannot work here as well.",
+            people.set_groups,
+            needs="operators",
+            applies=lambda user: not people.why_no_groups(user),
+            form=GroupsForm,
+            initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
+            refusals=(people.NotThem,),
+        ),
+    )
+    list_display = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login"]
+    list_filter = [
+        "is_staff",
+        "is_active",
+        choices(
+            "second factor",
+            "second_factor",
+            {"yes": ("Set up", _enrolled), "no": ("None", lambda now: ~_enrolled(now))},
+        ),
+    ]
+    search_fields = ["email", "name", "membership__sender__name"]
+    fields = [
+        *("email", "name", "sender", "role", "is_staff", "in_groups", "is_active", "second_factor"),
+        *("last_login", "date_joined"),
+    ]
+    readonly_fields = ["sender", "role", "in_groups", "second_factor"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        enrolled = Exists(_totp().filter(user=OuterRef("pk")))
+        users = super().get_queryset(request).select_related("membership__sender")
+        return users.annotate(has_second_factor=enrolled)
+
+    @admin.display(description="sender")
+    def sender(self, user: User) -> Any:
+        return user.membership.sender if hasattr(user, "membership") else None
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Nobody finds out a password's hash letter by letter."""
+        return not lookup.startswith("password") and super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="role")
+    def role(self, user: User) -> str:
+        return user.membership.get_role_display() if hasattr(user, "membership") else "–"
+
+    @admin.display(description="groups")
+    def in_groups(self, user: User) -> str:
+        return ", ".join(group.name for group in user.groups.all()) or "–"
+
+    @admin.display(description="second factor", boolean=True)
+    def second_factor(self, user: Any) -> bool:
+        return bool(user.has_second_factor)
+
+
+class UploadForm(forms.Form):
+    file = forms.FileField(
+        help_text="UTF-8 CSV with the columns country, suburb, state, postcode. At most 2 MB."
+    )
+
+    def clean_file(self) -> Any:
+        if self.cleaned_data["file"].size > LARGEST_FILE:
+            raise forms.ValidationError("The file is larger than 2 MB. Import it with manage.py localities.")
+        return self.cleaned_data["file"]
+
+
+class CheckedForm(ReasonForm):
+    """The file as it was checked, brought back by the browser for the import itself, and why it is used."""
+
+    content = forms.CharField(widget=forms.HiddenInput, strip=False)
+    source = forms.CharField(widget=forms.HiddenInput)
+
+
+@admin.register(LocalityList)
+class LocalityListAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
+            "use-again",
+            "Use this list",
+            "Suburbs and postcodes are checked against this list from now on, instead of the country's present one.",
+            locality_upload.use_again,
+            needs="localities",
+            applies=lambda chosen: not chosen.is_active,
+            refusals=(locality_upload.AlreadyActive,),
+        ),
+    )
+    list_display = ["country", "source", "rows", "loaded_at", "is_active"]
+    list_filter = ["country", "is_active"]
+    change_list_template = "admin/list_with_acts.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        may_import = permissions.may(request.user, "localities")
+        acts = [("Import a list", reverse("admin:accounts_localitylist_import"))] if may_import else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.own_page("import/", "import", self.import_view), *super().get_urls()]
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """Upload, read what would change, then confirm. Nothing changes before the confirmation."""
+        permissions.demand(request.user, "localities")
+        if "content" in request.POST:
+            return self._import(request, CheckedForm(request.POST))
+        form = UploadForm(request.POST or None, request.FILES or None)
+        if not form.is_valid():
+            return self._page(request, form=form)
+        file = form.cleaned_data["file"]
+        content = file.read()
+        try:
+            previews = self._previews(request, content, file.name)
+        except UnreadableList as problem:
+            form.add_error("file", str(problem))
+            return self._page(request, form=form)
+        carried = CheckedForm(initial={"content": content.decode("utf-8-sig"), "source": file.name})
+        return self._page(request, previews=previews, checked=carried)
+
+    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[locality_upload.Preview]:
+        return locality_upload.preview(content, source=source, by=request.user, at=timezone.now())
+
+    def _import(self, request: HttpRequest, form: CheckedForm) -> HttpResponse:
+        content, source = request.POST["content"].encode(), request.POST.get("source", "")
+        try:
+            if not form.is_valid():
+                return self._page(request, previews=self._previews(request, content, source), checked=form)
+            reason, now = form.cleaned_data["reason"], timezone.now()
+            done = import_list(content, source=source, by=request.user, at=now, reason=reason)
+        except UnreadableList:  # not the file that was checked
+            return self._page(request, form=UploadForm())
+        for change in done:
+            text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
+            if change.off_list:
+                text += f" {change.off_list} addresses in senders' books are not on the list."
+            messages.success(request, text)
+        return redirect("admin:accounts_localitylist_changelist")
+
+    def _page(self, request: HttpRequest, **context: Any) -> HttpResponse:
+        shown = self.page_context(request, title="Import a locality list", **context)
+        return TemplateResponse(request, "admin/import_localities.html", shown)
+
+
+@admin.register(Locality)
+class LocalityAdmin(ReadOnlyAdmin):
+    list_display = ["suburb", "state", "postcode", "country", "list"]
+    list_filter = ["country", "list__is_active"]
+    list_select_related = ["list"]
+    search_fields = ["suburb__istartswith", "=postcode"]
+
+
+class AliasForm(ReasonForm, forms.ModelForm):
+    field_order = ["word", "stands_for", "reason"]
+
+    class Meta:
+        model = LocalityAlias
+        fields = ["word", "stands_for"]
+
+    def clean_word(self) -> str:
+        return _as_listed(self.cleaned_data["word"])
+
+    def clean_stands_for(self) -> str:
+        return _as_listed(self.cleaned_data["stands_for"])
+
+
+def _as_listed(word: str) -> str:
+    """Return it in capitals, as in the lists: aliases are compared with them word by word."""
+    if len(word.split()) > 1:
+        raise forms.ValidationError("One word only, such as MT.")
+    return word.strip().upper()
+
+
+def _remove(alias: LocalityAlias, **asked: Any) -> str:
+    words = str(alias)
+    alias.delete()
+    return words
+
+
+@admin.register(LocalityAlias)
+class LocalityAliasAdmin(ActionsAdmin):
+    """Aliases are ours, not the carrier's, so they are edited here; every change has a reason and is audited."""
+
+    admin_actions = (
+        AdminAction(
+            "remove",
+            "Remove",
+            "What senders type is no longer read this way.",
+            _remove,
+            needs="localities",
+            audit="alias removed",
+        ),
+    )
+    form = AliasForm
+    list_display = ["word", "stands_for"]
+    search_fields = ["word", "stands_for"]
+    ordering = ["word"]
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return permissions.may(request.user, "localities")
+
+    has_change_permission = has_add_permission
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        reads_only = obj is not None and not self.has_change_permission(request, obj)
+        return ["word", "stands_for", *([] if reads_only else ["reason"])]
+
+    def save_model(self, request: HttpRequest, obj: LocalityAlias, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        reason = f"{obj}: {form.cleaned_data['reason']}"
+        Audit.write("alias saved", obj, by=request.user, reason=reason, at=timezone.now())

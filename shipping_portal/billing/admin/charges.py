@@ -1,0 +1,231 @@
+"""Every line of money, of the carrier's reports and of the operator's own: read here, never edited."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from orders.models import Order
+from orders.references import called
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
+from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import correcting, matching, queues, reconciling
+from shipping_portal.billing.models import BillingReport, Charge, Dispute
+
+WEEKS = 26
+
+
+class ToSenderForm(ReasonForm):
+    """A reason that is printed beside the money."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        words = "The sender reads it on the statement; it goes to the audit with your name."
+        self.fields["reason"].help_text = f"At least ten characters. {words}"
+
+
+class OwnerForm(ReasonForm):
+    """A parcel, or a sender where the line is for no parcel of theirs."""
+
+    owner = forms.CharField(
+        label="Whose it is",
+        max_length=60,
+        help_text="A parcel's reference or order number, or a sender's A-number such as A-1007.",
+    )
+    field_order = ["owner", "reason"]
+
+    def clean_owner(self) -> tuple[Sender, Order | None]:
+        typed = self.cleaned_data["owner"].strip()
+        number = Sender.pk_of(typed)
+        if number and (sender := Sender.objects.filter(pk=number).first()):
+            return sender, None
+        order = _order(typed)
+        if order is None:
+            raise forms.ValidationError("No parcel and no sender is called that.")
+        return order.sender, order
+
+
+def _order(typed: str) -> Order | None:
+    orders = Order.objects.select_related("sender")
+    if typed.isascii() and typed.isdecimal() and len(typed) < 10:
+        return orders.filter(pk=int(typed)).first()
+    return called(orders, typed).first()
+
+
+def _assign(charge: Charge, *, owner: tuple[Sender, Order | None], **asked: Any) -> str:
+    """Give it away with the Extra Cover that was in the same price."""
+    sender, order = owner
+    parts = Charge.objects.unmatched().filter(report=charge.report_id, line=charge.line).order_by("part")
+    try:
+        for part in list(parts) or [charge]:
+            matching.assign(part, sender=sender, order=order)
+    except matching.AlreadyAssigned:
+        raise Refused("The line belongs to somebody by now.") from None
+    charge.sender = sender  # whose audit it is
+    return f"to {order or sender}"
+
+
+def _reverse(charge: Charge, *, reason: str, by: User, now: dt.datetime) -> str:
+    try:
+        correcting.reverse(charge, by=by, now=now, reason=reason)
+    except correcting.NotReversible:
+        raise Refused("It was reversed already, or can't be.") from None
+    return str(charge)
+
+
+def _accept(charge: Charge, **asked: Any) -> str:
+    if not reconciling.accept(charge):
+        raise Refused("Nothing about its price waits any more.")
+    return str(charge)
+
+
+def _is_nobodys(charge: Charge) -> bool:
+    """And posted: what is read again before that is matched anew."""
+    return charge.sender_id is None and charge.posted_at is not None
+
+
+def _is_reversible(charge: Charge) -> bool:
+    is_counted = charge.posted_at is not None and charge.sender_id is not None
+    return is_counted and charge.reverses_id is None and not hasattr(charge, "reversed_by")
+
+
+class WeekFilter(admin.SimpleListFilter):
+    title = "week"
+    parameter_name = "week"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        weeks = BillingReport.objects.order_by("-week").values_list("week", flat=True).distinct()[:WEEKS]
+        return [(week.isoformat(), f"{week:%Y-%m-%d}") for week in weeks]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
+        """By its reports, which have an index, and the operator's own lines, which are few."""
+        if self.value() not in dict(self.lookup_choices):
+            return queryset
+        week = str(self.value())
+        of_week = BillingReport.objects.filter(week=week).values("pk")
+        return queryset.filter(Q(report__in=of_week) | Q(report=None, week=week))
+
+
+class DisputeInline(ReadOnlyInline):
+    model = Dispute
+    fk_name = "charge"
+    fields = ["made_at", "state", "text", "answer"]
+
+
+@admin.register(Charge)
+class ChargeAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
+            "assign",
+            "Assign to a parcel or sender",
+            "Nobody owns this line. It goes on that sender's statement, in the week it was charged.",
+            _assign,
+            needs="billing",
+            audit="charge assigned",
+            applies=_is_nobodys,
+            form=OwnerForm,
+        ),
+        AdminAction(
+            "accept",
+            "Accept this price",
+            "It isn't what was booked, and the carrier is right. The sender pays it; the parcel leaves the queue.",
+            _accept,
+            needs="billing",
+            audit="charge accepted",
+            applies=lambda charge: charge.is_unexpected,
+        ),
+        AdminAction(
+            "reverse",
+            "Reverse",
+            "A line of the opposite amount takes this one back, on this week's statement. Both stay to be read.",
+            _reverse,
+            needs="billing",
+            audit="charge reversed",
+            applies=_is_reversible,
+            form=ToSenderForm,
+        ),
+    )
+    list_display = ["week", "parcel", "sender", "kind", "money", "posted", "repeats"]
+    list_filter = [
+        WeekFilter,
+        choices(
+            "owner",
+            "owner",
+            {
+                "nobody": ("Nobody's, posted", queues.CHARGES["nobody"].rule),
+                "unmatched": ("Nobody's", lambda now: Q(pk__in=Charge.objects.unmatched().values("pk"))),
+                "sender": ("A sender's", Q(sender__isnull=False)),
+            },
+        ),
+        choices(
+            "repeat of a posted line",
+            "repeat",
+            {"yes": ("Yes, left out", Q(is_repeat=True)), "no": ("No", Q(is_repeat=False))},
+        ),
+        "kind",
+    ]
+    list_select_related = ["order", "sender"]
+    search_fields = ["reference"]  # turns the box on; get_search_results does the looking
+    search_help_text = "A whole carrier reference"
+    inlines = [DisputeInline]
+    fieldsets = [
+        (None, {"fields": ["kind", "money", "from_report", "parcel", "owner", "posted_at"]}),
+        ("As the carrier tells it", {"fields": ["word", "stated", "reference", "day", "repeats"]}),
+        ("Size", {"fields": [("declared_kg", "measured_kg"), ("declared_m3", "measured_m3")]}),
+        ("By the operator", {"fields": ["reason", "by", "takes_back", "taken_back_by"]}),
+    ]
+    readonly_fields = ["money", "repeats", "from_report", "parcel", "owner", "takes_back", "taken_back_by"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Charge]:
+        near = ("order", "sender", "report", "by", "reverses", "reversed_by")
+        return super().get_queryset(request).select_related(*near)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Charge], search_term: str
+    ) -> tuple[QuerySet[Charge], bool]:
+        """By the order that has the reference, and among the lines that nobody owns: both have an index."""
+        typed = search_term.strip()
+        if not typed:
+            return queryset, False
+        theirs = called(Order.objects.all(), typed).order_by().values("pk")
+        return queryset.filter(Q(order__in=theirs) | Q(sender=None, reference__upper=typed.upper())), False
+
+    @admin.display(description="posted", ordering="posted_at")
+    def posted(self, charge: Charge) -> str:
+        return f"{charge.posted_at:%Y-%m-%d}" if charge.posted_at else "–"
+
+    @admin.display(description="repeat", boolean=True)
+    def repeats(self, charge: Charge) -> bool:
+        return charge.is_repeat
+
+    @admin.display(description="amount")
+    def money(self, charge: Charge) -> str:
+        return f"{charge.amount:,.2f}\N{NO-BREAK SPACE}{charge.currency}"
+
+    @admin.display(description="parcel", ordering="order")
+    def parcel(self, charge: Charge) -> SafeString | str:
+        return link_to(charge.order, charge.reference) if charge.order else charge.reference or "–"
+
+    @admin.display(description="sender")
+    def owner(self, charge: Charge) -> SafeString | str:
+        return link_to(charge.sender) if charge.sender else "Nobody yet"
+
+    @admin.display(description="report")
+    def from_report(self, charge: Charge) -> SafeString | str:
+        if charge.report is None:
+            return "None: a line of the operator's own"
+        return link_to(charge.report, f"{charge.report}, line {charge.line}")
+
+    @admin.display(description="takes back")
+    def takes_back(self, charge: Charge) -> SafeString | str:
+        return link_to(charge.reverses)
+
+    @admin.display(description="taken back by")
+    def taken_back_by(self, charge: Charge) -> SafeString | str:
+        return link_to(getattr(charge, "reversed_by", None))

@@ -1,0 +1,200 @@
+"""The carrier's weekly billing reports: what each came to, what keeps it from counting, and letting it count."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, reverse
+
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.queues import needs
+from shipping_portal.accounts.models import User
+from shipping_portal.billing import checking, posting, queues
+from shipping_portal.billing.admin import uploading
+from shipping_portal.billing.balancing import tallies
+from shipping_portal.billing.models import BillingReport
+
+State = BillingReport.State
+
+
+class TotalForm(ReasonForm):
+    """What the invoice says."""
+
+    total = forms.DecimalField(max_digits=16, decimal_places=2)
+    currency = forms.RegexField(r"^[A-Za-z]{3}$", label="Currency, such as AUD")
+    field_order = ["total", "currency", "reason"]
+
+    def clean_currency(self) -> str:
+        return str(self.cleaned_data["currency"]).upper()
+
+
+def _ended_by(end: Callable[..., None]) -> Callable[..., str]:
+    """Return what posts a report or makes it void. Raises NotReady."""
+
+    def do(report: BillingReport, *, by: User, now: dt.datetime, **asked: Any) -> str:
+        end(report, by=by, now=now)
+        return report.name
+
+    return do
+
+
+def _read_again(report: BillingReport, *, now: dt.datetime, **asked: Any) -> str:
+    if not checking.again(report, now=now):
+        raise Refused("It is posted or void by now.")
+    return report.name
+
+
+def _state_total(report: BillingReport, *, total: Decimal, currency: str, **asked: Any) -> str:
+    """Beside the totals it states in other currencies."""
+    stated = {name: Decimal(amount) for name, amount in report.stated.items()}
+    if not posting.state_total(report, {**stated, currency: total}):
+        raise Refused("Only a report that was read, and is not posted, takes a total.")
+    return f"{report.name}, {total} {currency}"
+
+
+def _count_repeats(report: BillingReport, **asked: Any) -> str:
+    return f"{report.name}, {posting.count_repeats(report)} lines"
+
+
+POST = AdminAction(
+    "post",
+    "Post",
+    "Its lines count from now on, for ever, and senders see theirs. A mistake is put right by a line that takes "
+    "another one back, never by changing one.",
+    _ended_by(posting.post),
+    needs="billing",
+    audit="billing report posted",
+    applies=lambda report: report.state == State.CHECKED,
+    refusals=(posting.NotReady,),
+)
+
+
+@admin.register(BillingReport)
+class BillingReportAdmin(ActionsAdmin):
+    own_pages = ("billing_billingreport_upload",)
+    admin_actions = (
+        POST,
+        AdminAction(
+            "void",
+            "Make void",
+            "It was never meant: nothing of it counts, and the same file may be taken again.",
+            _ended_by(posting.void),
+            needs="billing",
+            audit="billing report made void",
+            applies=lambda report: report.state in {State.READING, State.CHECKED, State.DAMAGED},
+            refusals=(posting.NotReady,),
+        ),
+        AdminAction(
+            "read-again",
+            "Read again",
+            "The file is read from its first line on, by the account's columns as they are set today.",
+            _read_again,
+            needs="billing",
+            audit="billing report read again",
+            applies=lambda report: report.state in {State.CHECKED, State.DAMAGED},
+        ),
+        AdminAction(
+            "state-total",
+            "State its total",
+            "What the carrier's invoice says that the file comes to, with refunds taken off. It is posted only if its "
+            "lines come to the same.",
+            _state_total,
+            needs="billing",
+            audit="billing total stated",
+            applies=lambda report: report.state == State.CHECKED,
+            form=TotalForm,
+        ),
+        AdminAction(
+            "count-repeats",
+            "Count repeated lines",
+            "Lines like these were posted before, so they are left out. Only if the carrier says that they are charges "
+            "of their own, let them count with this report.",
+            _count_repeats,
+            needs="billing",
+            audit="repeated lines counted",
+            applies=lambda report: (
+                report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists()
+            ),
+            refusals=(posting.NotReady,),
+        ),
+    )
+    change_list_template = "admin/list_with_acts.html"
+    change_form_template = "admin/billing_report.html"
+    list_display = [
+        "week", "name", "state", "rows", "matched", "unmatched", "repeats", "comes_to", "says", "account",
+    ]  # fmt: skip
+    list_display_links = ["week", "name"]
+    list_filter = [needs(queues.REPORTS), "state"]
+    list_select_related = ["account"]
+    list_per_page = 20  # the lines of each are counted
+    ordering = ["-week", "-pk"]
+    search_fields = ["name"]
+    exclude = ["profile", "problems"]
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.own_page("upload/", "upload", self.upload_view), *super().get_urls()]
+
+    def upload_view(self, request: HttpRequest) -> HttpResponse:
+        permissions.demand(request.user, "billing")
+        return uploading.page(request, self.page_context(request))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        may = permissions.may(request.user, "billing")
+        acts = [("Upload a report", reverse("admin:billing_billingreport_upload"))] if may else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """The rows of the page with their lines counted, in one query."""
+        shown: Any = super().get_changelist_instance(request)
+        shown.result_list = list(shown.result_list)
+        found = tallies(shown.result_list)
+        for report in shown.result_list:
+            report.tally = found[report.pk]
+        return shown
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BillingReport]:
+        return super().get_queryset(request).select_related("account", "uploaded_by", "ended_by")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Reads what the report came to; the form to post it is on it."""
+        report = self.get_object(request, object_id)
+        if report is None or not self.has_view_permission(request, report):
+            return super().change_view(request, object_id, form_url, extra_context)
+        shown = uploading.standing(report)
+        if shown["can_post"] and not shown["obstacles"] and permissions.may(request.user, POST.needs):
+            shown |= {"form": ReasonForm(), "post": POST}
+        shown["acts"] = [act for act in self.open_actions(request, object_id) if act[0] != POST.label]
+        shown["may_bill"] = permissions.may(request.user, "billing")
+        return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
+
+    @admin.display(description="matched")
+    def matched(self, report: Any) -> int:
+        return int(report.tally.matched)
+
+    @admin.display(description="unmatched")
+    def unmatched(self, report: Any) -> int:
+        return int(report.tally.unmatched)
+
+    @admin.display(description="repeats")
+    def repeats(self, report: Any) -> int:
+        return int(report.tally.repeats)
+
+    @admin.display(description="lines come to")
+    def comes_to(self, report: Any) -> str:
+        return _sums(report.tally.found)
+
+    @admin.display(description="file says")
+    def says(self, report: BillingReport) -> str:
+        return _sums({currency: Decimal(total) for currency, total in report.stated.items()})
+
+
+def _sums(sums: dict[str, Decimal]) -> str:
+    return ", ".join(f"{total:,.2f} {currency}" for currency, total in sorted(sums.items())) or "–"

@@ -1,0 +1,116 @@
+"""What waits for a person in the carrier's reports; see adminkit/queues.py."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.db.models import Q, QuerySet
+
+from orders.models import Order
+from shipping_portal.accounts.adminkit.queues import Queue, Rule, Wait, counted
+from shipping_portal.billing import reconciling
+from shipping_portal.billing.balancing import balances, tallies
+from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+
+State = BillingReport.State
+
+
+def out_of_balance(now: dt.datetime | None = None) -> Q:
+    """Checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
+    checked = list(BillingReport.objects.filter(state=State.CHECKED))
+    found = tallies(checked)
+    odd = [
+        report.pk
+        for report in checked
+        if any(row.difference != 0 for row in balances(report, found[report.pk]))
+    ]
+    return Q(pk__in=odd)
+
+
+def _orders_of(rule: Callable[[dt.datetime], QuerySet[Order]]) -> Rule:
+    return lambda now: Q(pk__in=rule(now).order_by().values("pk"))
+
+
+REPORTS = {
+    "damaged": Wait(
+        "Billing reports damaged",
+        Q(state=State.DAMAGED),
+        "Each problem has its line. Set the columns and read it again, or ask the carrier for the file.",
+        "uploaded_at",
+    ),
+    "balance": Wait(
+        "Billing reports out of balance",
+        lambda now: out_of_balance() & Q(state=State.CHECKED),
+        "Its lines don't come to what the file says. Check the columns, or ask the carrier which is right.",
+        "uploaded_at",
+    ),
+    "posting": Wait(
+        "Billing reports not posted",
+        lambda now: ~out_of_balance() & Q(state=State.CHECKED),
+        "Senders see its charges once it is posted. Open it, read the totals and press Post.",
+        "uploaded_at",
+    ),
+}
+WORDS = {
+    "no": Wait(
+        "Charge words nobody decided",
+        Q(meaning=""),
+        "A report that has one can't be posted. Say what each one means.",
+        "first_seen_at",
+    ),
+}
+CHARGES = {
+    "nobody": Wait(
+        "Billing lines nobody owns",
+        lambda now: Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
+        "Compare with unconfirmed bookings; else open the line and press Assign.",
+        "report__uploaded_at",
+    ),
+}
+ORDERS = {
+    "charged-after-cancelling": Wait(
+        "Charged although cancelled",
+        _orders_of(reconciling.charged_after_cancelling),
+        "If its label was not used, ask the carrier to refund it; else tell the sender.",
+    ),
+    "not-refunded": Wait(
+        "Cancelled, not refunded after two reports",
+        _orders_of(reconciling.not_refunded),
+        "Ask the carrier for the refund by its reference, and when it was cancelled.",
+    ),
+    "charged-otherwise": Wait(
+        "Charged differently than agreed",
+        _orders_of(reconciling.charged_otherwise),
+        "Compare its prices and its lines; ask the carrier why, credit the difference, or accept it.",
+    ),
+    "never-charged": Wait(
+        "Booked, not charged after two reports",
+        _orders_of(reconciling.never_charged),
+        "The carrier may charge it later, or under another reference: compare with lines nobody owns.",
+    ),
+}
+DISPUTES = {
+    "open": Wait(
+        "Charges senders dispute",
+        Q(state=Dispute.State.OPEN),
+        "Compare declared, measured and quoted, then press Answer. The sender reads your answer.",
+        "made_at",
+    ),
+}
+
+
+def waiting(now: dt.datetime) -> list[Queue]:
+    """Return every queue of the reports, empty ones too. Each order rule is a query of its own: together they crawl."""
+    odd = out_of_balance()  # asked once for two rules
+    reports = {
+        **REPORTS,
+        "balance": replace(REPORTS["balance"], rule=odd & Q(state=State.CHECKED)),
+        "posting": replace(REPORTS["posting"], rule=~odd & Q(state=State.CHECKED)),
+    }
+    return [
+        *counted(BillingReport.objects.all(), reports, now),
+        *counted(ChargeWord.objects.all(), WORDS, now, query="?decided={}"),
+        *counted(Charge.objects.all(), CHARGES, now, query="?owner={}"),
+        *(line for name in ORDERS for line in counted(Order.objects.all(), {name: ORDERS[name]}, now)),
+        *counted(Dispute.objects.all(), DISPUTES, now, query="?state__exact={}"),
+    ]

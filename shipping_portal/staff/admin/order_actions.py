@@ -1,0 +1,101 @@
+"""What an operator may do with one order: cancel it, settle a cancellation, take an adoption back, close a case."""
+
+import datetime as dt
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from orders import cancelling, second_orders
+from orders.models import CancelAttempt, Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.adminkit.actions import AdminAction
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.staff.resolution import undoing
+
+
+@transaction.atomic
+def _cancel(order: Order, *, reason: str, by: User, now: dt.datetime) -> None:
+    cancelling.ask(order, by=by, why=f"for the sender: {reason}", now=now)
+    Audit.write("cancelled for the sender", order, by=by, sender=order.sender, reason=reason, at=now)
+
+
+def _is_unclear(order: Order) -> bool:
+    unclear = order.cancels.filter(state=CancelAttempt.State.UNKNOWN)
+    return order.status == Status.CANCEL_UNCONFIRMED and unclear.exists()
+
+
+def second_order_notice(order: Order) -> str:
+    """Say what happened and what to do, for the top of the order's page; "" where nothing waits."""
+    named = [f"attempt {it.generation} named {it.seen_reference}" for it in second_orders.waiting(order)]
+    if not named:
+        return ""
+    own = f"has {order.carrier_reference}" if order.carrier_reference else "has no reference"
+    return (
+        f"Second carrier order: this order {own}, but the carrier's answer to {' and to '.join(named)}. "
+        "The carrier may charge for both. Ask them to void the one not used, then press Second order settled."
+    )
+
+
+REFUSALS = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
+UNDO = AdminAction(
+    name="undo-adoption",
+    label="Undo the adoption",
+    explains="The adopted reference is another order's. This order becomes unclear again, and the reference, its scans "
+    "and what is charged for it are free for the order they belong to. The sender is told not to book it again. "
+    "Nobody has been given a label of it.",
+    do=undoing.undo,
+    needs="resolve",
+    applies=lambda order: undoing.stands(order) and not undoing.obstacle(order),
+    refusals=(undoing.CannotUndo,),
+)
+CONTEST = AdminAction(
+    name="contest-adoption",
+    label="Contest the adoption",
+    explains="The adopted reference is another order's, and somebody has a label of it or has acted on its charges. "
+    "This order becomes a conflict: the sender is told not to use the label. Its reference and scans are free for the "
+    "order they belong to, and so are its charges, unless one was disputed or reversed: settle those on their own "
+    "pages. Then press Resolve, and ask the sender which label is on which parcel.",
+    do=undoing.contest,
+    needs="resolve",
+    applies=lambda order: undoing.stands(order) and bool(undoing.obstacle(order)),
+    refusals=(undoing.CannotUndo,),
+)
+SETTLED = AdminAction(
+    name="second-order-settled",
+    label="Second order settled",
+    explains="Once the carrier has voided the order that is not used, or says that there is none: write down what "
+    "they said. This order itself stays as it is.",
+    do=second_orders.settle,
+    needs="resolve",
+    applies=lambda order: second_orders.waiting(order).exists(),
+    refusals=(second_orders.NothingWaits,),
+)
+CANCEL = AdminAction(
+    name="cancel",
+    label="Cancel for the sender",
+    explains="Only while nobody has collected it. After a missed or futile pickup never cancel: another day is agreed "
+    "with the carrier. The sender reads that it is being cancelled.",
+    do=_cancel,
+    needs="cancel_for_sender",
+    applies=lambda order: order.can_cancel(timezone.now()),
+    refusals=REFUSALS,
+)
+CONFIRMED = AdminAction(
+    name="carrier-cancelled-it",
+    label="The carrier cancelled it",
+    explains="Only when the carrier says so. The sender reads “Cancelled”, and what was to replace it is booked now.",
+    do=partial(cancelling.settle, is_cancelled=True),
+    needs="resolve",
+    applies=_is_unclear,
+    refusals=REFUSALS,
+)
+STILL_BOOKED = AdminAction(
+    name="still-booked",
+    label="It is still booked",
+    explains="Only when the carrier says so. The sender may use the label again, or ask once more to cancel.",
+    do=partial(cancelling.settle, is_cancelled=False),
+    needs="resolve",
+    applies=_is_unclear,
+    refusals=REFUSALS,
+)

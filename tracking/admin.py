@@ -1,0 +1,314 @@
+"""Parcels by reference, their scans, what the carrier posted, and what its words mean."""
+
+import datetime as dt
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from orders.contract import contract_of
+from orders.masking import masked
+from orders.models.statuses import Progress
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ReasonForm
+from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
+from shipping_portal.accounts.adminkit.filters import Rule, choices
+from tracking import gaps, queues, replay_page, rewording
+from tracking.models import EventWord, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
+from tracking.replaying import MOST
+
+MEANINGS = [("", rewording.NOTHING.capitalize()), *(choice for choice in Progress.choices if choice[0])]
+
+
+class EventInline(ReadOnlyInline):
+    model = TrackingEvent
+    fields = [
+        *("scan_time", "event_type", "description", "suburb", "postcode", "country", "source", "set_aside")
+    ]
+    ordering = ["-scan_time", "-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
+        return super().get_queryset(request).defer("raw")
+
+
+class WatchInline(ReadOnlyInline):
+    model = Watch
+    fields = ["sender", "name", "made_by", "made_at"]
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Watch]:
+        return super().get_queryset(request).select_related("sender", "made_by")
+
+
+@admin.register(Parcel)
+class ParcelAdmin(ReadOnlyAdmin):
+    list_display = [
+        *("reference", "order", "progress", "last_scan_at", "polled_at", "polled_next_at", "subscription")
+    ]
+    list_filter = [
+        choices(
+            "whose",
+            "whose",
+            {
+                "nobody": ("Nobody's: unknown reference", queues.unmatched),
+                "ours": ("Booked here", Q(order__isnull=False)),
+                "watched": ("Watched", lambda now: Q(pk__in=Watch.objects.values("parcel"))),
+            },
+        ),
+        "progress",
+        "subscription",
+    ]
+    list_select_related = ["order", "poll"]
+    search_fields = ["reference"]  # turns the box on; get_search_results does the looking
+    search_help_text = "A whole reference"
+    readonly_fields = ["polled_at", "polled_next_at"]
+    inlines = [EventInline, WatchInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Parcel]:
+        return super().get_queryset(request).select_related("order", "poll")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Parcel], search_term: str
+    ) -> tuple[QuerySet[Parcel], bool]:
+        typed = search_term.strip().upper()
+        return (queryset.filter(reference__upper=typed) if typed else queryset), False
+
+    @admin.display(description="polled at", ordering="poll__polled_at")
+    def polled_at(self, parcel: Parcel) -> dt.datetime | None:
+        return parcel.poll.polled_at if hasattr(parcel, "poll") else None
+
+    @admin.display(description="next poll", ordering="poll__due_at")
+    def polled_next_at(self, parcel: Parcel) -> dt.datetime | None:
+        return parcel.poll.due_at if hasattr(parcel, "poll") else None
+
+
+def _found_by_polling(within: dt.timedelta) -> Rule:
+    """What the gap meter's alarm counts, and the same over a day."""
+    return lambda now: Q(pk__in=gaps.found_first_by_polling(now, within=within).values("pk"))
+
+
+@admin.register(TrackingEvent)
+class TrackingEventAdmin(ReadOnlyAdmin):
+    list_display = ["scan_time", "parcel", "event_type", "description", "source", "received_at", "set_aside"]
+    list_filter = [
+        choices(
+            "found",
+            "found",
+            {
+                "polling": ("First by polling, last hour", _found_by_polling(dt.timedelta(hours=1))),
+                "polling-day": ("First by polling, last 24 hours", _found_by_polling(dt.timedelta(days=1))),
+            },
+        ),
+        "source",
+        ("set_aside", admin.EmptyFieldListFilter),
+    ]
+    list_select_related = ["parcel"]
+    search_fields = ["parcel__reference"]
+    search_help_text = "A whole reference, or an event id"
+    exclude = ["raw"]
+    readonly_fields = ["as_it_came"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
+        return super().get_queryset(request).select_related("parcel", "account").defer("raw")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[TrackingEvent], search_term: str
+    ) -> tuple[QuerySet[TrackingEvent], bool]:
+        return _found_by_scan(queryset, search_term, ""), False
+
+    @admin.display(description="raw")
+    def as_it_came(self, event: TrackingEvent) -> SafeString | str:
+        return details(masked(event.raw, contract_of(event.account)), "As the carrier sent it")
+
+
+def _found_by_scan(queryset: QuerySet[Any], text: str, prefix: str) -> QuerySet[Any]:
+    """Find rows by a whole reference or an event id; `prefix` leads from the row to its scan."""
+    text = text.strip()
+    if not text:
+        return queryset
+    try:
+        return queryset.filter(**{f"{prefix}event_id": uuid.UUID(text)})
+    except ValueError:
+        return queryset.filter(**{f"{prefix}parcel__reference__upper": text.upper()})
+
+
+def _of_nobody(now: dt.datetime) -> Q:
+    return Q(event__parcel__in=Parcel.objects.filter(queues.unmatched(now)).values("pk"))
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnlyAdmin):
+    """What came. It may be read again, on a page that shows first what that would change (replay_page.py)."""
+
+    change_list_template = "admin/list_with_acts.html"
+    change_form_template = "admin/with_acts.html"
+    actions = ["read_ticked_again"]
+    list_display = ["received_at", "state", "reason", "parcel", "kind"]
+    list_filter = [
+        choices(
+            "needs",
+            "needs",
+            {"reading": ("Gave no scan", queues.unread), "owner": ("Unknown reference", _of_nobody)},
+        ),
+        "state",
+    ]
+    search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
+    search_help_text = "A whole reference, or an event id"
+    fields = [
+        *("received_at", "account", "state", "reason", "polled_for", "parcel", "event", "sha256"),
+        "as_it_came",
+    ]
+    readonly_fields = ["parcel", "as_it_came"]
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.own_page("replay/", "replay", self.replay_view), *super().get_urls()]
+
+    def has_replay_permission(self, request: HttpRequest) -> bool:
+        return permissions.may(request.user, "replay")
+
+    def replay_view(self, request: HttpRequest) -> HttpResponse:
+        permissions.demand(request.user, "replay")
+        return replay_page.page(request, self.admin_site.each_context(request))
+
+    @admin.action(description="Read again", permissions=["replay"])
+    def read_ticked_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
+        ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST])
+        return replay_page.shown(request, self.admin_site.each_context(request), ids)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        acts = [self._replay_of_list(request)] if self.has_replay_permission(request) else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
+
+    def _replay_of_list(self, request: HttpRequest) -> tuple[str, str]:
+        """Read again what the list is filtered by; without a filter the page asks what."""
+        url = reverse("admin:tracking_webhookdelivery_replay")
+        unread = replay_page.UNREAD if request.GET.get("needs") == "reading" else ""
+        state = request.GET.get("state__exact", unread)
+        if state:
+            return "Read these again", f"{url}?{urlencode({'state': state})}"
+        return "Read again by time", url
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        again = f"{reverse('admin:tracking_webhookdelivery_replay')}?ids={object_id}"
+        acts = [("Read again", again)] if self.has_replay_permission(request) else []
+        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
+        rows = super().get_queryset(request).select_related("event__parcel", "account")
+        return rows.defer("body", "event__raw")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[WebhookDelivery], search_term: str
+    ) -> tuple[QuerySet[WebhookDelivery], bool]:
+        return _found_by_scan(queryset, search_term, "event__"), False
+
+    @admin.display(description="parcel")
+    def parcel(self, delivery: WebhookDelivery) -> SafeString | str:
+        return link_to(delivery.event.parcel if delivery.event else None)
+
+    @admin.display(description="kind")
+    def kind(self, delivery: WebhookDelivery) -> str:
+        return delivery.event.event_type if delivery.event else "–"
+
+    @admin.display(description="raw")
+    def as_it_came(self, delivery: WebhookDelivery) -> SafeString | str:
+        return details(masked(delivery.body, contract_of(delivery.account)), "As the carrier sent it")
+
+
+@admin.register(WebhookTally)
+class WebhookTallyAdmin(ReadOnlyAdmin):
+    list_display = ["day", "reason", "count"]
+    ordering = ["-day", "reason"]
+
+
+class MeaningForm(forms.Form):
+    """What it would mean, to see the effect of."""
+
+    progress = forms.ChoiceField(label="It means", choices=MEANINGS, required=False)
+
+
+class DecideForm(ReasonForm):
+    """The meaning whose effect was shown, and why."""
+
+    progress = forms.ChoiceField(choices=MEANINGS, required=False, widget=forms.HiddenInput)
+
+
+@admin.register(EventWord)
+class EventWordAdmin(ReadOnlyAdmin):
+    """Words come from scans; an operator says what they mean, nobody adds or deletes them. Undecided ones first."""
+
+    change_form_template = "admin/with_acts.html"
+    list_display = ["word", "meaning", "scans", "first_seen_at", "is_decided"]
+    list_filter = ["is_known"]
+    search_fields = ["word"]
+    ordering = ["is_known", "-scans", "word"]
+    fields = ["word", "meaning", "is_decided", "scans", "spelled", "first_seen_at"]
+    readonly_fields = ["meaning", "is_decided", "spelled"]
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.own_page("<int:pk>/decide/", "decide", self.decide_view), *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        acts = []
+        if permissions.may(request.user, "reword") and object_id.isdecimal():
+            acts = [("Decide what it means", reverse("admin:tracking_eventword_decide", args=[object_id]))]
+        return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
+
+    def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """GET shows what a meaning would change; POST keeps it, with a reason."""
+        word = EventWord.objects.filter(pk=pk).first()
+        if word is None:
+            raise Http404
+        permissions.demand(request.user, "reword")
+        if request.method != "POST":
+            return self._decide_page(request, word)
+        form = DecideForm(request.POST)
+        if not form.is_valid():
+            return self._decide_page(request, word, form=form)
+        owed = rewording.reword(word, **form.cleaned_data, by=request.user, now=timezone.now())
+        done = f"“{word}” is decided. Parcels folded again with it, within minutes: {owed}."
+        messages.success(request, done)
+        return redirect("admin:tracking_eventword_changelist")
+
+    def _decide_page(
+        self, request: HttpRequest, word: EventWord, *, form: DecideForm | None = None
+    ) -> HttpResponse:
+        asked = request.GET if "progress" in request.GET else {"progress": word.progress}
+        meaning = MeaningForm(form.data if form else asked)
+        progress = meaning.cleaned_data["progress"] if meaning.is_valid() else word.progress
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"What “{word}” means",
+            "word": word,
+            "meaning": meaning,
+            "says": dict(MEANINGS)[progress],
+            "is_as_now": word.is_known and progress == word.progress,
+            "effect": rewording.effect(word, progress),
+            "form": form or DecideForm(initial={"progress": progress}),
+        }
+        return TemplateResponse(request, "admin/decide_word.html", context)
+
+    @admin.display(description="means", ordering="progress")
+    def meaning(self, word: EventWord) -> str:
+        return dict(MEANINGS)[word.progress]
+
+    @admin.display(description="decided", boolean=True, ordering="is_known")
+    def is_decided(self, word: EventWord) -> bool:
+        return word.is_known or bool(word.progress)
+
+    @admin.display(description="as the scans spell it")
+    def spelled(self, word: EventWord) -> str:
+        return ", ".join(f"“{spelling}”" for spelling in word.spellings) or "–"

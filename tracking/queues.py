@@ -1,0 +1,49 @@
+"""What waits for a person about scans, webhooks and the carrier's words; see adminkit/queues.py."""
+
+import datetime as dt
+
+from django.db.models import Q
+
+from orders import carrier_settings
+from shipping_portal.accounts.adminkit.queues import Wait
+from tracking.models import WebhookDelivery
+
+State = WebhookDelivery.State
+UNREAD_AFTER = dt.timedelta(minutes=1)
+
+
+def unmatched(now: dt.datetime | None = None) -> Q:
+    """References that sent scans but belong to no order and to no watch."""
+    of_tests = {told.contract.nobodys_reference for told in carrier_settings.every()}
+    return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
+
+
+def unread(now: dt.datetime) -> Q:
+    """Webhook bodies of the last week that gave no scan, or wait unread for over a minute."""
+    odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - dt.timedelta(days=7))
+    return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
+
+
+PARCELS = {
+    "nobody": Wait(
+        "Scans for unknown references",
+        unmatched,
+        "Compare with unconfirmed bookings: an unknown reference may be the answer to one.",
+    ),
+}
+DELIVERIES = {
+    "reading": Wait(
+        "Webhooks that gave no scan",
+        unread,
+        "Read the reason. Once the contract file knows the form, open the list and press Read these again.",
+        "received_at",
+    ),
+}
+WORDS = {
+    "0": Wait(
+        "Carrier words nobody decided",
+        Q(progress="", is_known=False),
+        "Say what each one means; the parcels concerned are folded again.",
+        "first_seen_at",
+    ),
+}
