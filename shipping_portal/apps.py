@@ -9,7 +9,6 @@ class PortalConfig(AppConfig):
 
     def ready(self) -> None:
         from shipping_portal import (  # noqa: PLC0415  (registering is the point)
-            carrier_checks,  # noqa: F401
             celery,  # noqa: F401
             checks,  # noqa: F401
             starting,  # noqa: F401

@@ -1,13 +1,174 @@
-"""What is wrong with this installation, said by `manage.py check` with an id and what to do.
+"""System checks: settings, demo people and the restore mark, and each carrier account with its contract."""
 
-The carrier accounts' own checks are in carrier_checks.py.
-"""
-
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import combinations
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from orders import carrier_settings
+from orders.carrier_settings import CarrierSettings
+from shipping_portal.carrier.contract import Contract, ContractError
+from shipping_portal.carrier.hosts import base_origin
+
+SHORTEST_WEBHOOK_SECRET = 32
+NAME = re.compile(r"[A-Z0-9_]+")
+
+
+@register("carrier")
+def check_carrier_address(**options: Any) -> Iterable[CheckMessage]:
+    for told in carrier_settings.every():
+        yield from _address(told)
+
+
+def _address(told: CarrierSettings) -> Iterator[CheckMessage]:
+    setting = f"{told.prefix}_BASE_URL"
+    if not told.base_url:
+        if not settings.TESTING:
+            yield Error(f"{setting} is empty.", hint="Set the carrier's address.", id="portal.E001")
+        return
+    try:
+        origin = base_origin(told.base_url)
+    except ValueError as problem:
+        yield Error(f"{setting} cannot be used: {problem}", hint="Use https.", id="portal.E002")
+        return
+    if origin.loopback and not (settings.DEMO or settings.TESTING):
+        yield Error(
+            f"{setting} is this very machine.",
+            hint="Only the demo (DEMO=1) and the tests may use a carrier on a loopback address.",
+            id="portal.E003",
+        )
+
+
+@register("carrier")
+def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
+    """The address with a secret in its path names no user, so only the secret tells two accounts' deliveries apart."""
+    for one, other in combinations(carrier_settings.every(), 2):
+        if one.fingerprint == other.fingerprint:
+            yield Error(
+                f"{other.prefix}_BASE_URL and {other.prefix}_ACCOUNT name the same account as {one.prefix}_….",
+                hint="Give each account once; one that takes new orders is not an older one.",
+                id="portal.E013",
+            )
+        if _secrets(one) & _secrets(other):
+            yield Error(
+                f"{other.secrets_setting} and {one.secrets_setting} hold the same secret, so nothing tells whose "
+                "delivery a webhook is.",
+                hint=f"Make another one for {one.prefix}_…: `openssl rand -hex 24`.",
+                id="portal.E014",
+            )
+
+
+def _secrets(told: CarrierSettings) -> set[str]:
+    return {pair.partition(":")[2] for pair in told.webhook_secrets} - {""}
+
+
+@register("carrier")
+def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
+    """CARRIER_LINK_KEY signs links, so no older account can be called LINK: that would be its API key as well."""
+    every = carrier_settings.every()
+    for name, told in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
+        others = {setting for other in every if other is not told for setting in other.setting_names}
+        if not NAME.fullmatch(name) or others & set(told.setting_names):
+            yield Error(
+                f"OLDER_CARRIERS names {name!r}, by which no settings can be named.",
+                hint="Use capitals, digits and _ only, and no name that makes CARRIER_…_KEY another setting's name.",
+                id="portal.E015",
+            )
+
+
+@register("carrier")
+def check_partner(**options: Any) -> Iterable[CheckMessage]:
+    """Interface §4: partner_id goes with quotes, orders and tracking; a User-Agent should mean something."""
+    if settings.DEMO or settings.TESTING:
+        return
+    for told in carrier_settings.every():
+        if not told.partner_id:
+            yield Error(
+                f"{told.prefix}_PARTNER_ID is empty.",
+                hint="The carrier's partner manager supplies it.",
+                id="portal.E004",
+            )
+    if not settings.CARRIER_CONTACT:
+        yield Warning(
+            "CARRIER_CONTACT is empty.",
+            hint="Name a mailbox: it is in the User-Agent, so that the carrier can reach you.",
+            id="portal.W001",
+        )
+
+
+@register("carrier")
+def check_contract(**options: Any) -> Iterable[CheckMessage]:
+    for told in carrier_settings.every():
+        yield from _contract(told)
+
+
+def _contract(told: CarrierSettings) -> Iterator[CheckMessage]:
+    setting = f"{told.prefix}_CONTRACT"
+    try:
+        contract = told.contract
+    except ContractError as problem:
+        yield Error(str(problem), hint=f"Correct the file that {setting} names.", id="portal.E005")
+        return
+    if contract.link == "none" and not (settings.DEMO or settings.TESTING):
+        yield Warning(
+            'The contract says link = "none", so no sender can open parcel tools (interface §5) and choose another '
+            "pickup day: each is told to contact you, and futile pickups wait on the desk for you to agree a new day.",
+            hint="Ask the carrier how its tracking page links are made, and set link to “response” or “signed” in "
+            f"the file of {setting}.",
+            id="portal.W002",
+        )
+
+
+@register("carrier")
+def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
+    """Interface §2.2 names the reference by a placeholder: left as it is, every paid booking would be unclear."""
+    if settings.DEMO or settings.TESTING:
+        return
+    for told in carrier_settings.every():
+        with suppress(ContractError):  # told by check_contract
+            yield from _names_of_the_reference(told)
+
+
+def _names_of_the_reference(told: CarrierSettings) -> Iterator[CheckMessage]:
+    told.contract  # noqa: B018  (raises what check_contract tells)
+    named = Contract.told(told.contract_file)
+    missing = [name for name in ("reference", "event_reference") if name not in named]
+    if missing:
+        yield Error(
+            f"The contract file doesn't name {' and '.join(missing)}, which the interface document replaced by "
+            "a placeholder. Without the true name no reply to a booking, and no scan, can be read.",
+            hint=f"Ask the carrier for the member's name, and name it in the file of {told.prefix}_CONTRACT.",
+            id="portal.E012",
+        )
+
+
+@register(Tags.security)
+def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
+    for told in carrier_settings.every():
+        yield from _webhook_secrets(told)
+
+
+def _webhook_secrets(told: CarrierSettings) -> Iterator[CheckMessage]:
+    if not (told.webhook_secrets or told.is_closed or settings.TESTING):
+        yield Error(
+            f"{told.secrets_setting} is empty, so no scan can be received.",
+            hint="Set user:secret; `openssl rand -hex 24` makes a good secret.",
+            id="portal.E006",
+        )
+    for number, pair in enumerate(told.webhook_secrets, start=1):
+        user, _, secret = pair.partition(":")
+        if not user or len(secret) < SHORTEST_WEBHOOK_SECRET:
+            yield Error(
+                f"Entry {number} of {told.secrets_setting} is not user:secret with at least "
+                f"{SHORTEST_WEBHOOK_SECRET} characters of secret.",
+                hint="`openssl rand -hex 24` makes a good secret.",
+                id="portal.E007",
+            )
+
 
 SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shipping_portal import carrier_checks, checks
+from shipping_portal import checks
 from tests import factories, older
 
 GOOD_SECRET = "carrier:" + "s" * 32
@@ -39,13 +39,13 @@ def two(production: Any) -> Any:
 
 def messages() -> list[Any]:
     every = (
-        carrier_checks.check_carrier_address,
-        carrier_checks.check_accounts_apart,
-        carrier_checks.check_names_of_older_accounts,
-        carrier_checks.check_partner,
-        carrier_checks.check_contract,
-        carrier_checks.check_reference_is_named,
-        carrier_checks.check_webhook_secrets,
+        checks.check_carrier_address,
+        checks.check_accounts_apart,
+        checks.check_names_of_older_accounts,
+        checks.check_partner,
+        checks.check_contract,
+        checks.check_reference_is_named,
+        checks.check_webhook_secrets,
         checks.check_restore_mark,
     )
     told = [message for check in every for message in check()]

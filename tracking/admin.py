@@ -22,7 +22,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
 from shipping_portal.accounts.adminkit.filters import Rule, choices
-from tracking import gaps, queues, replay_page, rewording
+from tracking import gaps, queues, replaying, rewording
 from tracking.models import EventWord, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
 from tracking.replaying import MOST
 
@@ -177,12 +177,12 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     def replay_view(self, request: HttpRequest) -> HttpResponse:
         permissions.demand(request.user, "replay")
-        return replay_page.page(request, self.admin_site.each_context(request))
+        return replaying.page(request, self.admin_site.each_context(request))
 
     @admin.action(description="Read again", permissions=["replay"])
     def read_ticked_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST])
-        return replay_page.shown(request, self.admin_site.each_context(request), ids)
+        return replaying.shown(request, self.admin_site.each_context(request), ids)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         acts = [self._replay_of_list(request)] if self.has_replay_permission(request) else []
@@ -191,7 +191,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     def _replay_of_list(self, request: HttpRequest) -> tuple[str, str]:
         """Read again what the list is filtered by; without a filter the page asks what."""
         url = reverse("admin:tracking_webhookdelivery_replay")
-        unread = replay_page.UNREAD if request.GET.get("needs") == "reading" else ""
+        unread = replaying.UNREAD if request.GET.get("needs") == "reading" else ""
         state = request.GET.get("state__exact", unread)
         if state:
             return "Read these again", f"{url}?{urlencode({'state': state})}"

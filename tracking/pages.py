@@ -1,5 +1,6 @@
 """Pages about parcels by reference: those watched for others, and the link to a booked parcel's tools."""
 
+import datetime as dt
 import uuid
 from typing import Any
 
@@ -11,12 +12,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from orders import gateway
 from orders.contract import contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.addresses import LineField
-from tracking import links, watching
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.carrier.errors import CarrierError, LinkOff
+from tracking import watching
 from tracking.models import Watch
 
 
@@ -129,10 +133,36 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     found = get_object_or_404(mine, uuid=order, status=Status.BOOKED)
     context: dict[str, object] = {"order": found}
     try:
-        context["link"] = links.tracking_page_link(found, by=request.user, now=timezone.now())
-    except links.NoLink as error:
+        context["link"] = tracking_page_link(found, by=request.user, now=timezone.now())
+    except NoLink as error:
         context["problem"] = str(error)
     response = render(request, "tracking/tracking_page.html", context)
     response["Cache-Control"] = "private, no-store, no-transform"  # never gzipped: docs/decisions/0010
     response["Referrer-Policy"] = "no-referrer"
     return response
+
+
+class NoLink(Exception):
+    """There is no link to show; the text is for the sender."""
+
+
+def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
+    """A fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
+    if order.status != Status.BOOKED:
+        raise NoLink("Parcel tools are open only while the parcel is booked.")
+    if not gateway.is_reachable(order.account):
+        raise NoLink(
+            "It was booked on another carrier account, so its page can't be opened from here. Contact us."
+        )
+    try:
+        link = gateway.carrier_of(order, is_person=True).tracking_page_link(
+            order.carrier_order_id, order.carrier_reference or "", now=now
+        )
+    except LinkOff as error:
+        raise NoLink("The carrier gives us no link to its own page for this parcel.") from error
+    except CarrierError as error:
+        raise NoLink(
+            "The carrier didn't give us the link just now. Your parcel is not affected; open this page again."
+        ) from error
+    Audit.write("link shown", order, by=by, sender=order.sender, at=now)
+    return link

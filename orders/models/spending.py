@@ -9,7 +9,7 @@ class DailySpend(models.Model):
     """One day of the calendar: the orders that count for it, each on its own sender's day, in whatever currency.
 
     `refused_at`: DAILY_MONEY_LIMIT refused a booking, and nothing was counted since. `mended` counters of senders or
-    of this table were found wrong on this day, and put right: see orders/recounting.py.
+    of this table were found wrong on this day, and put right: see orders/limits.py.
     """
 
     day = models.DateField(unique=True)

@@ -4,20 +4,22 @@ from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from orders import choosing, drafting, offers, pasting, refused_fields
 from orders.forms import ParcelForm, after_presses
 from orders.models import Order
+from orders.receiver_form import as_typed
 from orders.sizes import offered
 from orders.views import drafts
 from orders.views.asking import take_prices
 from orders.views.brought import Brought, brought_along, draft_named
 from orders.views.quotes import address_of, kept_in
 from orders.views.replies import suspended
+from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 REFUSED = "The carrier refused this booking."
@@ -117,3 +119,33 @@ def _form_page(request: MemberRequest, form: ParcelForm, brought: Brought, **mor
     return render(
         request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200
     )
+
+
+@audience(*BOOKERS)
+@require_safe
+def suggest_receivers(request: MemberRequest) -> HttpResponse:
+    """Receivers found by the start of a name, company, e-mail, phone or postcode, each as the form's values."""
+    found = receivers.find(request.sender, request.GET.get("q", "")[:120])
+    return JsonResponse(
+        [
+            {
+                "name": receiver.name,
+                "place": ", ".join(
+                    filter(None, [receiver.company, f"{receiver.suburb} {receiver.postcode}"])
+                ),
+                "values": as_typed(receiver.party()),
+            }
+            for receiver in found
+        ],
+        safe=False,
+    )
+
+
+@audience(*BOOKERS)
+@require_POST
+def unpaste(request: MemberRequest) -> HttpResponse:
+    """A pasted address as the form's values, and what of it none of them used."""
+    start = request.sender.pickup_address()
+    home = start.country if start else request.sender.country
+    pasted = pasting.read(request.POST.get("text", ""), home)
+    return JsonResponse({"values": pasted.as_typed(), "left": pasted.left})

@@ -1,17 +1,66 @@
-"""Sizes: boxes with a name, in the sender's own order, one of them the default."""
+"""Sizes: boxes with a name, in the sender's own order, one of them the default; and their form."""
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders.size_form import SizeForm
-from orders.sizes import make_default, move
+from orders.form_fields import measure_fields
+from orders.forms import SIZES, UNITS
+from orders.receiver_form import line
+from orders.sizes import TooMany, add, make_default, move
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.accounts.addresses import OnceOnly
+from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.accounts.templatetags.words import plain
+
+
+class SizeForm(OnceOnly):
+    name = line("Name", longest=60, needed="Name the size, such as “Mug box”.")
+    description = line("What's usually inside", help_text="Filled in for you; you can change it each time.")
+
+    def __init__(self, *args: Any, sender: Sender, size: ParcelSize | None = None, **options: Any) -> None:
+        self.sender, self.size = sender, size or ParcelSize(sender=sender)
+        options["initial"] = _typed(self.size) if size else {}
+        super().__init__(*args, **options)
+        of_country = UNITS[sender.country]
+        self.units = (self.size.weight_units or of_country[0], self.size.dimension_units or of_country[1])
+        controls = measure_fields(*self.units)
+        self.measures = dict(zip(("weight", *SIZES), controls, strict=True))
+        self.fields |= {name: controls[control] for name, control in self.measures.items()}
+        self.order_fields(["name", *self.measures])
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if self.sender.sizes.exclude(pk=self.size.pk).filter(name__iexact=name).exists():
+            raise ValidationError(f"There is a size named “{name}” already.", code="name")
+        return name
+
+    def save(self) -> bool:
+        """Keep the size as entered; False, with the reason at its control, if it cannot be."""
+        for name in ("name", "description", *self.measures):
+            setattr(self.size, name, self.cleaned_data[name])
+        self.size.weight_units, self.size.dimension_units = self.units
+        try:
+            with transaction.atomic():
+                self.size.save() if self.size.pk else add(self.sender, self.size)
+        except IntegrityError:  # somebody saved the name between the check and now
+            self.add_error("name", f"There is a size named “{self.size.name}” already.")
+        except TooMany as error:
+            self.add_error(None, str(error))
+        return not self.errors
+
+
+def _typed(size: ParcelSize) -> dict[str, Any]:
+    measures = {name: plain(getattr(size, name)) for name in ("weight", *SIZES)}
+    return {"name": size.name, "description": size.description, **measures}
+
 
 STEPS = {"up": -1, "down": 1}
 

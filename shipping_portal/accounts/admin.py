@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import locality_upload, people
+from shipping_portal.accounts import locality_lists, people
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
@@ -164,10 +164,10 @@ class LocalityListAdmin(ActionsAdmin):
             "use-again",
             "Use this list",
             "Suburbs and postcodes are checked against this list from now on, instead of the country's present one.",
-            locality_upload.use_again,
+            locality_lists.use_again,
             needs="localities",
             applies=lambda chosen: not chosen.is_active,
-            refusals=(locality_upload.AlreadyActive,),
+            refusals=(locality_lists.AlreadyActive,),
         ),
     )
     list_display = ["country", "source", "rows", "loaded_at", "is_active"]
@@ -200,8 +200,8 @@ class LocalityListAdmin(ActionsAdmin):
         carried = CheckedForm(initial={"content": content.decode("utf-8-sig"), "source": file.name})
         return self._page(request, previews=previews, checked=carried)
 
-    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[locality_upload.Preview]:
-        return locality_upload.preview(content, source=source, by=request.user, at=timezone.now())
+    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[locality_lists.Preview]:
+        return locality_lists.preview(content, source=source, by=request.user, at=timezone.now())
 
     def _import(self, request: HttpRequest, form: CheckedForm) -> HttpResponse:
         content, source = request.POST["content"].encode(), request.POST.get("source", "")

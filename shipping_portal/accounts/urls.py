@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.urls import path
 
-from shipping_portal.accounts import helping, notice_pages, team_pages
-from shipping_portal.accounts.styleguide import styleguide
-from shipping_portal.accounts.views import front, pickup_addresses, security
+from shipping_portal.accounts import team_pages
+from shipping_portal.accounts.views import front, pickup_addresses
 from shipping_portal.accounts.views import settings as panels
+from shipping_portal.accounts.views.front import styleguide
 
 HELP = {
     "contact": "help/contact/",
@@ -35,7 +35,7 @@ urlpatterns = [
     path("settings/profile/", panels.profile, name="profile"),
     path("settings/appearance/", panels.appearance, name="appearance"),
     path("settings/keyboard/", panels.keyboard, name="keyboard"),
-    path("settings/security/", security.security, name="security"),
+    path("settings/security/", panels.security, name="security"),
     path("settings/business/", panels.business, name="business"),
     path("settings/booking/", panels.booking_rules, name="booking_rules"),
     path("settings/limits/", panels.own_limits, name="own_limits"),
@@ -47,14 +47,14 @@ urlpatterns = [
     path(
         "settings/team/invitations/<uuid:invitation>/", team_pages.change_invitation, name="change_invitation"
     ),
-    path("settings/notifications/", notice_pages.notifications, name="notifications"),
-    path("unsubscribe/<str:token>/", notice_pages.unsubscribe, name="unsubscribe"),
+    path("settings/notifications/", panels.notifications, name="notifications"),
+    path("unsubscribe/<str:token>/", panels.unsubscribe, name="unsubscribe"),
     path("invitation/<str:token>/", team_pages.invitation, name="invitation"),
     path("suggest/localities/", front.suggest_localities, name="suggest_localities"),
     path("health/", front.health, name="health"),
-    path("help/", helping.help_index, name="help"),
+    path("help/", front.help_index, name="help"),
     *(path(address, front.help_page, {"page": name}, name=name) for name, address in HELP.items()),
-    path("help/<slug:article>/", helping.help_article, name="help_article"),
+    path("help/<slug:article>/", front.help_article, name="help_article"),
 ]
 
 if settings.DEMO:

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.db.models import Case, Count, F, IntegerField, Max, Prefetch, Q, QuerySet, Sum, Value, When
 
+from orders import listing
+from orders.system_views import Desk
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import weeks
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, Dispute, Kind
@@ -204,3 +206,11 @@ def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, A
     by_week = size.order_by().values("week").annotate(count=Count("pk"), last=Max("posted_at"))
     newest = by_week.filter(last__gte=since).order_by(F("week").desc()).first()
     return dict(newest) if newest else None
+
+
+def _adjusted(value: str, desk: Desk) -> Q | None:
+    found = Charge.objects.posted().filter(sender=desk.sender, kind__in=ADJUSTMENTS, order__isnull=False)
+    return Q(pk__in=found.values("order")) if value == "yes" and desk.sees_money else None
+
+
+listing.FILTERS["adjusted"] = listing.Filter("Charges", _adjusted, lambda value, choices: "Adjusted")

@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from shipping_portal.billing.dispute_views import charge_is_wrong
-from shipping_portal.billing.views import billing, statement, statement_csv
+from shipping_portal.billing.views import billing, charge_is_wrong, statement, statement_csv
 
 urlpatterns = [
     path("billing/", billing, name="billing"),

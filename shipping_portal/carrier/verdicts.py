@@ -1,19 +1,19 @@
-"""What a reply means, by its status: the one table behind the four outcomes (design.md §5)."""
+"""What a reply means, by its status (one table behind the four outcomes), and what a refusal says at which field."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from email.utils import parsedate_to_datetime
-from itertools import chain
-from typing import Any
+from itertools import chain, filterfalse, islice
+from typing import Any, NamedTuple
 
 from shipping_portal.carrier.connection import TOO_LATE, Reply
-from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.contract import MEASURES, PARTS, Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, OutcomeUnknown, Rejected
-from shipping_portal.carrier.refusals import read_refusal
-from shipping_portal.carrier.scrubbing import scrub
-from shipping_portal.carrier.values import load_json, text
+from shipping_portal.carrier.scrubbing import CUT, SIGNED, scrub
+from shipping_portal.carrier.values import at, load_json, text
+from shipping_portal.carrier.writing import QUERIED
 
 LONGEST_WAIT = 3600.0
 
@@ -82,3 +82,133 @@ def _retry_after(reply: Reply) -> float | None:
         except (ValueError, OverflowError):
             return None
     return min(wait, LONGEST_WAIT) if wait > 0 else None
+
+
+MOST = 50  # messages kept of one refusal
+SIDES = ("sender", "receiver")
+SIZES = ("length", "width", "height")
+OURS = (
+    *(f"{side}_{part}" for side in SIDES for part in PARTS),
+    *MEASURES,
+    *("description", "product_code", "pickup_date", "customer_reference", "contents", "contents_type"),
+)
+IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in QUERIED), *MEASURES)
+ITEM = ("description", "value", "quantity", "origin", "hs_code")
+GENERAL = {
+    *("", "address", "base", "description", "detail", "error", "errors", "general", "message", "messages"),
+    *("non_field_errors", "order", "order_id", "reason", "status", "title"),
+}
+ABOUT, WORDS = (
+    ("field", "path", "param"),
+    ("message", "detail", "msg"),
+)  # of a message that is an object of its own
+Where = tuple[str, ...]
+
+
+class Refusal(NamedTuple):
+    """What a refusal says: the carrier's code, its sentence, and messages by field.
+
+    The keys are our field names, "" for the parcel as a whole, and the carrier's own name of what we have no field
+    for. The sentence is the general messages; the carrier's own one only where there are no messages at all, as with
+    them it is a wrapper such as "see messages".
+    """
+
+    code: str
+    text: str
+    messages: dict[str, list[str]]
+
+
+def read_refusal(body: Any, contract: Contract) -> Refusal:
+    """The refusal in a parsed body of any shape."""
+    if isinstance(body, str):
+        return Refusal("", _words(body), {})
+    if not isinstance(body, dict):
+        return Refusal("", "", {})
+    said = at(body, contract.error_messages)
+    code, sentence = at(body, contract.error_code), at(body, contract.error_text)
+    if said is None and code is None and sentence is None:
+        said = body
+    messages = _by_field(said, contract)
+    sentence = "; ".join(messages.get("", [])) if messages else _words(sentence)
+    return Refusal(text(code, 100), sentence, messages)
+
+
+def _by_field(said: Any, contract: Contract) -> dict[str, list[str]]:
+    fields = _fields(contract)
+    groups = {steps[:end] for steps in map(_steps, fields) for end in range(1, len(steps))}
+    messages: dict[str, list[str]] = {}
+    for where, words in islice(_flat(said, ()), MOST):
+        names, steps = _named(where, fields), _steps(*where)
+        if not names and steps in groups:  # such as "receiver": several of our fields
+            names, words = [""], f"{' '.join(steps).capitalize()}: {words}"[:500]
+        for name in names or [".".join(where)]:
+            messages.setdefault(name, []).append(words)
+    return messages
+
+
+def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
+    """Our names for a place in the messages, [""] for the whole parcel; the number of a list's row counts from 0."""
+    steps: Where = ()
+    for steps in (_steps(*where), _steps(*(name for name in where if name not in GENERAL))):
+        names = fields.get("_".join(steps)) or fields.get("_".join(filterfalse(str.isdecimal, steps)), [])
+        row = next(map(int, filter(str.isdecimal, steps)), None)
+        if names and row is not None:
+            return [name.replace("item_", f"item_{row + 1}_") for name in names]
+        if names:
+            return names
+    return [] if steps else [""]
+
+
+def _flat(said: Any, where: Where) -> Iterator[tuple[Where, str]]:
+    if isinstance(said, dict) and (told := _told(said)):
+        yield told
+    elif isinstance(said, dict):
+        for key, member in said.items():
+            yield from _flat(member, (*where, text(key, 60)))
+    elif isinstance(said, list):
+        rows = len(said) > 1 and all(isinstance(member, dict) for member in said)  # else a wrapper of one
+        for number, member in enumerate(said):
+            yield from _flat(member, (*where, str(number)) if rows else where)
+    elif isinstance(said, str) and _words(said):
+        yield where, _words(said)
+
+
+def _told(said: dict[str, Any]) -> tuple[Where, str] | None:
+    """A message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
+    about = next((said[key] for key in ABOUT if isinstance(said.get(key), str)), "")
+    words = next((said[key] for key in WORDS if isinstance(said.get(key), str)), "")
+    return ((text(about, 60),), _words(words)) if about and _words(words) else None
+
+
+def _fields(contract: Contract) -> dict[str, list[str]]:
+    """Every way the carrier may name a field, to our names for it: body path, query name, our own name."""
+    known = {_plain(ours): [ours] for ours in OURS}
+    known |= {_plain(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}
+    known |= {_plain(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)}
+    known["dimensions"] = list(SIZES)
+    known.setdefault("cover", ["cover"])
+    known[_plain(contract.length.rpartition(".")[0]) or "dimensions"] = list(SIZES)
+    known[_plain(contract.weight.rpartition(".")[0]) or "weight"] = ["weight"]
+    for part in ITEM:
+        ours = [f"item_{part}"]
+        known |= dict.fromkeys((f"item_{part}", _plain(f"{contract.contents}_{part}")), ours)
+        known[_plain(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ours
+    steps = contract.cover_amount.split(".")
+    known |= {
+        _plain("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount
+    }
+    return known
+
+
+def _plain(name: str) -> str:
+    return "_".join(_steps(name))
+
+
+def _steps(*names: str) -> Where:
+    """One spelling for "sender.contact.phone", "sender[contact][phone]" and "sender_contact_phone"."""
+    name = " ".join(names).casefold()
+    return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
+
+
+def _words(value: object) -> str:
+    return SIGNED.sub(CUT, text(value))

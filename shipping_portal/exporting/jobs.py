@@ -1,5 +1,5 @@
 """The modules of exporting whose functions are jobs or retention terms."""
 
-from shipping_portal.exporting import packing, retention
+from shipping_portal.exporting import packing
 
-__all__ = ["packing", "retention"]
+__all__ = ["packing"]

@@ -1,4 +1,4 @@
-"""Packing an owed export: entries → parts → finished. Where a worker is killed, the next begins anew."""
+"""Packing an owed export: entries → parts → finished; a week later it is deleted. A killed worker loses nothing."""
 
 import datetime as dt
 import logging
@@ -6,6 +6,7 @@ import random
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,6 +18,7 @@ from shipping_portal.exporting.models import Export
 from shipping_portal.exporting.parts import Parts
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
+from shipping_portal.jobs.retention import delete, term
 
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
@@ -83,3 +85,14 @@ def _missing(count: int) -> str:
     if not count:
         return ""
     return f"{count} {'label is' if count == 1 else 'labels are'} not in it. NOT-INCLUDED.txt says why."
+
+
+EXPORT_DAYS = 7  # for one that was never packed; the others say themselves how long they are kept
+FILES_AT_ONCE = 5
+
+
+@term("exports")
+def purge_exports(now: dt.datetime) -> int:
+    """Delete files past their week, and those that came to nothing, with all their parts."""
+    unpacked = Q(finished_at=None, created_at__lt=now - dt.timedelta(days=EXPORT_DAYS))
+    return delete(Export.objects.filter(Q(expires_at__lt=now) | unpacked), at_once=FILES_AT_ONCE)

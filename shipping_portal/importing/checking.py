@@ -5,18 +5,22 @@ work   (worker)  sent already? → the form's rules → bought before? → price
 """
 
 import datetime as dt
+import re
 
 from django.db import transaction
 from django.utils import timezone
 
-from orders import answers, gateway, quoting
+from orders import answers, choosing, gateway, offers, quoting
+from orders.contents_form import ROWS
+from orders.entry import Entry
 from orders.forms import ParcelForm
 from orders.models import Quote
 from orders.models.quotes import bookable
+from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.importing import columns, duplicates, folding, row_checks, shops
+from shipping_portal.importing import columns, duplicates, folding, items, shops
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -78,11 +82,11 @@ def work(row: ImportRow) -> None:
     form = form_of(row)
     if form is None:
         row.finish(state=State.FIX, problems={"": ["Tell us first where your parcels are picked up."]})
-    elif why := row_checks.left_out_by_shop(row):
+    elif why := left_out_by_shop(row):
         row.finish(state=State.SKIPPED, problems={shops.STATUS: [why]})
-    elif shape := row_checks.odd_shape(row):
+    elif shape := odd_shape(row):
         row.finish(state=State.FIX, problems={"": [shape]})
-    elif not form.is_valid() or row_checks.beyond_the_form(row, form):
+    elif not form.is_valid() or beyond_the_form(row, form):
         _to_fix(row, form)
     elif twin := _twin(row, form.cleaned_data["customer_reference"]):
         row.finish(state=State.SKIPPED, problems={"": [twin]})
@@ -123,14 +127,12 @@ def take_all(file: Import, why: str, now: dt.datetime) -> int:
 
 
 def _to_fix(row: ImportRow, form: ParcelForm) -> None:
-    near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or row_checks.unmangled(
-        form
-    )
+    near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or unmangled(form)
     problems = {
         "" if name == "__all__" else name: [str(text) for text in texts]
         for name, texts in form.errors.items()
     }
-    row.finish(state=State.FIX, problems=problems | row_checks.beyond_the_form(row, form), near=near)
+    row.finish(state=State.FIX, problems=problems | beyond_the_form(row, form), near=near)
 
 
 def _twin(row: ImportRow, typed: str) -> str:
@@ -151,12 +153,12 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         if not bookable(quote.products):
             _tell_why_none(quote, form)
             return _to_fix(row, form)
-        second_look = row_checks.second_look(row, entry, quote)
+        doubts = second_look(row, entry, quote)
         row.finish(
-            state=State.WARNING if second_look else State.READY,
+            state=State.WARNING if doubts else State.READY,
             quote=quote,
             reference=row.reference,
-            problems=second_look,
+            problems=doubts,
         )
 
 
@@ -174,3 +176,81 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
 def try_later(row: ImportRow) -> None:
     """Nobody answered, or prices or bookings are paused: the row stays owed and is looked at again."""
     row.retry(timezone.now() + gateway.backoff(row.tries, first=2.0, cap=60.0))
+
+
+SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
+
+
+def left_out_by_shop(row: ImportRow) -> str:
+    """Why its shop would not send it, unless somebody took it all the same."""
+    cells = [one.cells for one in (row, *row.lines.all())]
+    return "" if row.corrected.get(shops.STATUS) else shops.why_left_out(row.file.header, cells)
+
+
+def odd_shape(row: ImportRow) -> str:
+    """A cell too many or too few moves all others: not guessed, unless somebody has looked at the row."""
+    wanted = len(row.file.header)
+    extra = [cell for cell in row.cells[wanted:] if cell.strip()]
+    is_seen = row.corrected.keys() - {shops.STATUS}
+    if is_seen or not (extra or len(row.cells) < wanted):
+        return ""
+    return f"This row has {len(row.cells)} cells; the first line has {wanted}. Check each value, then save the row."
+
+
+def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
+    """What is to be fixed, by the form's fields, though it may pass as typed."""
+    return _shortened(form) | _of_customs(row, form)
+
+
+def _shortened(form: ParcelForm) -> dict[str, list[str]]:
+    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text."""
+    texts = {name: str(form.data.get(name, "")) for name in form.fields}
+    said = "A spreadsheet shortened this number. Write it in full."
+    return {name: [said] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
+
+
+def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
+    """What only a file leaves open: a value without a quantity, and more items than the form has."""
+    if not form.is_abroad:
+        return {}
+    found = {
+        name: ["Enter how many, 1 or more."] for name in items.uncounted(form.data) if name in form.fields
+    }
+    if items.TOO_MANY in form.data and not any(name.startswith("item_") for name in row.corrected):
+        found["item_1_description"] = [
+            f"This order has more than {ROWS} items. Write them as {ROWS} or fewer."
+        ]
+    return found
+
+
+def unmangled(form: ParcelForm) -> list[list[str]]:
+    """Spreadsheets drop leading zeros: `800` in Darwin was 0800."""
+    wide = {"AU": 4, "US": 5}
+    country, code = form.cleaned_data.get("receiver_country", ""), str(form.data.get("receiver_postcode", ""))
+    if not code.isdigit() or len(code) >= wide.get(country, 0):
+        return []
+    pair = places.check_pair(country, form.data.get("receiver_suburb", ""), code.zfill(wide[country]))
+    return [[pair.place.suburb, pair.place.state, pair.place.postcode]] if pair.place else []
+
+
+def second_look(row: ImportRow, entry: Entry, quote: Quote) -> dict[str, list[str]]:
+    """What may be booked as it is, and is told before, by our field."""
+    weight = columns.form_name(columns.WEIGHT, row.file.sender.country)
+    unmet = choosing.unmet(quote.products, row.file.sender.service_rule)
+    texts = {"": offers.warnings(entry) + unmet} | _lost_letters(entry)
+    if not columns.are_of_one_item(row.file) and (told := items.of_weights(columns.lines(row, row.file))):
+        texts[weight] = [told]
+    # Whoever saved the row has seen what stands at its fields.
+    return {name: said for name, said in texts.items() if said and name not in row.corrected}
+
+
+def _lost_letters(entry: Entry) -> dict[str, list[str]]:
+    """Question marks where an export could not write the letters of a name."""
+    said = {
+        f"receiver_{part}": getattr(entry.receiver, part) for part in ("name", "company", "line1", "line2")
+    }
+    return {
+        name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]
+        for name, text in said.items()
+        if "?" in text
+    }

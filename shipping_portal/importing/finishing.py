@@ -1,10 +1,10 @@
-"""Imports whose booking came to an end: one notice sums each up, written in the same transaction as the end."""
+"""Imports that ended: one notification sums each up, written with its end; ninety days later the file is deleted."""
 
 import datetime as dt
 from dataclasses import replace
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 
 from orders.models.statuses import Status
@@ -14,6 +14,7 @@ from shipping_portal.accounts.notices import Fact
 from shipping_portal.importing import progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.retention import delete, term
 
 LEFT_AFTER = dt.timedelta(seconds=30)  # an open page looks every two to ten seconds
 NEWS_FOR = dt.timedelta(days=2)
@@ -82,3 +83,21 @@ def _summary(counts: progress.Counts) -> str:
         "waiting for your yes": counts.asked,
     }
     return ", ".join(f"{count:,} {words}" for words, count in parts.items() if count or words == "booked")
+
+
+IMPORT_DAYS = 90  # holds addresses; its orders stay
+FILES_AT_ONCE = 5  # of up to 2,000 rows each
+
+
+@term("imports")
+def purge_imports(now: dt.datetime) -> int:
+    """Delete files long after their last booking; their orders stay."""
+    return delete(_old_imports(now), at_once=FILES_AT_ONCE)
+
+
+def _old_imports(now: dt.datetime) -> QuerySet[Import]:
+    """Files nobody has booked from for so long; one that is held with rows still owed stays."""
+    before = now - dt.timedelta(days=IMPORT_DAYS)
+    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
+    old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)
+    return old.exclude(pk__in=owed.values("file"))

@@ -1,5 +1,5 @@
 """The modules of importing whose functions are jobs, chores or retention terms."""
 
-from shipping_portal.importing import booking, checking, finishing, retention
+from shipping_portal.importing import booking, checking, finishing
 
-__all__ = ["booking", "checking", "finishing", "retention"]
+__all__ = ["booking", "checking", "finishing"]

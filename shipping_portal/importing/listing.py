@@ -1,15 +1,18 @@
 """The rows of an import as its check lists them: each parcel with its service and its price."""
 
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
 
 from orders import choosing
 from orders.choosing import Ready
-from shipping_portal.importing.models import ImportRow
+from shipping_portal.accounts.access import MemberRequest
+from shipping_portal.importing.models import Import, ImportRow
 
 LISTED = 50
 HANDED_OVER = (ImportRow.State.OWED, ImportRow.State.BOOKED)
@@ -71,3 +74,8 @@ def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:
     if row.quote and row.state in HANDED_OVER:
         return row.quote.offer(row.product_code)
     return choosing.choose(row.quote.products, rule, last) if row.quote else None
+
+
+def import_of(request: MemberRequest, file: uuid.UUID) -> Import:
+    """Return a file of the sender's by the uuid in its address; 404 for anybody else's."""
+    return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)

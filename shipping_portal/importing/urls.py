@@ -2,10 +2,8 @@
 
 from django.urls import path
 
-from shipping_portal.importing.views.booking import book_import
-from shipping_portal.importing.views.checking import check_import, take_left_out
-from shipping_portal.importing.views.progress import failed_rows, import_progress
-from shipping_portal.importing.views.row import import_row
+from shipping_portal.importing.views.booking import book_import, failed_rows, import_progress
+from shipping_portal.importing.views.checking import check_import, import_row, take_left_out
 from shipping_portal.importing.views.uploading import import_template, imports, match_columns, new_import
 
 urlpatterns = [

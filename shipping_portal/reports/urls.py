@@ -2,9 +2,8 @@
 
 from django.urls import path
 
-from shipping_portal.reports.refund_views import refunds, refunds_file
 from shipping_portal.reports.today import today
-from shipping_portal.reports.views import report_file, reports
+from shipping_portal.reports.views import refunds, refunds_file, report_file, reports
 
 urlpatterns = [
     path("today/", today, name="today"),

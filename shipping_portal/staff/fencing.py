@@ -8,7 +8,8 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.apps import apps
+from django.db import connection, models, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
@@ -22,7 +23,6 @@ from orders.restoring import marks
 from shipping_portal.accounts.models import Audit
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.staff import numbers
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
         _replacements(restore),
         _import_rows(restore, now),
         *_labels(now),
-        Fenced(f"tables whose numbers go on {numbers.FURTHER:,} further", numbers.jump()),
+        Fenced(f"tables whose numbers go on {FURTHER:,} further", jump()),
     ]
     told = "; ".join(f"{one.what}: {one.count}" for one in fenced)
     Audit.write("database restored", restore, by=None, reason=f"{restore}. {told}", at=now)
@@ -140,3 +140,35 @@ def _booked(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
 def _told(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
     known = list(times)
     return Fenced(what, len(known), min((at for at in known if at), default=None))
+
+
+FURTHER = 1_000_000  # more than any table grows between two backups
+APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting")
+
+
+def jump() -> int:
+    """Let every numbered table of ours go on a million further; how many these are."""
+    tables = [
+        (model._meta.db_table, model._meta.pk.attname)
+        for name in APPS
+        for model in apps.get_app_config(name).get_models()
+        if isinstance(model._meta.pk, models.BigAutoField) and model._meta.label != "orders.DatabaseMark"
+    ]
+    for table, column in tables:
+        (_in_postgresql if connection.vendor == "postgresql" else _in_sqlite)(table, column)
+    return len(tables)
+
+
+def _in_postgresql(table: str, column: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [table, column])
+        sequence = cursor.fetchone()[0]
+        cursor.execute("SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, FURTHER])
+
+
+def _in_sqlite(table: str, column: str) -> None:
+    """A table that never had a row has no line there yet."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [FURTHER, table])
+        if not cursor.rowcount:
+            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, FURTHER])

@@ -44,7 +44,7 @@ class StaffSite(admin.AdminSite):
         return {**super().each_context(request), "restore_gaps": gaps}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        from shipping_portal.staff.admin.listening import page  # noqa: PLC0415
+        from shipping_portal.staff.listener import page  # noqa: PLC0415
 
         return [path("listener/", self.admin_view(page), name="listener"), *super().get_urls()]
 

@@ -8,17 +8,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import (
-    checking,
-    columns,
-    folding,
-    items,
-    overview,
-    progress,
-    reading,
-    shops,
-    uploads,
-)
+from shipping_portal.importing import checking, columns, folding, items, progress, reading, shops, uploads
 from shipping_portal.importing.forms import UNIT_COLUMNS
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -499,7 +489,7 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(
     counts = progress.counts(file)
     assert file.rows.count() == 20
     assert (counts.rows, counts.ready, counts.skipped, counts.folded, counts.fix) == (15, 8, 7, 5, 0)
-    assert dict(overview.left_out_by_shop(file)) == {
+    assert dict(progress.left_out_by_shop(file)) == {
         shops.SHIPPED: 3,
         shops.UNPAID: 2,
         shops.CANCELLED: 1,
@@ -517,7 +507,7 @@ def test_one_press_takes_all_that_were_left_out_for_one_reason(take: Take) -> No
     assert checking.take_all(file, "", timezone.now()) == 0
     work_off(file)
     assert progress.counts(file).ready == 10
-    assert dict(overview.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
+    assert dict(progress.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
 
 
 def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(
@@ -601,7 +591,7 @@ def test_instructions_are_kept_or_asked_about(
 
 def test_columns_that_no_field_uses_are_named(take: Take) -> None:
     rows = [shopify("#1001", **{"Note Attributes": "Gift", "Total": "46.00"}), further("#1001", "Tea towel")]
-    assert overview.unused(take(shop_files.SHOPIFY, *rows)) == [
+    assert progress.unused(take(shop_files.SHOPIFY, *rows)) == [
         "Currency",
         "Total",
         "Lineitem fulfillment status",

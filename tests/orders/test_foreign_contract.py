@@ -19,7 +19,7 @@ from shipping_portal.staff.resolution import verifying
 from tests import factories
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import links, polling, watching
+from tracking import pages, polling, watching
 from tracking.models import Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_the_main_job_works_with_a_foreign_contract(
     polling.work(order.parcel.pk)
     order.refresh_from_db()
     assert order.progress == "delivered"
-    assert links.tracking_page_link(order, by=alice, now=timezone.now()).startswith(foreign.url)
+    assert pages.tracking_page_link(order, by=alice, now=timezone.now()).startswith(foreign.url)
 
 
 def test_cancelling_and_refusals_work_with_a_foreign_contract(

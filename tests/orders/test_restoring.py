@@ -18,7 +18,7 @@ from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import kinds
-from shipping_portal.staff import numbers
+from shipping_portal.staff import fencing
 from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.catalogue.pushing import push, wire
@@ -300,12 +300,12 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
     order = factories.order(quill, alice)
     drafts = factories.draft(quill, alice).pk
     after_restore()
-    assert factories.order(quill, alice).pk > order.pk + numbers.FURTHER - 1
-    assert factories.draft(quill, alice).pk >= drafts + numbers.FURTHER
-    assert factories.sender().pk > quill.pk + numbers.FURTHER - 1
+    assert factories.order(quill, alice).pk > order.pk + fencing.FURTHER - 1
+    assert factories.draft(quill, alice).pk >= drafts + fencing.FURTHER
+    assert factories.sender().pk > quill.pk + fencing.FURTHER - 1
     assert Quote.objects.count() == 2
-    assert factories.charge(factories.order(quill, alice, status="booked")).pk > numbers.FURTHER
-    assert factories.export(quill, alice).pk > numbers.FURTHER
+    assert factories.charge(factories.order(quill, alice, status="booked")).pk > fencing.FURTHER
+    assert factories.export(quill, alice).pk > fencing.FURTHER
 
 
 def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:

@@ -13,8 +13,8 @@ from django.utils import timezone
 from orders import cancelling
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts import mailing
-from shipping_portal.accounts.helping import ARTICLES
 from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.views.front import ARTICLES
 from shipping_portal.staff import queues
 from tests import factories, older
 from tests.pages.typed import text

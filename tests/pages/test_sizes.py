@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from orders import sizes
-from orders.size_form import SizeForm
+from orders.views.sizes import SizeForm
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import text

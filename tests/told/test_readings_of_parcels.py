@@ -11,7 +11,7 @@ from orders import forms
 from orders.forms import ParcelForm
 from shipping_portal.accounts.models import LocalityAlias, PickupAddress, Sender
 from shipping_portal.carrier.messages import Item, Measures, Party
-from shipping_portal.importing import row_checks
+from shipping_portal.importing import checking
 from tests.told.tables import lines, told
 from tests.told.telling import compare
 
@@ -85,7 +85,7 @@ def typed(what: dict[str, str], address: PickupAddress, plain: dict[str, Any]) -
     if not form.is_valid():
         near = [f"{one.suburb} {one.postcode}" for one in form.near]
         said = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in form.errors.items())
-        return f"{said} {near} {row_checks.unmangled(form)}"
+        return f"{said} {near} {checking.unmangled(form)}"
     cleaned = {name: value for name, value in form.cleaned_data.items() if plain.get(name, "") != value}
     return f"{told(cleaned)} {form.entry().may_prepay_duties}"
 

@@ -7,7 +7,7 @@ import pytest
 from orders import pasting
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
-from shipping_portal.importing import columns, row_checks, units
+from shipping_portal.importing import checking, columns, units
 from shipping_portal.importing.models import Import, ImportRow
 from tests.told.tables import lines, told
 from tests.told.telling import compare
@@ -79,7 +79,7 @@ SIZE = ParcelSize(
 
 
 def odd(cells: list[str], corrected: dict[str, str]) -> str:
-    return row_checks.odd_shape(ImportRow(file=Import(header=HEADER), cells=cells, corrected=corrected))
+    return checking.odd_shape(ImportRow(file=Import(header=HEADER), cells=cells, corrected=corrected))
 
 
 def test_the_fields_of_a_row() -> None:
@@ -111,7 +111,7 @@ def test_the_fields_of_a_row() -> None:
             f"in the US -> {differing(row_of(ROW, {'size': 'kg cm'}, {}, 'US'))}",
             *lines(odd, [(cells, how) for cells in shapes for how in ({}, {"shop_status": "yes"},
             {"weight_kg": "1"})]),
-            *lines(lambda text: bool(row_checks.SHORTENED.fullmatch(text)), ["6.14E+10", "6E+10", "6e+1", "6.E+10",
+            *lines(lambda text: bool(checking.SHORTENED.fullmatch(text)), ["6.14E+10", "6E+10", "6e+1", "6.E+10",
             "16E+10", "E+1", "6.14E10", "6.14E+10 "], "shortened"),
             *lines(lambda text: units.PLAIN_NUMBER.fullmatch(text) is not None, ["1", "1.5", ".5", "1.", "1,5",
             "-1"], "a plain number"),

@@ -20,13 +20,13 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import checking, matching, posting, uploads
 from shipping_portal.billing.models import Charge
 from shipping_portal.exporting import rows
-from shipping_portal.staff.resolution import unowned_scans
+from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm
 from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import downtime, intake, links, polling, replaying, scans, timeline, vocabulary, watching
+from tracking import downtime, intake, pages, polling, replaying, scans, timeline, vocabulary, watching
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -161,7 +161,7 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
     for label in order.labels.all():
         labels.work(label.pk)
     assert [bool(label.intact_bytes()) for label in order.labels.all()] == [True, True]
-    assert links.tracking_page_link(order, by=alice, now=timezone.now()).startswith("https://old.example/t/")
+    assert pages.tracking_page_link(order, by=alice, now=timezone.now()).startswith("https://old.example/t/")
     polled(opened(order))
     cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
     cancelling.work(order.pk)
@@ -283,11 +283,11 @@ def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User)
     factories.event(factories.parcel(reference="SELSE00001", account=other(), last_scan_at=now))
     factories.event(factories.parcel(reference="SMINE00001", last_scan_at=now))
     hour = dt.timedelta(hours=1)
-    found = unowned_scans.nobodys(order.account, now - hour, now - hour, now + hour, [])
+    found = unowned.nobodys(order.account, now - hour, now - hour, now + hour, [])
     assert [one.reference for one in found] == ["SMINE00001"]
-    assert unowned_scans.as_seen(order.account, "selse00001") == ("selse00001", None)
-    assert unowned_scans.as_seen(order.account, "smine00001")[0] == "SMINE00001"
-    assert set(unowned_scans.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
+    assert unowned.as_seen(order.account, "selse00001") == ("selse00001", None)
+    assert unowned.as_seen(order.account, "smine00001")[0] == "SMINE00001"
+    assert set(unowned.of(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
 
 
 def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_unless_an_older_one_knows_it(

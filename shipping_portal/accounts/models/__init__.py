@@ -4,9 +4,8 @@ from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.models.senders import Membership, PickupAddress, Role, Sender
-from shipping_portal.accounts.models.sessions import Session
 from shipping_portal.accounts.models.team import ApprovalRequest, Invitation, Notice, NoticeChoice
-from shipping_portal.accounts.models.users import User
+from shipping_portal.accounts.models.users import Session, User
 
 __all__ = [
     "ApprovalRequest",

@@ -1,9 +1,12 @@
-"""People who log in, by e-mail address."""
+"""People who log in, by e-mail address, and their sessions."""
 
+from importlib import import_module
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models.functions import Lower
 
@@ -48,3 +51,16 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def get_full_name(self) -> str:
         return self.name or self.email
+
+
+class Session(AbstractBaseSession):
+    """Django's session with whose it is beside what is inside, so that one's own are found without reading all.
+
+    No foreign key: a session is written again and again, by everybody, and must not wait for a row of a user.
+    """
+
+    whose = models.BigIntegerField(null=True, blank=True, db_index=True)
+
+    @classmethod
+    def get_session_store_class(cls) -> Any:
+        return import_module(settings.SESSION_ENGINE).SessionStore

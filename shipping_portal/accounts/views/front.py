@@ -1,14 +1,20 @@
 """The pages around logging in: first steps, what else there is, help and health."""
 
+import functools
+
+from django import forms
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.utils.html import strip_tags
 from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal.accounts import places, staff
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
+from shipping_portal.accounts.addresses import OnceOnly
 
 
 @public
@@ -65,3 +71,79 @@ def health(request: HttpRequest) -> HttpResponse:
 @require_safe
 def help_page(request: HttpRequest, page: str) -> HttpResponse:
     return render(request, f"help/{page}.html", {"contact_email": settings.CONTACT_EMAIL})
+
+
+class Sample(OnceOnly):
+    """One control of each kind."""
+
+    line = forms.CharField(label="Text", help_text="A hint says what is meant, before it goes wrong.")
+    amount = forms.CharField(
+        label="Number",
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"}),
+    )
+    words = forms.CharField(label="Long text", required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    country = forms.ChoiceField(label="Select", choices=[("AU", "Australia"), ("US", "United States")])
+    choice = forms.ChoiceField(
+        label="Radios", choices=[("a", "The first"), ("b", "The second")], widget=forms.RadioSelect
+    )
+    tick = forms.BooleanField(label="A tick", required=False)
+
+
+CHIPS = {
+    "neutral": "Label ready",
+    "info": "On its way",
+    "ok": "Delivered",
+    "warn": "Missed pickup",
+    "bad": "Not booked",
+}
+
+
+@audience(*EVERY_MEMBER)
+@require_safe
+def styleguide(request: MemberRequest) -> HttpResponse:
+    context = {"plain": Sample(auto_id="plain_%s"), "form": Sample({}), "chips": CHIPS}
+    return render(request, "styleguide.html", context)
+
+
+ARTICLES = {
+    "book-a-parcel": "Book a parcel and print its label",
+    "paste-an-address": "Paste an address instead of typing it",
+    "print-labels": "Print labels so that they scan",
+    "driver-didnt-come": "The driver didn't come",
+    "driver-couldnt-collect": "The driver came but couldn't collect",
+    "another-pickup-day": "I need another pickup day",
+    "fix-a-mistake": "Fix a mistake on a booked parcel",
+    "cancel-a-parcel": "I'm not sending it after all",
+    "checking-with-the-carrier": "It says we're checking with the carrier",
+    "where-is-it": "Where is my parcel, and what do I tell the receiver?",
+    "import-a-file": "Book many parcels from a file",
+    "size-and-weight": "Measure so that nothing is added later",
+    "a-size-charge": "A size charge",
+}
+LONGEST_SEARCH = 100
+
+
+@public
+@require_safe
+def help_index(request: HttpRequest) -> HttpResponse:
+    """All articles, or those that hold every word searched for."""
+    q = request.GET.get("q", "")[:LONGEST_SEARCH].strip()
+    words = q.lower().split()
+    found = {slug: title for slug, title in ARTICLES.items() if all(word in _text(slug) for word in words)}
+    return render(request, "help/help.html", {"q": q, "articles": found})
+
+
+@public
+@require_safe
+def help_article(request: HttpRequest, article: str) -> HttpResponse:
+    if article not in ARTICLES:
+        raise Http404
+    context = {"title": ARTICLES[article], "body": f"help/articles/{article}.html"}
+    return render(request, "help/article.html", context)
+
+
+@functools.cache
+def _text(slug: str) -> str:
+    """An article's words in lower case, for the search."""
+    return f"{ARTICLES[slug]} {strip_tags(render_to_string(f'help/articles/{slug}.html'))}".lower()

@@ -1,17 +1,26 @@
-"""Settings: one page that shows everything, and one small form for each thing that can be changed."""
+"""Settings: one page that shows everything, one small form for each thing, what is used, and e-mails by link."""
 
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import limits, staff
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience
-from shipping_portal.accounts.models import Audit, Sender
+from shipping_portal.accounts import limits, mailing, notices, sessions, staff
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    EVERY_MEMBER,
+    OWNER,
+    SEE_MONEY,
+    MemberRequest,
+    audience,
+    public,
+)
+from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.settings_forms import (
     AppearanceForm,
     BookingForm,
@@ -123,3 +132,51 @@ def _panel(
         return redirect("settings")
     context = {"form": form, "name": name, "title": title, **more}
     return render(request, template, context, status=422 if form.errors else 200)
+
+
+@audience(*EVERY_MEMBER)
+@require_http_methods(["GET", "POST"])
+def security(request: MemberRequest) -> HttpResponse:
+    """Posting `end` logs out of that place, `end_others` of every place but this one."""
+    this_key = request.session.session_key
+    if request.method == "POST":
+        if "end_others" in request.POST:
+            ended = sessions.end_others(request.user, this_key=this_key)
+        else:
+            ended = sessions.end(request.user, request.POST.get("end", ""), this_key=this_key)
+        messages.success(request, f"Logged out of {ended} {'place' if ended == 1 else 'places'}.")
+        return redirect("security")
+    places = sessions.live(request.user, this_key=this_key)
+    context = {"places": places, "has_second_factor": staff.has_second_factor(request.user)}
+    return render(request, "accounts/security.html", context)
+
+
+@audience(*BOOKERS, *SEE_MONEY)
+@require_http_methods(["GET", "POST"])
+def notifications(request: MemberRequest) -> HttpResponse:
+    kinds = notices.kinds_for(request.membership.role)
+    if request.method == "POST":
+        for kind in kinds:
+            if request.POST.get(kind) in kinds[kind].choices:
+                notices.choose(request.user, kind, request.POST[kind], now=timezone.now())
+        messages.success(request, "Saved.")
+        return redirect("notifications")
+    chosen = notices.choices_of(request.user)
+    rows = [(name, kind, chosen[name]) for name, kind in kinds.items()]
+    return render(request, "accounts/notifications.html", {"rows": rows})
+
+
+@public
+@csrf_exempt  # a mail program presses it for the person, and has only the link
+@require_http_methods(["GET", "POST"])
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """GET shows a button, as mail scanners follow links; POST turns the kinds of that mail off."""
+    found = mailing.read_token(token)
+    user: Any = User.objects.filter(pk=found[0]).first() if found else None
+    if found is None or user is None:
+        raise Http404
+    if request.method == "POST":
+        for kind in found[1]:
+            notices.choose(user, kind, notices.When.OFF, now=timezone.now())
+    context = {"kinds": [notices.KINDS[kind] for kind in found[1]], "is_done": request.method == "POST"}
+    return render(request, "accounts/unsubscribe.html", context)

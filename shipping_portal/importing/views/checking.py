@@ -1,4 +1,4 @@
-"""An import's check: what is ready with its price, what there is to fix, and the button that books what is ready."""
+"""The check of an import: what is ready with its price, each row that is to be fixed, and the button that books."""
 
 import re
 import uuid
@@ -7,14 +7,24 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from orders import booking, choosing, quoting
 from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.importing import checking, listing, overview, progress, row_form, submitting, uploads
+from shipping_portal.importing import (
+    checking,
+    folding,
+    listing,
+    progress,
+    row_form,
+    submitting,
+    uploads,
+)
 from shipping_portal.importing.forms import BookAllForm
+from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
 
 TABS = {
@@ -30,7 +40,7 @@ PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 @require_GET
 def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """The dry run as far as it is: what is ready, what there is to fix, what was left out."""
-    return check_page(request, _mine(request, file), BookAllForm())
+    return check_page(request, import_of(request, file), BookAllForm())
 
 
 def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, status: int = 200) -> HttpResponse:
@@ -47,9 +57,9 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         context |= _to_book(request, file, form)
         context["fixes"] = row_form.grid(file, address) if show == "fix" else []
         context["page"] = _listed(request, file, context)
-        context["joined"] = overview.joined(file) if counts.folded else []
-        context["left_out"] = overview.left_out_by_shop(file) if counts.skipped else []
-        context["unused"] = overview.unused(file)
+        context["joined"] = progress.joined(file) if counts.folded else []
+        context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
+        context["unused"] = progress.unused(file)
     return render(request, "importing/import_check.html", context, status=status)
 
 
@@ -87,11 +97,70 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 @require_POST
 def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Take every row that was left out for one reason of its shop's; each is checked like any other."""
-    found = _mine(request, file)
+    found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
     messages.info(request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this.")
     return redirect("check_import", found.uuid)
 
 
-def _mine(request: MemberRequest, file: uuid.UUID) -> Import:
-    return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
+    """All fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
+    mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
+    found = get_object_or_404(
+        mine.select_related("file__sender", "file__made_by", "order", "folded_into"), pk=row
+    )
+    address = request.sender.pickup_address()
+    if address is None or found.order or found.state == ImportRow.State.OWED:
+        messages.info(request, "This row is handed over for booking, so it stays as it is.")
+        return redirect("import", found.file.uuid)
+    if found.folded_into:
+        return _joined(request, found)
+    form = row_form.form_of(found, found.file, address, checking.chosen_size(found.file))
+    if request.method == "GET":
+        context = {"row": found, "file": found.file, "form": form, **_parts(found, form)}
+        return render(request, "importing/import_row.html", context)
+    if "leave_out" in request.POST:
+        is_done = found.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
+    else:
+        is_done = _save(request, found, form)
+    if not is_done:
+        messages.warning(
+            request, f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look at it."
+        )
+    return redirect(
+        f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid"
+    )
+
+
+def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
+    """A row that is part of another's parcel is looked at there, or made a parcel of its own."""
+    if request.method == "POST" and not folding.unfold(row, timezone.now()):
+        messages.warning(
+            request, f"Row {row.number} is booked with the row it was joined to, so it stays there."
+        )
+    if request.method == "POST":
+        return redirect(f"{reverse('check_import', args=[row.file.uuid])}?show=joined#grid")
+    return redirect("import_row", row.file.uuid, row.folded_into_id)
+
+
+def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.Cell]]:
+    """What holds something, is needed or is in trouble; and apart from it what a parcel may have."""
+    cells = row_form.cells(row, form, form.fields)
+    filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]
+    return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
+
+
+def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> bool:
+    """False when somebody else was faster."""
+    corrected = row_form.corrections(row, form, request.POST)
+    if "anyway" in request.POST:
+        corrected |= checking.let_through(row)
+    saved = row_form.save(
+        row.file, row, corrected, alike="alike" in request.POST or "alike" in request.GET, now=timezone.now()
+    )
+    checking.work(row.pk)
+    if saved > 1:
+        messages.success(request, f"Applied to {saved} rows. They are checked again.")
+    return saved > 0

@@ -4,7 +4,7 @@ import uuid
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -14,6 +14,7 @@ from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.importing import checking, columns, progress, uploads
 from shipping_portal.importing.forms import MatchForm, UploadForm, guesses
+from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import
 
 NEWEST = 50
@@ -63,7 +64,7 @@ def import_template(request: MemberRequest) -> StreamingHttpResponse:
 @require_http_methods(["GET", "POST"])
 def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Which column is which of our fields; remembered for the next file with this header."""
-    found, address = _mine(request, file), request.sender.pickup_address()
+    found, address = import_of(request, file), request.sender.pickup_address()
     if address is None:
         return redirect("start")
     if found.state == Import.State.BOOKING:
@@ -91,7 +92,3 @@ def _known_file(before: Import) -> str:
         f"You imported this very file on {day} ({booked} booked). "
         "Rows whose order number is booked already are left out; look before you book the others."
     )
-
-
-def _mine(request: MemberRequest, file: uuid.UUID) -> Import:
-    return get_object_or_404(Import.objects.for_user(request.user).select_related("sender"), uuid=file)

@@ -1,4 +1,4 @@
-"""The page that settles one unclear booking: what is known on it, and three decisions which each ask why."""
+"""The page that settles one unclear booking by three decisions, and the one that reveals what is masked on it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from orders.identifying import known_order_id
 from orders.models import Order
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.carrier import shapes
-from shipping_portal.staff.resolution import case, deciding, unowned_scans, verifying
+from shipping_portal.staff.resolution import case, deciding, unowned, verifying
 
 RESOLVABLE = case.UNCLEAR
 NOTHING_TO_COMPARE = (
@@ -51,7 +51,7 @@ class AdoptForm(DecisionForm):
 
 
 def _adopt(order: Order, cleaned: dict[str, Any], by: Any) -> None:
-    reference, heard_at = unowned_scans.as_seen(order.account, cleaned["reference"])
+    reference, heard_at = unowned.as_seen(order.account, cleaned["reference"])
     deciding.adopt(
         order,
         reference,

@@ -13,9 +13,8 @@ from orders.identifying import CLOCKS, sent_between
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.staff.resolution import naming, unowned_scans
-from shipping_portal.staff.resolution.unowned_charges import billed
-from shipping_portal.staff.resolution.unowned_scans import Scanned
+from shipping_portal.staff.resolution import naming, unowned
+from shipping_portal.staff.resolution.unowned import Scanned, billed
 
 EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind ours
 LATER = dt.timedelta(days=5)
@@ -84,7 +83,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
     wanted = {reference.upper() for reference in tellers}
     theirs = Order.objects.filter(account=order.account, carrier_reference__upper__in=wanted)
     taken = {str(other).upper(): other for other in theirs.exclude(pk=order.pk)}
-    scanned, known_from = unowned_scans.of(order.account, tellers), sent_between(order)[0] - CLOCKS
+    scanned, known_from = unowned.of(order.account, tellers), sent_between(order)[0] - CLOCKS
     for reference, attempt in tellers.items():
         seen = scanned.get(reference.upper())
         doubt = f", and was not trusted: {attempt.error}" if attempt.error else ", too late to be taken"
@@ -105,9 +104,9 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 def _heard(order: Order) -> list[Candidate]:
     """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
-    start, end = unowned_scans.postcodes_of(order)
+    start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
-    found = unowned_scans.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
+    found = unowned.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
     return [_heard_of(seen, start, end) for seen in found]
 
 

@@ -1,14 +1,17 @@
-"""What the scans of a reference tell of it: evidence for a booking that nobody knows the end of."""
+"""What the scans and charges of a reference that nobody owns tell: evidence for a booking whose end is unknown."""
 
 import datetime as dt
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-from django.db.models import Exists, Min, OuterRef, QuerySet
+from django.db.models import DecimalField, Exists, F, Max, Min, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models.functions import Abs
 
 from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
+from shipping_portal.billing.models import Charge, Kind, cents
 from shipping_portal.carrier.naming import Names, names_in
 from tracking import queues
 from tracking.models import Parcel, TrackingEvent
@@ -91,3 +94,49 @@ def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
         frozenset(scan.postcode for scan in scans),
         tuple({names_in(bytes(scan.raw), contract_of(parcel.account)) for scan in scans}),
     )
+
+
+MONEY = DecimalField(max_digits=16, decimal_places=2)
+MAY_BE_ITS_COST = (Kind.ORDER, Kind.COVER, Kind.UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Billed:
+    """What is charged for one reference, in words, and the customer reference on its line, if any."""
+
+    reference: str
+    words: str
+    customer_reference: str
+
+
+def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
+    """Charged on this order's account in this time, in reports taken since `read_from`.
+
+    Those in its own currency come first, the nearest price before the others.
+    """
+    days = (early.date(), late.date())
+    lines = Charge.objects.unmatched().filter(
+        Q(day__range=days) | Q(day=None, week__range=days),
+        account=order.account_id,
+        kind__in=MAY_BE_ITS_COST,
+    )
+    grouped = lines.exclude(reference="").order_by().values("reference", "currency")
+    found = grouped.annotate(
+        total=Sum("amount"), on=Min("day"), kg=Max("declared_kg"), file=Min("report__name"),
+        customer=Max("customer_reference"), read_at=Min("report__uploaded_at"),
+    )  # fmt: skip
+    away = Abs(F("total") - Value(order.total or Decimal(0), output_field=MONEY))
+    ranked = found.filter(read_at__gte=read_from).annotate(away=away, is_foreign=~Q(currency=order.currency))
+    nearest = ranked.order_by("is_foreign", "away", "reference")[:MOST]
+    return [Billed(row["reference"], ", ".join(_told(row, order)), row["customer"]) for row in nearest]
+
+
+def _told(row: Any, order: Order) -> Iterator[str]:
+    total = cents(row["total"])
+    is_its_price = (total, row["currency"]) == (order.total, order.currency)
+    yield f"Charged {total} {row['currency']} in {row['file']}"
+    yield "the price of this order" if is_its_price else f"where this order is {order.total} {order.currency}"
+    if row["on"]:
+        yield f"for an order of {row['on']:%Y-%m-%d}"
+    if row["kg"]:
+        yield f"declared {row['kg'].normalize():f} kg, this one {order.weight_kg.normalize():f} kg"
