@@ -18,7 +18,7 @@ from orders import gateway, limits, pickups, quoting, requoting, settling
 from orders.entry import Entry, in_metric
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
-from orders.models.pauses import BOOKINGS
+from orders.models.account import BOOKINGS
 from orders.models.statuses import Status
 from shipping_portal.accounts import places, receivers
 from shipping_portal.accounts.limits import refuse_unless_room

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from orders import requoting
 from orders.models import BookingAttempt, Order
-from orders.models.pauses import BOOKINGS, QUOTES, Pause
+from orders.models.account import BOOKINGS, QUOTES, Pause
 from orders.models.statuses import Progress, Status
 from orders.refused_fields import ended
 

@@ -11,10 +11,10 @@ from django.core.exceptions import ValidationError
 
 from orders.contract import contract
 from orders.receiver_form import ReceiverForm
+from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.places import active, fold, postal_code, spellings
-from shipping_portal.accounts.states import STATES, state_code
 
 LONGEST = 2000
 MOST_WORDS_OF_A_SUBURB = 5

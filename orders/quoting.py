@@ -7,7 +7,7 @@ from orders import answers, gateway
 from orders.contract import contract
 from orders.entry import Entry
 from orders.models import CarrierAccount, Quote
-from orders.models.pauses import QUOTES
+from orders.models.account import QUOTES
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected

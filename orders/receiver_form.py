@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from orders.contract import contract
 from orders.form_fields import CountryField
 from shipping_portal.accounts import addresses, countries, places
+from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.states import STATES, state_code
 from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
 from shipping_portal.carrier.messages import Party
 

@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce, Round
 from orders.models import DailySpend, Order
 from shipping_portal.accounts.limits import MONEY
 from shipping_portal.accounts.models import Audit, Sender
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 
 logger = logging.getLogger(__name__)
 COUNTERS = ("booked_today", "spent_today", "unbilled", "booked_in_all", "spent_in_all")

@@ -13,7 +13,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 
 BATCH = 1000
 MISSED_LATELY = 5  # days back: a missed pickup shows the day after, and holidays are looked past

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from orders import answers, quoting, settling
 from orders.models import Order
-from orders.models.pauses import QUOTES
+from orders.models.account import QUOTES
 from orders.models.quotes import bookable
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected

@@ -10,9 +10,9 @@ from orders.views.addresses import (
     merge_receivers,
 )
 from orders.views.bench import bench, originals_zip, printed, ruler
+from orders.views.brought import delete_draft
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
-from orders.views.drafts import delete_draft
 from orders.views.labels import label
 from orders.views.new_parcel import new_parcel, suggest_receivers, unpaste
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference

@@ -49,7 +49,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "shipping_portal.outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
-    "shipping_portal.gzipping.gzip_pages",
+    "shipping_portal.middleware.gzip_pages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -63,7 +63,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "shipping_portal.accounts.access.know_the_member",
-    "shipping_portal.wellformed.refuse_what_no_browser_sends",
+    "shipping_portal.middleware.refuse_what_no_browser_sends",
 ]
 ROOT_URLCONF = "shipping_portal.urls"
 WSGI_APPLICATION = "shipping_portal.wsgi.application"

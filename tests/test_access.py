@@ -16,7 +16,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts import team
 from shipping_portal.accounts.models import User
-from shipping_portal.billing import weeks
+from shipping_portal.billing import statements
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -151,7 +151,7 @@ def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str
         "str:reference": things["order"].carrier_reference,
         "slug:article": "fix-a-mistake",
         "slug:view": "late-ones",
-        "str:week": weeks.name_of(things["charge"].week),
+        "str:week": statements.week_name(things["charge"].week),
         "slug:report": "spend",
     }
 

@@ -11,14 +11,14 @@ from typing import Self
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orders import gateway
 from orders.contract import contract_of
 from orders.models import CarrierAccount
 from shipping_portal.jobs.models import UNDER_WAY
-from tracking.models import LastTime, Parcel, Poll
+from tracking.models import LastTime, Parcel, Poll, TrackingEvent
 
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 60.0
@@ -94,3 +94,33 @@ def waiting(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
     theirs = Exists(Parcel.objects.filter(pk=OuterRef("parcel"), account=account))
     active = Poll.objects.filter(theirs, due_at__gt=now, parked_at=None)
     return active.exclude(last_error=UNDER_WAY).order_by("due_at").values_list("pk", flat=True)
+
+
+WINDOW = dt.timedelta(hours=1)
+ALARM = 3  # so many in one window
+HEAD_START = dt.timedelta(minutes=1)  # a poll may overtake a delivery that is under way; that is no gap
+LATE_AFTER = dt.timedelta(minutes=15)
+
+POLLED_FIRST = Q(source=TrackingEvent.Source.POLL) & (
+    Q(pushed_at=None) | Q(pushed_at__gt=F("received_at") + HEAD_START)
+)
+LATE = Q(pushed_at__gt=F("scan_time") + LATE_AFTER)
+
+
+def owed() -> QuerySet[TrackingEvent]:
+    """Scans the carrier owes us a webhook for: of its orders for us, and of what it follows for us, from then on."""
+    subscribed = Q(parcel__subscription=Parcel.Subscription.ON, scan_time__gte=F("parcel__created_at"))
+    return TrackingEvent.objects.filter(Q(parcel__order__isnull=False) | subscribed)
+
+
+def found_first_by_polling(now: dt.datetime, *, within: dt.timedelta = WINDOW) -> QuerySet[TrackingEvent]:
+    return owed().filter(POLLED_FIRST, received_at__gt=now - within, received_at__lte=now)
+
+
+def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
+    """Do the account's deliveries get lost? Another one's may come all the while.
+
+    One query on the index of what polling found first; it never counts further than the alarm.
+    """
+    found = found_first_by_polling(now).filter(account=account)
+    return len(found.values_list("pk", flat=True)[:ALARM]) == ALARM

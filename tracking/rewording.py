@@ -1,6 +1,7 @@
 """Deciding what a carrier's word means; the parcels that were scanned with it are folded again."""
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,36 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Audit
 from tracking import scans
 from tracking.models import EventWord, Parcel
-from tracking.previews import Move, moves
 from tracking.vocabulary import parcels_with
+
+
+@dataclass(frozen=True)
+class Move:
+    """A parcel whose progress changes; the words are for the operator."""
+
+    parcel: Parcel  # as it stands; without a key when it does not exist yet
+    before: str
+    after: str
+
+
+def moves(as_they_would_be: Iterable[Parcel]) -> list[Move]:
+    """Parcels as they were read inside the transaction, compared with what is stored after its end."""
+    changed = {parcel.pk: parcel for parcel in as_they_would_be}
+    stored = Parcel.objects.in_bulk(list(changed))
+    return [
+        Move(stored.get(pk) or Parcel(reference=parcel.reference), _words(stored.get(pk)), _words(parcel))
+        for pk, parcel in changed.items()
+        if _progress(stored.get(pk)) != parcel.progress
+    ]
+
+
+def _progress(parcel: Parcel | None) -> str:
+    return parcel.progress if parcel else ""
+
+
+def _words(parcel: Parcel | None) -> str:
+    return str(Progress(_progress(parcel)).label)
+
 
 MOST_TRIED = 200
 BATCH = 500

@@ -1,12 +1,41 @@
 """The partner's account with the carrier: what stops every booking at once, and where calls stand in line."""
 
 import datetime as dt
+from dataclasses import dataclass
+from typing import Final
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from orders.models.pauses import BOOKINGS, HELD_UP, QUOTES, STOPPED, Pause
+BOOKINGS: Final = "bookings"
+QUOTES: Final = "quotes"
+PAUSABLE = (BOOKINGS, QUOTES)
+STOPPED: Final = "account"
+HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
+AT_MOST = dt.timedelta(minutes=1)  # what waits looks again after that, as somebody may resume early
+
+
+@dataclass(frozen=True)
+class Pause:
+    """One pause as it was asked for, or the carrier's stop of the account. `text` is for senders.
+
+    `ends_at` is None where somebody has to resume it.
+    """
+
+    what: str
+    since: dt.datetime
+    text: str
+    ends_at: dt.datetime | None = None
+
+    def is_over(self, now: dt.datetime) -> bool:
+        """The one look at the clock: nothing has to run for a pause to end."""
+        return self.ends_at is not None and self.ends_at <= now
+
+    def look_again_at(self, now: dt.datetime) -> dt.datetime:
+        """When what waits for it may be tried again."""
+        return min(now + AT_MOST, self.ends_at or now + AT_MOST)
+
 
 BREAK_AFTER_FAILURES = 5
 BREAK_SECONDS = 30 * settings.TIME_SCALE

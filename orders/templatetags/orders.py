@@ -11,7 +11,7 @@ from django.utils import timezone
 from orders import gateway, notifications, pickups
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
-from orders.models.pauses import PAUSABLE, Pause
+from orders.models.account import PAUSABLE, Pause
 from shipping_portal.accounts.templatetags.words import money
 from shipping_portal.carrier.messages import Party
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders.forms import after_presses
 from orders.receiver_form import ReceiverForm, as_typed, line
-from shipping_portal.accounts import address_book, receivers
+from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
 
@@ -23,19 +23,19 @@ def addresses(request: MemberRequest) -> HttpResponse:
     """Search, filter and page; the whole state is in the address."""
     asked = {name: _clean(request.GET.get(name, "")) for name in ("q", "group", "before")}
     off_list = request.GET.get("off_list") == "yes"
-    found = address_book.listed(request.sender, q=asked["q"], group=asked["group"], off_list=off_list)
+    found = receivers.listed(request.sender, q=asked["q"], group=asked["group"], off_list=off_list)
     before = asked["before"]
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
-    rows = list(found[: address_book.PAGE + 1])
+    rows = list(found[: receivers.PAGE + 1])
     context: dict[str, Any] = {
         **asked,
         "search": asked["q"],  # `q` is also what the search for parcels at the top would show
         "q": "",
         "off_list": off_list,
-        "rows": rows[: address_book.PAGE],
-        "older": rows[address_book.PAGE - 1].pk if len(rows) > address_book.PAGE else None,
-        "groups": address_book.groups_of(request.sender),
+        "rows": rows[: receivers.PAGE],
+        "older": rows[receivers.PAGE - 1].pk if len(rows) > receivers.PAGE else None,
+        "groups": receivers.groups_of(request.sender),
         "off_count": request.sender.receivers.filter(is_off_list=True).count(),
         "is_filtered": any(asked.values()) or off_list,
     }
@@ -67,14 +67,14 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
 @require_http_methods(["GET", "POST"])
 def merge_receivers(request: MemberRequest) -> HttpResponse:
     """Those with the same name and postcode; posting `keep` leaves one row of its set."""
-    sets = address_book.duplicates(request.sender)
+    sets = receivers.duplicates(request.sender)
     if request.method == "GET":
         return render(request, "orders/merge_receivers.html", {"sets": sets})
     chosen = request.POST.get("keep", "")
     for rows in sets:
         kept = next((row for row in rows if str(row.uuid) == chosen), None)
         if kept:
-            address_book.merge(kept, [row for row in rows if row != kept])
+            receivers.merge(kept, [row for row in rows if row != kept])
             messages.success(request, f"{kept.name} is there once now.")
     return redirect("merge_receivers" if len(sets) > 1 else "addresses")
 

@@ -1,19 +1,27 @@
 """What an address brings along to the new-parcel form: a quote, a parcel, a draft or a receiver."""
 
+import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.http import Http404
-from django.shortcuts import get_object_or_404
+from django.contrib import messages
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
 
-from orders import drafting
+from orders import answers, awaiting_prices, booking, drafting, quoting
 from orders.entry import Entry
-from orders.forms import typed_again
+from orders.forms import ParcelForm, typed_again
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
 from orders.receiver_form import as_typed
-from shipping_portal.accounts.access import MemberRequest
+from orders.views.replies import sentence
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Receiver
+from shipping_portal.accounts.templatetags.words import local_time
+from shipping_portal.carrier.errors import CarrierError, Rejected
 
 
 @dataclass(frozen=True)
@@ -68,3 +76,65 @@ def _to_somebody_known(request: MemberRequest) -> Brought:
         Receiver.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["receiver"])
     )
     return Brought(as_typed(receiver.party()), is_whole=False)
+
+
+NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.LimitReached)
+
+
+def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
+    """Prices for a good form; when there are none the form says why and keeps everything."""
+    try:
+        return prices(request, form.entry())
+    except Rejected as error:
+        answers.put_at(form, error)
+    except NO_PRICES as error:
+        form.add_error(None, sentence(error, request.sender))
+        form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)
+    return None
+
+
+def prices(request: MemberRequest, entry: Entry, *, fresh: bool = False) -> Quote:
+    """A quote to book from. One that was booked already would answer with its order, so another is asked for."""
+    now = timezone.now()
+    booking.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
+    quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=fresh)
+    if quote.orders.exists():
+        quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=True)
+    return quote
+
+
+def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
+    """Keep the form as it stands; a script is answered in JSON. None when there is no room, which is said."""
+    is_script = request.headers.get("X-Part") == "draft"
+    try:
+        draft = keep(request, form, draft_named(request))
+    except drafting.TooMany as error:
+        if is_script:
+            return JsonResponse({"said": str(error)}, status=409)
+        messages.warning(request, str(error))
+        return None
+    said = f"Saved {local_time(timezone.now(), request.sender)}"
+    if is_script:
+        return JsonResponse({"draft": str(draft.uuid), "said": said})
+    waits = "It waits with your drafts until you book or delete it."
+    if request.POST["save_draft"] == "tell":
+        awaiting_prices.begin(draft, by=request.user, now=timezone.now())
+        waits = "We'll e-mail you when the carrier gives prices again. Nothing is booked."
+    messages.success(request, f"{said}. {waits}")
+    return redirect(f"{reverse('new_parcel')}?draft={draft.uuid}")
+
+
+def keep(request: MemberRequest, form: ParcelForm, draft: Draft | None) -> Draft:
+    """The posted form in its draft, or in a new one. Raises drafting.TooMany."""
+    values = drafting.typed(request.POST.dict(), form.fields)
+    return drafting.save(request.sender, request.user, values, now=timezone.now(), draft=draft)
+
+
+@audience(*BOOKERS)
+@require_POST
+def delete_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
+    """Nobody wants it any more."""
+    found = get_object_or_404(drafting.of(request.user), uuid=draft)
+    found.delete()
+    messages.success(request, "Deleted the draft. Nothing else changed.")
+    return redirect(f"{reverse('parcels')}?view=drafts")

@@ -14,9 +14,7 @@ from orders.forms import ParcelForm, after_presses
 from orders.models import Order
 from orders.receiver_form import as_typed
 from orders.sizes import offered
-from orders.views import drafts
-from orders.views.asking import take_prices
-from orders.views.brought import Brought, brought_along, draft_named
+from orders.views.brought import Brought, brought_along, draft_named, keep, save_draft, take_prices
 from orders.views.quotes import address_of, kept_in
 from orders.views.replies import suspended
 from shipping_portal.accounts import receivers
@@ -64,7 +62,7 @@ def _unchecked(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """Presses that take the form as it stands, half-typed or wrong."""
     if "save_draft" not in request.POST:
         return _unpasted(request, form)
-    answer = drafts.save_draft(request, form)
+    answer = save_draft(request, form)
     return answer or _form_page(request, form, Brought(draft=draft_named(request)))
 
 
@@ -73,7 +71,7 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     draft = draft_named(request)
     if draft:
         with suppress(drafting.TooMany):  # deleted this very moment, and no room for another
-            drafts.keep(request, form, draft)
+            keep(request, form, draft)
     quote = take_prices(request, form) if form.is_valid() else None
     if quote is None:
         return _form_page(request, form, Brought(draft=draft))

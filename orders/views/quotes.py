@@ -15,8 +15,7 @@ from orders import booking, drafting, offers, twins
 from orders.entry import Entry
 from orders.forms import BookForm, WeightForm
 from orders.models import Draft, Order, Quote
-from orders.views.asking import NO_PRICES, prices
-from orders.views.brought import draft_named
+from orders.views.brought import NO_PRICES, draft_named, prices
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 

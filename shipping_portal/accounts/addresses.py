@@ -8,8 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts import countries
+from shipping_portal.accounts.countries import COUNTRY_NAMES, state_name
 from shipping_portal.accounts.places import fold
-from shipping_portal.accounts.states import COUNTRY_NAMES, state_name
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255

@@ -4,8 +4,6 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib import resources
 
-from shipping_portal.accounts.states import COUNTRY_NAMES
-
 # Where the list of the time zone database abbreviates, or says what nobody writes on a parcel.
 PLAIN_NAMES = {
     "AS": "American Samoa",
@@ -60,3 +58,120 @@ def code_of(text: str) -> str:
         if wanted in {code.casefold(), known.casefold(), *map(str.casefold, COUNTRY_NAMES.get(code, ()))}:
             return code
     return ""
+
+
+STATES: dict[str, dict[str, tuple[str, str]]] = {
+    "AU": {
+        "ACT": ("Australian Capital Territory", "Australia/Sydney"),
+        "NSW": ("New South Wales", "Australia/Sydney"),
+        "NT": ("Northern Territory", "Australia/Darwin"),
+        "QLD": ("Queensland", "Australia/Brisbane"),
+        "SA": ("South Australia", "Australia/Adelaide"),
+        "TAS": ("Tasmania", "Australia/Hobart"),
+        "VIC": ("Victoria", "Australia/Melbourne"),
+        "WA": ("Western Australia", "Australia/Perth"),
+    },
+    "CA": {
+        "AB": ("Alberta", "America/Edmonton"),
+        "BC": ("British Columbia", "America/Vancouver"),
+        "MB": ("Manitoba", "America/Winnipeg"),
+        "NB": ("New Brunswick", "America/Moncton"),
+        "NL": ("Newfoundland and Labrador", "America/St_Johns"),
+        "NS": ("Nova Scotia", "America/Halifax"),
+        "NT": ("Northwest Territories", "America/Yellowknife"),
+        "NU": ("Nunavut", "America/Iqaluit"),
+        "ON": ("Ontario", "America/Toronto"),
+        "PE": ("Prince Edward Island", "America/Halifax"),
+        "QC": ("Quebec", "America/Toronto"),
+        "SK": ("Saskatchewan", "America/Regina"),
+        "YT": ("Yukon", "America/Whitehorse"),
+    },
+    "US": {
+        "AK": ("Alaska", "America/Anchorage"),
+        "AL": ("Alabama", "America/Chicago"),
+        "AR": ("Arkansas", "America/Chicago"),
+        "AZ": ("Arizona", "America/Phoenix"),
+        "CA": ("California", "America/Los_Angeles"),
+        "CO": ("Colorado", "America/Denver"),
+        "CT": ("Connecticut", "America/New_York"),
+        "DC": ("District of Columbia", "America/New_York"),
+        "DE": ("Delaware", "America/New_York"),
+        "FL": ("Florida", "America/New_York"),
+        "GA": ("Georgia", "America/New_York"),
+        "HI": ("Hawaii", "Pacific/Honolulu"),
+        "IA": ("Iowa", "America/Chicago"),
+        "ID": ("Idaho", "America/Boise"),
+        "IL": ("Illinois", "America/Chicago"),
+        "IN": ("Indiana", "America/Indiana/Indianapolis"),
+        "KS": ("Kansas", "America/Chicago"),
+        "KY": ("Kentucky", "America/New_York"),
+        "LA": ("Louisiana", "America/Chicago"),
+        "MA": ("Massachusetts", "America/New_York"),
+        "MD": ("Maryland", "America/New_York"),
+        "ME": ("Maine", "America/New_York"),
+        "MI": ("Michigan", "America/Detroit"),
+        "MN": ("Minnesota", "America/Chicago"),
+        "MO": ("Missouri", "America/Chicago"),
+        "MS": ("Mississippi", "America/Chicago"),
+        "MT": ("Montana", "America/Denver"),
+        "NC": ("North Carolina", "America/New_York"),
+        "ND": ("North Dakota", "America/Chicago"),
+        "NE": ("Nebraska", "America/Chicago"),
+        "NH": ("New Hampshire", "America/New_York"),
+        "NJ": ("New Jersey", "America/New_York"),
+        "NM": ("New Mexico", "America/Denver"),
+        "NV": ("Nevada", "America/Los_Angeles"),
+        "NY": ("New York", "America/New_York"),
+        "OH": ("Ohio", "America/New_York"),
+        "OK": ("Oklahoma", "America/Chicago"),
+        "OR": ("Oregon", "America/Los_Angeles"),
+        "PA": ("Pennsylvania", "America/New_York"),
+        "PR": ("Puerto Rico", "America/Puerto_Rico"),
+        "RI": ("Rhode Island", "America/New_York"),
+        "SC": ("South Carolina", "America/New_York"),
+        "SD": ("South Dakota", "America/Chicago"),
+        "TN": ("Tennessee", "America/Chicago"),
+        "TX": ("Texas", "America/Chicago"),
+        "UT": ("Utah", "America/Denver"),
+        "VA": ("Virginia", "America/New_York"),
+        "VT": ("Vermont", "America/New_York"),
+        "WA": ("Washington", "America/Los_Angeles"),
+        "WI": ("Wisconsin", "America/Chicago"),
+        "WV": ("West Virginia", "America/New_York"),
+        "WY": ("Wyoming", "America/Denver"),
+    },
+}
+ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "America/New_York"}
+# Postcodes, from their first characters, that keep another time than most of their state.
+ZONES_OF_POSTCODES = {
+    ("AU", "2880"): "Australia/Broken_Hill",
+    ("US", "324"): "America/Chicago",
+    ("US", "325"): "America/Chicago",
+    ("US", "373"): "America/New_York",
+    ("US", "374"): "America/New_York",
+    ("US", "376"): "America/New_York",
+    ("US", "377"): "America/New_York",
+    ("US", "378"): "America/New_York",
+    ("US", "379"): "America/New_York",
+    ("US", "799"): "America/Denver",
+    ("US", "885"): "America/Denver",
+}
+COUNTRY_NAMES = {
+    "AU": ("Australia", "AU", "AUS"),
+    "CA": ("Canada", "CA", "CAN"),
+    "US": ("United States", "United States of America", "US", "USA", "U.S.A."),
+}
+
+
+def state_code(country: str, text: str) -> str:
+    """`Victoria` and `vic` give `VIC`; what is no state we know comes back upper case."""
+    typed = " ".join(text.split()).upper().replace(".", "")
+    for code, (name, _) in STATES.get(country, {}).items():
+        if typed in {code, name.upper()}:
+            return code
+    return typed
+
+
+def state_name(country: str, code: str) -> str:
+    """The name of a state, or the code itself where we have no name."""
+    return STATES.get(country, {}).get(code, (code, ""))[0]

@@ -10,10 +10,10 @@ from typing import Any
 
 from django.db import transaction
 
-from shipping_portal.accounts import address_book, places
+from shipping_portal.accounts import places, receivers
+from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
 from shipping_portal.accounts.places import fold, postal_code
-from shipping_portal.accounts.states import STATES, state_code
 
 COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
@@ -69,7 +69,7 @@ def _switch(
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
     counts = Imported(
-        country, len(places), len(new - old), len(old - new), off_list=address_book.mark_off_list(country)
+        country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country)
     )
     told = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
     reason = f"{told}: {reason}" if reason else told
@@ -171,7 +171,7 @@ def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -
             raise AlreadyActive("This list is in use already.")
         active.update(is_active=False)
         LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
-        address_book.mark_off_list(chosen.country)
+        receivers.mark_off_list(chosen.country)
         Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import holidays
 from django.db.models import Q, QuerySet, Subquery
 
+from shipping_portal.accounts.countries import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
-from shipping_portal.accounts.states import STATES, ZONES_OF_COUNTRIES, ZONES_OF_POSTCODES, state_code
 
 MOST_SPELLINGS = 16
 NEAR = 4

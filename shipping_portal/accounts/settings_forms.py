@@ -7,8 +7,8 @@ from django import forms
 from django.core.validators import MinValueValidator
 
 from shipping_portal.accounts.addresses import LineField
+from shipping_portal.accounts.countries import STATES, ZONES_OF_POSTCODES
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.accounts.states import STATES, ZONES_OF_POSTCODES
 
 CHOOSE = "Choose one of those on the page."
 

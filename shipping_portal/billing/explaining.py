@@ -10,7 +10,7 @@ from django.urls import reverse
 from orders.entry import KG
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, plain
-from shipping_portal.billing import weeks
+from shipping_portal.billing import statements
 from shipping_portal.billing.models import Charge, Kind
 
 SUBTITLES = {
@@ -45,7 +45,7 @@ def page_of(charge: Charge) -> str:
     """Where it is explained: on its parcel's page, else on its statement."""
     if charge.order:
         return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
-    return reverse("statement", args=[weeks.name_of(charge.week)])
+    return reverse("statement", args=[statements.week_name(charge.week)])
 
 
 def subtitle(kind: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from orders.models import CarrierAccount
 from shipping_portal.billing.models import BillingProfile
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 
 FIELDS = {
     "type": "Type of the line",

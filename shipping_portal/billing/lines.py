@@ -10,7 +10,7 @@ from orders.models import Order
 from orders.receivers import shown
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
-from shipping_portal.billing import statements, weeks
+from shipping_portal.billing import statements
 from shipping_portal.billing.explaining import declared_words, measured_words, reason, subtitle
 from shipping_portal.billing.models import Charge, Dispute, Kind, week_of
 
@@ -36,7 +36,7 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
         "name": shown(order, role).name if order else "",
         "day": local_date(line.day or line.week, sender),
         "booked": _booked(order, sender),
-        "week": weeks.name_of(line.week),
+        "week": statements.week_name(line.week),
         "amount": (money_in if names_currency else money)(line.amount, line.currency),
         **standing(line, sender),
     }
@@ -46,7 +46,7 @@ def _booked(order: Order | None, sender: Sender) -> str:
     """The week whose statement has its price, told by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
-    return weeks.name_of(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
+    return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
 
 
 def standing(line: Charge, sender: Sender) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _of_order(name: str) -> Cell:
 
 
 CELLS: dict[str, Cell] = {
-    "Week": lambda line, sender, role: weeks.name_of(line.week),
+    "Week": lambda line, sender, role: statements.week_name(line.week),
     "Date": lambda line, sender, role: line.day,
     "Kind": lambda line, sender, role: line.get_kind_display(),
     "Reference": lambda line, sender, role: line.reference,

@@ -12,7 +12,7 @@ from orders.models import CarrierAccount, Order, OrderChange
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import exposing, kinds, notifications, reconciling
 from shipping_portal.billing.models import REFUNDS, Charge, Kind
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 
 NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
           "progress_at")  # fmt: skip

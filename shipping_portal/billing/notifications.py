@@ -16,10 +16,9 @@ from shipping_portal.accounts import notices
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.notices import Fact
 from shipping_portal.accounts.templatetags.words import money, money_in, say
-from shipping_portal.billing import weeks
 from shipping_portal.billing.explaining import page_of, reason
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, Dispute
-from shipping_portal.billing.statements import SIZE
+from shipping_portal.billing.statements import SIZE, week_name, week_words
 
 POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later than this is news no more
 LATE_REPORT = dt.timedelta(days=120)
@@ -84,7 +83,7 @@ def size_charges(report: BillingReport) -> Iterator[Fact]:
 
 def statements(report: BillingReport) -> Iterator[Fact]:
     """Make the event of each sender's statement, once a week; the figures are the page's own."""
-    name, theirs = weeks.name_of(report.week), _week_of_its_senders(report)
+    name, theirs = week_name(report.week), _week_of_its_senders(report)
     nets, parcels = _balances(theirs), _parcels(theirs)
     for sender in Sender.objects.filter(pk__in=nets):
         shown = money if len(nets[sender.pk]) == 1 else money_in
@@ -94,7 +93,7 @@ def statements(report: BillingReport) -> Iterator[Fact]:
             kind="statement",
             once=f"statement:{sender.pk}:{name}",
             line=READY.format(
-                week=weeks.words_of(report.week, sender),
+                week=week_words(report.week, sender),
                 net=" and ".join(shown(amount, currency) for currency, amount in nets[sender.pk]),
                 parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
             ),
@@ -113,7 +112,7 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
     """Make the event of one size charge; where it is one of several, it leads to the statement."""
     if line.sender is None:
         raise ValueError(f"{line} is nobody's")
-    statement = f"{reverse('statement', args=[weeks.name_of(line.week)])}?kind={SIZE}"
+    statement = f"{reverse('statement', args=[week_name(line.week)])}?kind={SIZE}"
     explained = reason(line, line.sender)
     return Fact(
         sender=line.sender,

@@ -1,6 +1,7 @@
 """Billing as its sender reads it: the weeks, and the lines of one. Every sum is the sum of its lines, by currency."""
 
 import datetime as dt
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,7 +13,7 @@ from django.db.models import Case, Count, F, IntegerField, Max, Prefetch, Q, Que
 from orders import listing
 from orders.system_views import Desk
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import weeks
+from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, Dispute, Kind
 
 WEEKS = 13
@@ -106,7 +107,7 @@ def week_rows(lines: QuerySet[Charge], *, before: dt.date | None) -> Weeks:
     asked = lines.filter(week__gte=shown[-1], week__lte=shown[0]).order_by().values("week", "currency")
     rows = asked.annotate(parcels=Count("order", distinct=True), net=Sum("amount"), **sums)
     ordered = sorted(rows, key=lambda row: (-row["week"].toordinal(), row["currency"]))
-    return Weeks([dict(row) for row in ordered], weeks.name_of(shown[-1]) if len(found) > WEEKS else None)
+    return Weeks([dict(row) for row in ordered], week_name(shown[-1]) if len(found) > WEEKS else None)
 
 
 def final_until() -> dt.date | None:
@@ -214,3 +215,26 @@ def _adjusted(value: str, desk: Desk) -> Q | None:
 
 
 listing.FILTERS["adjusted"] = listing.Filter("Charges", _adjusted, lambda value, choices: "Adjusted")
+
+
+NAME = re.compile(r"([0-9]{4})-W([0-9]{2})", re.ASCII)
+
+
+def week_name(week: dt.date) -> str:
+    """`2026-W47`, as ISO 8601 counts weeks."""
+    year, number, _ = week.isocalendar()
+    return f"{year}-W{number:02}"
+
+
+def week_named(name: str) -> dt.date | None:
+    """The Monday of the week of that name; None for what is no week."""
+    found = NAME.fullmatch(name)
+    try:
+        return dt.date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else None
+    except ValueError:
+        return None
+
+
+def week_words(week: dt.date, sender: Sender) -> str:
+    """`Mon 16 Nov – Sun 22 Nov`."""
+    return f"{local_date(week, sender)} – {local_date(week + dt.timedelta(days=6), sender)}"

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from orders.listing import clean_search
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
-from shipping_portal.billing import disputing, explaining, lines, statements, weeks
+from shipping_portal.billing import disputing, explaining, lines, statements
 from shipping_portal.billing.models import Charge
 
 
@@ -21,7 +21,7 @@ from shipping_portal.billing.models import Charge
 def billing(request: MemberRequest) -> HttpResponse:
     """The weeks, newest first; each leads to its statement."""
     mine = statements.lines_of(request.user, request.sender)
-    found = statements.week_rows(mine, before=weeks.named(request.GET.get("before", "")))
+    found = statements.week_rows(mine, before=statements.week_named(request.GET.get("before", "")))
     today, until = _today(request), statements.final_until()
     context = {
         "rows": [_week(row, request, today=today, until=until) for row in found.rows],
@@ -43,8 +43,8 @@ def _week(
     week = row["week"]
     return {
         **row,
-        "name": weeks.name_of(week),
-        "words": weeks.words_of(week, request.sender),
+        "name": statements.week_name(week),
+        "words": statements.week_words(week, request.sender),
         "is_final": statements.is_final(week, until, today),
         "amounts": [(words, row[name]) for name, (words, _) in statements.COLUMNS.items()],
     }
@@ -52,7 +52,7 @@ def _week(
 
 def asked(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
     """The statement of that week as the address asks for it; 404 for a week in which nothing was charged."""
-    monday = weeks.named(week)
+    monday = statements.week_named(week)
     if monday is None:
         raise Http404
     whole = statements.lines_of(request.user, request.sender).filter(week=monday)
@@ -79,7 +79,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
     names_currency = len(balances) > 1
     context = {
         "week": week,
-        "words": weeks.words_of(monday, request.sender),
+        "words": statements.week_words(monday, request.sender),
         "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
         "statement": found,
         "balances": balances,
@@ -148,7 +148,7 @@ def _page(request: MemberRequest, charge: Charge, *, status: int, problem: str =
         "order": charge.order,
         "declared": explaining.declared_words(charge, request.sender),
         "measured": explaining.measured_words(charge, request.sender),
-        "week": weeks.name_of(charge.week),
+        "week": statements.week_name(charge.week),
         "back": explaining.page_of(charge),
         "problem": problem,
         "longest": LONGEST,

@@ -15,10 +15,9 @@ from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from shipping_portal.carrier import labels, links, paging, reading, writing
-from shipping_portal.carrier.connection import Reply, Request, exchange
+from shipping_portal.carrier.connection import Reply, Request, credentials, exchange, header, identity
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
-from shipping_portal.carrier.headers import credentials, header, identity
 from shipping_portal.carrier.hosts import Origin, base_origin
 from shipping_portal.carrier.messages import (
     Booked,

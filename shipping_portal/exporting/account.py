@@ -13,7 +13,7 @@ from shipping_portal.accounts.access import OWNER
 from shipping_portal.accounts.models import Sender
 from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
-from shipping_portal.exporting.leasing import Lease
+from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS
 from shipping_portal.importing import progress
 

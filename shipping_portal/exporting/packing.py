@@ -13,9 +13,8 @@ from django.utils import timezone
 from shipping_portal.accounts import notices
 from shipping_portal.exporting import account, proof
 from shipping_portal.exporting.archive import Archive
-from shipping_portal.exporting.leasing import Lease, Lost
 from shipping_portal.exporting.models import Export
-from shipping_portal.exporting.parts import Parts
+from shipping_portal.exporting.parts import Lease, Lost, Parts
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
 from shipping_portal.jobs.retention import delete, term

@@ -2,12 +2,35 @@
 
 import hashlib
 import tempfile
+from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 
-from orders.outgoing import Outgoing
-from shipping_portal.exporting.leasing import Lease
-from shipping_portal.exporting.models import ExportPart
+from orders.originals import Outgoing
+from shipping_portal.exporting.models import Export, ExportPart
+
+
+class Lost(Exception):
+    """The lease ran out and another worker has the export by now; whatever this one still does must not count."""
+
+
+@dataclass
+class Lease:
+    """The right to write one export's parts."""
+
+    export: Export
+
+    def renew(self, **changes: Any) -> None:
+        """Go on, and write this down with it. Raises Lost."""
+        if not self.export.renew(**changes):
+            raise Lost(str(self.export))
+
+    def end(self, **changes: Any) -> None:
+        """Nothing is owed any more. Raises Lost."""
+        if not self.export.finish(**changes):
+            raise Lost(str(self.export))
+
 
 PART = 1_000_000  # bytes
 IN_MEMORY = 4 * PART  # more of one entry waits in a file of this process

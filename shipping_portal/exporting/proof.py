@@ -15,7 +15,7 @@ from orders.originals import FOLDERS, why_none
 from shipping_portal.accounts.templatetags.words import money, money_in, plain, say
 from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
-from shipping_portal.exporting.leasing import Lease
+from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS, Row
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from orders.forms import UNITS, ParcelForm
 from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
+from shipping_portal.accounts.countries import COUNTRY_NAMES
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
 from shipping_portal.accounts.places import fold
-from shipping_portal.accounts.states import COUNTRY_NAMES
 from shipping_portal.importing import items, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT

@@ -13,7 +13,7 @@ from shipping_portal.accounts import notices
 from shipping_portal.accounts.notices import Fact
 from shipping_portal.importing import progress
 from shipping_portal.importing.models import Import, ImportRow
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 from shipping_portal.jobs.retention import delete, term
 
 LEFT_AFTER = dt.timedelta(seconds=30)  # an open page looks every two to ten seconds

@@ -4,9 +4,8 @@ import datetime as dt
 
 from django.db import transaction
 
-from shipping_portal.jobs.chores import chore
 from shipping_portal.jobs.models import DeadLetter, Job
-from shipping_portal.jobs.registry import kind_of
+from shipping_portal.jobs.registry import chore, kind_of
 
 
 class NoLongerParked(Exception):

@@ -12,9 +12,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from celery import shared_task
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -128,3 +129,29 @@ def _publish_all(task: str, rows: tuple[int, ...]) -> None:
     for pk in rows:
         if not publish(task, pk):
             break
+
+
+@dataclass(frozen=True)
+class Chore:
+    name: str
+    every: dt.timedelta
+    do: Callable[[dt.datetime], object]
+
+
+_CHORES: dict[str, Chore] = {}
+Do = TypeVar("Do", bound=Callable[[dt.datetime], object])
+
+
+def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
+    """Register a check to be made every so many seconds, or at each round of the sweep, maybe by several processes."""
+
+    def register(do: Do) -> Do:
+        _CHORES[name] = Chore(name, dt.timedelta(seconds=every * settings.TIME_SCALE), do)
+        return do
+
+    return register
+
+
+def chores() -> list[Chore]:
+    """Return all chores, the most frequent first."""
+    return sorted(_CHORES.values(), key=lambda chore: chore.every)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.db.models import QuerySet
 
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 
 BATCH = 500
 Purge = Callable[[dt.datetime], int]

@@ -5,8 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
 
+from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.states import STATES, state_code
 from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, Line, Mark, Section, some
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span

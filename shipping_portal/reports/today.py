@@ -19,7 +19,7 @@ from orders.models.statuses import Progress, Status
 from orders.receivers import shown
 from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, Desk
 from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
-from shipping_portal.billing import statements, weeks
+from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
 from shipping_portal.importing.models import ImportRow
 
@@ -118,7 +118,7 @@ def _size_charges(request: MemberRequest, desk: Desk) -> dict[str, Any]:
         return {}
     midnight = dt.datetime.combine(week_of(desk.today), dt.time(), desk.sender.tzinfo)
     found = statements.new_size_charges(statements.lines_of(request.user, request.sender), midnight)
-    return {"count": found["count"], "week": weeks.name_of(found["week"])} if found else {}
+    return {"count": found["count"], "week": statements.week_name(found["week"])} if found else {}
 
 
 def _first_rows(desk: Desk) -> dict[str, list[Order]]:

@@ -1,5 +1,5 @@
-"""The modules of the desk whose functions are chores."""
+"""The modules of staff whose functions are chores."""
 
-from shipping_portal.staff import gaps, pausing
+from shipping_portal.staff import health, pausing
 
-__all__ = ["gaps", "pausing"]
+__all__ = ["health", "pausing"]

@@ -9,10 +9,9 @@ from dataclasses import replace
 from django.db import transaction
 
 from orders.models import CarrierAccount, Restore
-from orders.models.account import PAUSE_FIELDS
-from orders.models.pauses import BOOKINGS, Pause
+from orders.models.account import BOOKINGS, PAUSE_FIELDS, Pause
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.jobs.chores import chore
+from shipping_portal.jobs.registry import chore
 
 
 class AlreadySo(Exception):

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from orders import carrier_settings
 from orders import queues as of_orders
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
-from orders.models.pauses import PAUSABLE
+from orders.models.account import PAUSABLE
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.adminkit.queues import Queue, Wait, counted, queue
 from shipping_portal.accounts.models import Sender

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from orders import replacing
 from orders.models import CarrierAccount, Label, Replacement, Restore
-from orders.models.pauses import BOOKINGS
+from orders.models.account import BOOKINGS
 from orders.restoring import comparing
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, User

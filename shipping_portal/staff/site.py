@@ -79,13 +79,13 @@ class StaffSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
-        from shipping_portal.staff import gaps, health, queues  # noqa: PLC0415
+        from shipping_portal.staff import health, queues  # noqa: PLC0415
 
         now = timezone.now()
         found: dict[str, Any] = {
             "queues": queues.waiting(now),
             "health": health.strip(now),
-            "gaps": gaps.meter(now),
+            "gaps": health.meter(now),
         }
         found["may_bill"] = permissions.may(request.user, "billing")
         return super().index(request, found | (extra_context or {}))

@@ -16,7 +16,7 @@ from orders.limits import NOT_COUNTED
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Locality, LocalityList, Sender, User
-from shipping_portal.billing import weeks
+from shipping_portal.billing import statements
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -148,7 +148,7 @@ def _billed_week(one: Order) -> str:
     if newest is None:
         newest = week_of(one.created_at.date()) - dt.timedelta(days=7)
         factories.charge(one, week=newest)
-    return weeks.name_of(newest)
+    return statements.week_name(newest)
 
 
 def _charges(orders: list[Order], reports: dict[dt.date, BillingReport], *, like: Order) -> Iterator[Charge]:

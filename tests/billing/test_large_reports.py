@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import posting, uploads, weeks
+from shipping_portal.billing import posting, statements, uploads
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reading import NotAReport
 from tests import factories
@@ -110,7 +110,7 @@ def test_twenty_thousand_lines_beside_two_hundred_thousand_orders(
     counted = report.lines.posted().filter(sender=order.sender).order_by("line")
     assert list(counted.values_list("amount", flat=True)) == prices
     client.force_login(mia, backend="allauth.account.auth_backends.AuthenticationBackend")
-    page = client.get(reverse("statement", args=[weeks.name_of(report.week)]), secure=True)
+    page = client.get(reverse("statement", args=[statements.week_name(report.week)]), secure=True)
     assert page.status_code == 200
     client.force_login(
         cast.people[filling.OPERATOR], backend="allauth.account.auth_backends.AuthenticationBackend"

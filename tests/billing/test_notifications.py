@@ -16,7 +16,7 @@ from orders.models import Order
 from shipping_portal.accounts import mailing, notices
 from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing import correcting, disputing, explaining, matching, posting, weeks
+from shipping_portal.billing import correcting, disputing, explaining, matching, posting, statements
 from shipping_portal.billing.balancing import balances
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.jobs import sweep
@@ -122,7 +122,7 @@ def test_j9_the_mail_leads_to_the_one_charge_or_to_the_statements_size_charges(
     page = (
         f"/parcels/{order.uuid}/#charges"
         if count == 1
-        else f"/billing/{weeks.name_of(report.week)}/?kind=size"
+        else f"/billing/{statements.week_name(report.week)}/?kind=size"
     )
     for message in sent("charge"):
         assert f"{settings.SITE_URL}{page}\n" in str(message.body)
@@ -221,7 +221,7 @@ def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
     factories.charge(order, "order", "12.08", report=report)
     factories.charge(order, "delay-refund", "-2.00", report=report)
     post(report)
-    words = weeks.words_of(report.week, quill)
+    words = statements.week_words(report.week, quill)
     assert lines("statement") == [f"The statement for {words} is there: net $10.08, 1 parcel."]
     row = Notice.objects.get(kind="statement")
     due = row.due_at
@@ -229,7 +229,7 @@ def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
     local = due.astimezone(quill.tzinfo)
     assert (local.weekday(), local.hour, local.minute) == (0, 7, 0)
     assert dt.timedelta(0) < due - timezone.now() <= dt.timedelta(days=7)
-    assert row.path == f"/billing/{weeks.name_of(report.week)}/"
+    assert row.path == f"/billing/{statements.week_name(report.week)}/"
     assert local_date(report.week, quill) in words
 
 
@@ -251,7 +251,7 @@ def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     sent("charge")
     sent("statement")
     links = sorted(re.findall(r"(/billing/\S+)", "".join(str(message.body) for message in mail.outbox)))
-    name = weeks.name_of(report.week)
+    name = statements.week_name(report.week)
     assert links == [f"/billing/{name}/", f"/billing/{name}/?kind=size"]
 
 
@@ -304,7 +304,7 @@ def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, al
     with pytest.raises(disputing.AlreadyAnswered):
         disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
-    assert Notice.objects.get(kind="answer").path == f"/billing/{weeks.name_of(line.week)}/"
+    assert Notice.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"
 
 
 def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
@@ -318,7 +318,7 @@ def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
     alone = Notice.objects.filter(kind="charge", user=bob).values_list("path", flat=True)
     assert list(alone) == [f"/parcels/{theirs.uuid}/#charges"]
     several = Notice.objects.filter(kind="charge", sender=quill).values_list("path", flat=True)
-    assert set(several) == {f"/billing/{weeks.name_of(report.week)}/?kind=size"}
+    assert set(several) == {f"/billing/{statements.week_name(report.week)}/?kind=size"}
 
 
 @pytest.mark.parametrize(("whose", "is_alone"), [("nobody", True), ("bob", True), ("quill", False)])
@@ -333,7 +333,7 @@ def test_a_charge_found_later_leads_to_its_parcel_unless_its_sender_has_another(
     matching.match_late()
     notice = Notice.objects.get(kind="charge", once__startswith=f"charge:{line.pk}", user=alice)
     page = f"/parcels/{order.uuid}/#charges"
-    assert notice.path == (page if is_alone else f"/billing/{weeks.name_of(report.week)}/?kind=size")
+    assert notice.path == (page if is_alone else f"/billing/{statements.week_name(report.week)}/?kind=size")
 
 
 def test_the_news_of_a_statement_adds_up_this_week_of_this_sender_by_currency(

@@ -24,10 +24,11 @@ from django.utils import timezone  # noqa: E402
 
 from orders.models import CancelAttempt, CarrierCall, Order, Replacement  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
-from shipping_portal.billing import disputing, weeks  # noqa: E402
+from shipping_portal.billing import disputing  # noqa: E402
 from shipping_portal.billing.fields import profile_of  # noqa: E402
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, week_of  # noqa: E402
 from shipping_portal.billing.notifications import size_charges  # noqa: E402
+from shipping_portal.billing.statements import week_name  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.staff.cases import unclear  # noqa: E402
@@ -133,7 +134,7 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
         asked = disputing.open_for(line, by=by, text="It is 2.4 kg on our scales.", now=now)
         if answer:
             disputing.answer(asked, accepted=False, text=answer, by=by, now=now)
-    size = f"{reverse('statement', args=[weeks.name_of(first.week)])}?kind=size"
+    size = f"{reverse('statement', args=[week_name(first.week)])}?kind=size"
     alone = factories.charge(
         other,
         "under-declared", "4.13",
@@ -303,7 +304,7 @@ def many() -> dict[str, Any]:
         report = factories.billing_report(week=week_of(timezone.now().date()) - dt.timedelta(days=7 * back))
         for _ in range(1 if back else MANY):
             factories.charge(first, "order", "1234.56", report=report)
-    week = weeks.name_of(week_of(timezone.now().date()))
+    week = week_name(week_of(timezone.now().date()))
     statements = {"statement many": f"/billing/{week}/", "statement whole": f"/billing/{week}/?all=yes"}
     return room(by, addresses({}) | statements)
 

@@ -19,9 +19,8 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.celery import app
 from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import sweep
-from shipping_portal.jobs.chores import Chore, chores
 from shipping_portal.jobs.models import Job
-from shipping_portal.jobs.registry import Kind, kinds
+from shipping_portal.jobs.registry import Chore, Kind, chores, kinds
 from shipping_portal.jobs.sweep import Sweep, due
 from tests import factories
 from tests.jobs.conftest import Message, Waiting, doing, named

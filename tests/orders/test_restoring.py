@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from orders import booking, cancelling, gateway, labels
 from orders.models import CarrierAccount, DatabaseMark, Order, Quote, Replacement, Restore
-from orders.models.pauses import BOOKINGS
+from orders.models.account import BOOKINGS
 from orders.models.restores import GAP_IS_OPEN
 from orders.restoring import comparing, marks
 from shipping_portal.accounts.models import Audit, Notice, Sender, User

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from shipping_portal.accounts import address_book, receivers
+from shipping_portal.accounts import receivers
 from shipping_portal.accounts.locality_lists import import_list
 from shipping_portal.accounts.models import Receiver, ReceiverKey, Sender, User
 from tests import factories
@@ -116,7 +116,7 @@ def test_groups_narrow_the_list(browser: Client, quill: Sender) -> None:
 def test_pages_go_on_from_the_last_row(
     browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(address_book, "PAGE", 2)
+    monkeypatch.setattr(receivers, "PAGE", 2)
     for name in "ABCDE":
         factories.saved_receiver(quill, name=name)
     first = browser.get("/addresses/")
@@ -141,7 +141,7 @@ def test_duplicates_become_one_with_the_uses_of_all(browser: Client, quill: Send
     factories.saved_receiver(quill, name="Ada Lund")
     Receiver.objects.filter(pk=kept.pk).update(uses=1, is_saved=False)
     Receiver.objects.filter(pk=other.pk).update(uses=3, used_at=now)
-    assert [[row.pk for row in rows] for rows in address_book.duplicates(quill)] == [[other.pk, kept.pk]]
+    assert [[row.pk for row in rows] for rows in receivers.duplicates(quill)] == [[other.pk, kept.pk]]
     assert "4 Sample St" in text(browser.get("/addresses/duplicates/"))
     browser.post("/addresses/duplicates/", {"keep": kept.uuid})
     kept.refresh_from_db()
@@ -175,7 +175,7 @@ def test_a_newer_list_flags_whom_it_no_longer_holds_and_an_edit_clears_it(
 def test_a_list_that_holds_the_place_again_takes_the_flag_away(quill: Sender) -> None:
     kept = factories.saved_receiver(quill)
     Receiver.objects.update(is_off_list=True)
-    assert address_book.mark_off_list("AU") == 0
+    assert receivers.mark_off_list("AU") == 0
     kept.refresh_from_db()
     assert not kept.is_off_list
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing import statements, weeks
+from shipping_portal.billing import statements
 from shipping_portal.billing.models import REFUNDS, Charge, week_of
 from tests import factories
 from tests.pages.typed import text, title
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
 MONDAY = week_of(timezone.now().date()) - dt.timedelta(days=7)  # of last week, as reports are
-WEEK = weeks.name_of(MONDAY)
+WEEK = statements.week_name(MONDAY)
 BOOKED = dt.datetime.combine(MONDAY - dt.timedelta(days=15), dt.time(22), dt.UTC)  # a Monday in Melbourne
-BOOKED_IN = weeks.name_of(BOOKED.date() + dt.timedelta(days=1))
+BOOKED_IN = statements.week_name(BOOKED.date() + dt.timedelta(days=1))
 STATEMENT = f"/billing/{WEEK}/"
 MEASURED = {"declared_kg": "1.0000", "measured_kg": "1.6000"}
 EVERY_KIND = [
@@ -83,10 +83,10 @@ def test_each_week_is_the_sum_of_its_lines_in_every_column(page: Client, order: 
     assert (row["parcels"], row["name"], older["name"], older["net"]) == (
         1,
         WEEK,
-        weeks.name_of(MONDAY - dt.timedelta(days=7)),
+        statements.week_name(MONDAY - dt.timedelta(days=7)),
         1,
     )
-    assert weeks.words_of(MONDAY, order.sender) in text(page.get("/billing/"))
+    assert statements.week_words(MONDAY, order.sender) in text(page.get("/billing/"))
 
 
 def test_two_currencies_are_never_added_up(page: Client, order: Order) -> None:
@@ -104,7 +104,7 @@ def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, or
     charges(order, ("order", "1.00"), week=this_week - dt.timedelta(days=7))
     charges(order, ("credit", "-1.00"), week=this_week)
     assert [row["is_final"] for row in page.get("/billing/").context["rows"]] == [False, True]
-    assert "This week is open" in text(page.get(f"/billing/{weeks.name_of(this_week)}/"))
+    assert "This week is open" in text(page.get(f"/billing/{statements.week_name(this_week)}/"))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_thirteen_weeks_are_a_page_and_the_others_are_one_press_away(page: Clien
     assert len(first.context["rows"]) == 13
     older = page.get("/billing/", {"before": first.context["on"]})
     assert [row["name"] for row in older.context["rows"]] == [
-        weeks.name_of(MONDAY - dt.timedelta(days=7 * back)) for back in (13, 14)
+        statements.week_name(MONDAY - dt.timedelta(days=7 * back)) for back in (13, 14)
     ]
     assert older.context["on"] is None
 
@@ -494,5 +494,5 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
 
 def test_every_week_of_thirty_years_is_found_by_its_name() -> None:
     mondays = [dt.date(2020, 1, 6) + dt.timedelta(weeks=number) for number in range(1560)]
-    assert [weeks.named(weeks.name_of(monday)) for monday in mondays] == mondays
-    assert weeks.name_of(dt.date(2025, 12, 29)) == "2026-W01"
+    assert [statements.week_named(statements.week_name(monday)) for monday in mondays] == mondays
+    assert statements.week_name(dt.date(2025, 12, 29)) == "2026-W01"

@@ -14,8 +14,8 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.exporting import packing, requesting
-from shipping_portal.exporting.leasing import Lease
 from shipping_portal.exporting.models import Export, ExportPart
+from shipping_portal.exporting.parts import Lease
 from tests import factories
 from tests.pages.typed import text
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from orders import booking, gateway, requoting
 from orders.models import CarrierAccount, CarrierCall, Order
-from orders.models.pauses import BOOKINGS, PAUSABLE, QUOTES
+from orders.models.account import BOOKINGS, PAUSABLE, QUOTES
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from orders import booking, gateway
 from orders.models import CarrierAccount, Label, Order, Replacement, Restore
-from orders.models.pauses import BOOKINGS
+from orders.models.account import BOOKINGS
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import holding

@@ -5,7 +5,7 @@ from decimal import Decimal
 from itertools import product
 
 from shipping_portal import sheets
-from shipping_portal.accounts import addresses, countries, phones, states
+from shipping_portal.accounts import addresses, countries, phones
 from tests.told.tables import lines
 from tests.told.telling import compare
 
@@ -90,9 +90,9 @@ def test_phones_and_countries() -> None:
             *lines(lambda: [len(countries.names()), len(countries.WITHOUT_POSTCODES)], [()],
             "countries, without postcodes"),
             *lines(lambda: countries.WITHOUT_POSTCODES - set(countries.names()), [()], "unknown among these"),
-            *lines(states.state_code, list(product(("AU", "US", "NZ"), ("Victoria", "vic", " V.I.C. ",
+            *lines(countries.state_code, list(product(("AU", "US", "NZ"), ("Victoria", "vic", " V.I.C. ",
             "New  South Wales", "wa", "Washington", "x y")))),
-            *lines(states.state_name, [("AU", "WA"), ("US", "WA"), ("CA", "NT"), ("AU", "XX"), ("NZ", "AUK")]),
+            *lines(countries.state_name, [("AU", "WA"), ("US", "WA"), ("CA", "NT"), ("AU", "XX"), ("NZ", "AUK")]),
         ],
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import checking, explaining, kinds, lines, statements, weeks
+from shipping_portal.billing import checking, explaining, kinds, lines, statements
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, Kind
 from shipping_portal.billing.reading import read
 from tests.billing.conftest import line, written
@@ -140,10 +140,12 @@ def test_weeks_sums_and_disputes() -> None:
     compare(
         "reads-bill-weeks",
         [
-            *tables.lines(weeks.name_of, days),
-            *tables.lines(weeks.named, ["2026-W47", "2026-W53", "2027-W53", "2026-W00", "2026-W1", "2026-w47",
+            *tables.lines(statements.week_name, days),
+            *tables.lines(statements.week_named, ["2026-W47", "2026-W53", "2027-W53", "2026-W00", "2026-W1", "2026-w47",
             "26-W47", "0000-W01", "9999-W52", ""]),
-            *tables.lines(lambda day: (weeks.words_of(day, AU), weeks.words_of(day, US)), days[:2], "words_of"),
+            *tables.lines(
+                lambda day: (statements.week_words(day, AU), statements.week_words(day, US)), days[:2], "words_of"
+            ),
             *tables.lines(lambda until, today: statements.is_final(W[1], until, today), [(until,
             today) for until in (None, *W[:3]) for today in (W[2] - dt.timedelta(1), W[2])], "is_final"),
             *(f"{told(one)} charges={one.charges} net={one.net}" for one in statements.balances(sums)),

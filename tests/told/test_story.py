@@ -18,8 +18,7 @@ from orders.models import Order, Quote
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.importing.models import Import
-from shipping_portal.jobs.chores import chores
-from shipping_portal.jobs.registry import kinds
+from shipping_portal.jobs.registry import chores, kinds
 from tests.catalogue import pushing
 from tests.pages.conftest import Visit
 from tests.pages.test_imports import book as book_rows

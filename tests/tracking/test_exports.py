@@ -19,8 +19,8 @@ from django.utils import timezone
 from orders.models import LabelBytes, Order
 from shipping_portal.accounts.models import Audit, Notice, Sender, User
 from shipping_portal.exporting import account, packing, parts, requesting
-from shipping_portal.exporting.leasing import Lease, Lost
 from shipping_portal.exporting.models import Export, ExportPart
+from shipping_portal.exporting.parts import Lease, Lost
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -15,12 +15,12 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.sweep import Sweep
-from shipping_portal.staff import gaps as desk_gaps
+from shipping_portal.staff import health
 from tests import factories, older
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import gaps, intake, polling, scans
+from tracking import downtime, intake, polling, scans
 from tracking.models import Parcel, Poll, TrackingEvent
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
@@ -52,7 +52,7 @@ def scan(
 
 
 def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
-    return [(row.in_time, row.late, row.only_polled) for row in desk_gaps.meter(now).rows]
+    return [(row.in_time, row.late, row.only_polled) for row in health.meter(now).rows]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_webhook_is_late_from_a_quarter_of_an_hour_after_its_scan(
 
 def test_a_day_without_scans_is_all_zeros() -> None:
     assert rows() == [(0, 0, 0), (0, 0, 0)]
-    assert desk_gaps.meter(NOW).alarms == []
+    assert health.meter(NOW).alarms == []
 
 
 def test_each_scan_is_in_time_or_late_or_found_only_by_polling(parcel: Parcel) -> None:
@@ -87,7 +87,7 @@ def test_a_poll_that_only_overtook_a_webhook_is_no_gap(parcel: Parcel) -> None:
     when = NOW - 20 * MINUTE
     scan(parcel, by="poll", scanned=when, pushed=when + 5.5 * MINUTE)
     assert rows()[0] == (1, 0, 0)
-    assert not gaps.found_first_by_polling(NOW).exists()
+    assert not downtime.found_first_by_polling(NOW).exists()
 
 
 @pytest.mark.parametrize(("found", "alarmed"), [(2, False), (3, True), (30, True)])
@@ -97,7 +97,7 @@ def test_three_scans_found_first_by_polling_in_an_hour_raise_the_alarm(
     for _ in range(found):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(parcel, by="poll", scanned=NOW - 70 * MINUTE)
-    assert gaps.is_alarmed(parcel.account, NOW) == bool(desk_gaps.meter(NOW).alarms) == alarmed
+    assert downtime.is_alarmed(parcel.account, NOW) == bool(health.meter(NOW).alarms) == alarmed
 
 
 @pytest.fixture
@@ -112,14 +112,14 @@ def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_
     for _ in range(2):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
-    assert desk_gaps.meter(NOW).alarms == []
+    assert health.meter(NOW).alarms == []
     scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
     for _ in range(9):
         scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
-    [alarm] = desk_gaps.meter(NOW).alarms
+    [alarm] = health.meter(NOW).alarms
     assert (alarm.account, alarm.polled_first) == (old_parcel.account.name, 3)
-    assert gaps.is_alarmed(old_parcel.account, NOW)
-    assert not gaps.is_alarmed(parcel.account, NOW)
+    assert downtime.is_alarmed(old_parcel.account, NOW)
+    assert not downtime.is_alarmed(parcel.account, NOW)
     with time_machine.travel(NOW, tick=False):
         page = " ".join(desk.get("/admin/").content.decode().split())
         found = desk.get(alarm.url).context["cl"]
@@ -136,7 +136,7 @@ def test_each_account_whose_webhooks_get_lost_is_logged(
             scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
     for _ in range(2):
-        desk_gaps.report(NOW)
+        health.report(NOW)
     logged = [(one.account, one.found_by_polling) for one in caplog.records if one.message == "webhook_gap"]
     assert logged == [(parcel.account.name, 3), (old_parcel.account.name, 4)]
 
@@ -204,7 +204,7 @@ def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
         assert found.result_count == 4
         assert desk.get("?found=polling-day").status_code
     with django_assert_num_queries(1):
-        desk_gaps.meter(NOW)
+        health.meter(NOW)
 
 
 def test_without_a_gap_the_first_page_raises_no_alarm(desk: Client, db: None) -> None:

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from shipping_portal.accounts import pickup_addresses
+from shipping_portal.accounts import pickup_form
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience
 from shipping_portal.accounts.addresses import same_name
 from shipping_portal.accounts.models import PickupAddress
@@ -47,12 +47,12 @@ def change_address(request: MemberRequest, address: int) -> HttpResponse:
     found, now = _mine(request, address), timezone.now()
     try:
         if "default" in request.POST:
-            pickup_addresses.make_default(found, by=request.user, at=now)
+            pickup_form.make_default(found, by=request.user, at=now)
             messages.success(request, f"New parcels are picked up from {found}.")
         elif "delete" in request.POST:
-            pickup_addresses.delete(found, by=request.user, at=now)
+            pickup_form.delete(found, by=request.user, at=now)
             messages.success(request, f"Deleted {found}. Parcels already booked keep it.")
-    except pickup_addresses.LastOne as error:
+    except pickup_form.LastOne as error:
         messages.error(request, str(error))
     return redirect("pickup_addresses")
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from orders import booking, choosing, gateway, printing
-from orders.models.pauses import BOOKINGS
+from orders.models.account import BOOKINGS
 from orders.views.replies import sentence, suspended
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience

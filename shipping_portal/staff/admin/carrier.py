@@ -10,7 +10,7 @@ from django.utils.timesince import timesince
 
 from orders import gateway
 from orders.models import CarrierAccount, Order
-from orders.models.pauses import BOOKINGS, QUOTES
+from orders.models.account import BOOKINGS, QUOTES
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.adminkit.filters import choices

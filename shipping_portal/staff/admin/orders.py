@@ -20,7 +20,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.billing.models import Charge
 from shipping_portal.staff import queues
-from shipping_portal.staff.admin import order_actions, resolving, revealing
+from shipping_portal.staff.admin import order_actions, resolving
 
 FIELDSETS: Any = [
     (
@@ -197,7 +197,7 @@ class OrderAdmin(ActionsAdmin):
 
     def reveal_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         permissions.demand(request.user, "reveal")
-        return revealing.page(request, self._order(request, pk), self.page_context(request))
+        return resolving.reveal_page(request, self._order(request, pk), self.page_context(request))
 
     def _order(self, request: HttpRequest, pk: int) -> Order:
         order = self.get_queryset(request).filter(pk=pk).first()

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from orders.masking import SafeText
 from orders.models import CarrierAccount
-from orders.models.pauses import BOOKINGS, QUOTES
+from orders.models.account import BOOKINGS, QUOTES
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
-from shipping_portal.accounts.states import ZONES_OF_COUNTRIES
+from shipping_portal.accounts.countries import ZONES_OF_COUNTRIES
 from shipping_portal.staff import carrier_accounts, pausing
 
 MORNING = 8  # o'clock

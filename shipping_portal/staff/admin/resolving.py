@@ -11,11 +11,14 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from orders.contract import contract_of
-from orders.identifying import known_order_id
-from orders.models import Order
+from orders.masking import revealed
+from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
+from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
+from shipping_portal.carrier.contract import Contract
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
+from shipping_portal.staff.resolution.verifying import known_order_id
 
 RESOLVABLE = case.UNCLEAR
 NOTHING_TO_COMPARE = (
@@ -143,3 +146,24 @@ ADD_ORDER_ID = AdminAction(
     form=OrderIdForm,
     refusals=(verifying.NotConfirmed,),
 )
+
+
+def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
+    """Ask why; then show every attempt's exact request and kept answer on this one answer, which nothing stores."""
+    form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
+    shown = {**context, "title": f"Personal data of {order}", "order": order, "form": form}
+    if request.method == "POST" and form.is_valid():
+        reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
+        Audit.write("personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now)
+        contract = contract_of(order.account)
+        shown["attempts"] = [_bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")]
+    return TemplateResponse(request, "admin/reveal.html", shown)
+
+
+def _bodies(attempt: BookingAttempt, contract: Contract) -> dict[str, Any]:
+    return {
+        "generation": attempt.generation,
+        "sent_at": attempt.sent_at,
+        "request": revealed(attempt.body, contract),
+        "response": revealed(attempt.response, contract),
+    }

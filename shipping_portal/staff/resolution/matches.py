@@ -8,13 +8,16 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from django.db.models.functions import Upper
+
 from orders.contract import contract_of
-from orders.identifying import CLOCKS, sent_between
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.staff.resolution import naming, unowned
+from shipping_portal.carrier.values import fold
+from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.unowned import Scanned, billed
+from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, sent_between
 
 EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind ours
 LATER = dt.timedelta(days=5)
@@ -58,7 +61,7 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
         )
         said = (*known.said, Names(customer_reference=line.customer_reference))
         found[line.reference.upper()] = replace(known, billed=line.words, said=said)
-    judged = naming.judge(order, {name: candidate.said for name, candidate in found.items()})
+    judged = judge(order, {name: candidate.said for name, candidate in found.items()})
     offered = (_judged(candidate, *judged[name]) for name, candidate in found.items())
     return sorted(filter(None, offered), key=lambda candidate: not candidate.is_its_own)[:MOST]
 
@@ -126,3 +129,45 @@ def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
         same_postcode=starts or ends,
         said=seen.said,
     )
+
+
+AROUND = dt.timedelta(days=7)  # in which the other orders were made that a reference may be
+Said = dict[str, tuple[Names, ...]]
+
+
+def judge(order: Order, said: Said) -> dict[str, tuple[str, str]]:
+    """For each reference: the name by which it is this order's, and the one by which it is another's; "" for none.
+
+    A customer reference that no order of ours has decides nothing: the carrier may have filled it in.
+    """
+    others = _others(order, said)
+    return {reference: _compared(order, names, others) for reference, names in said.items()}
+
+
+def _compared(order: Order, names: tuple[Names, ...], others: set[str]) -> tuple[str, str]:
+    own = anothers = ""
+    for said in names:
+        if is_its_name(order, said):
+            own = own or f"The carrier has it under {_name(said)}"
+        elif said.order_key or fold(said.customer_reference) in others:
+            anothers = anothers or f"The carrier has it under another order's name, {_name(said)}"
+    return own if not anothers else "", anothers
+
+
+def _name(said: Names) -> str:
+    if said.order_key:
+        return f"our order key {said.order_key}"
+    return f"the customer reference {said.customer_reference}"
+
+
+def _others(order: Order, said: Said) -> set[str]:
+    """Those of these customer references that other orders of this account and time have, folded."""
+    told = {name.customer_reference for names in said.values() for name in names} - {""}
+    if not told:
+        return set()
+    first, last = sent_between(order)
+    made = Order.objects.filter(account=order.account_id, created_at__range=(first - AROUND, last + AROUND))
+    # Whatever the case: carriers write in capitals.
+    upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
+    found = upper.filter(upper__in={name.upper() for name in told})
+    return {fold(name) for name in found.values_list("customer_reference", flat=True)}
