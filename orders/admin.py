@@ -51,18 +51,14 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
         response = bytes(attempt.response)
-        return details(
-            masked(response, contract_of(attempt.order.account)) if response else "", "What came back"
-        )
+        return details(masked(response, contract_of(attempt.order.account)) if response else "", "What came back")
 
 
 @admin.register(CarrierCall)
 class CarrierCallAdmin(ReadOnlyAdmin):
     """What was asked and how it went. Kept for CALL_LOG_DAYS; holds no body or query."""
 
-    list_display = [
-        *("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about"),
-    ]
+    list_display = [*("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about")]
     list_filter = [
         # By name, as a list of what occurs would read the whole log.
         choices(
@@ -77,11 +73,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
             | {"none": ("No answer", Q(status=None))},
         ),
         choices("time", "time", {"slow": ("Over 2 seconds", Q(milliseconds__gt=SLOW_MILLISECONDS))}),
-        choices(
-            "reading",
-            "needs",
-            {"reading": ("Not read in full, last 24 hours", queues.not_read_in_full)},
-        ),
+        choices("reading", "needs", {"reading": ("Not read in full, last 24 hours", queues.not_read_in_full)}),
         ("order", admin.EmptyFieldListFilter),
     ]
     list_select_related = ["order"]
@@ -117,11 +109,7 @@ class LabelAdmin(ActionsAdmin):
     )
     exclude = ["address"]
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
-    list_filter = [
-        choices("needs", "needs", {"fetching": ("Not fetched", queues.label_missing)}),
-        "state",
-        "size",
-    ]
+    list_filter = [choices("needs", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
     list_select_related = ["order"]
     search_fields = ["=order__carrier_reference", "=sha256"]
 

@@ -46,18 +46,14 @@ def sort_out(error: Rejected, *, asked: str = "book") -> Refusal:
     return Refusal(fields, faults)
 
 
-def report(
-    error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, asked: str
-) -> None:
+def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, asked: str) -> None:
     """Put a fault of ours on the account's page, where the operator finds it; a sender's own mistake is none."""
     faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, asked=asked).faults
     if faults:
         account.note_fault("; ".join(faults), now)
 
 
-def problem(
-    error: Rejected, sender: Sender, country: str, *, to: str = "", asked: str = "book"
-) -> dict[str, Any]:
+def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", asked: str = "book") -> dict[str, Any]:
     """Build the `problem` of an order that the carrier refused; `country` is where its pickup is, `to` its receiver.
 
     `text` fits one line, `said` is every sentence, `fields` are the messages for the form. Kind "ours" is a refusal
@@ -65,9 +61,7 @@ def problem(
     """
     refusal = sort_out(error, asked=asked)
     form = ParcelForm(
-        initial={"receiver_country": to},
-        sender=sender,
-        address=PickupAddress(sender=sender, country=country),
+        initial={"receiver_country": to}, sender=sender, address=PickupAddress(sender=sender, country=country)
     )
     said = refused_fields.sentences(refusal.fields, form)
     if not refusal.faults:
@@ -87,9 +81,7 @@ def why_not_cancelled(error: Rejected) -> str:
 
 def why_silent(error: Exception) -> str:
     """Why there is nothing to show, where asking again is safe."""
-    if isinstance(error, Crowded) or (
-        isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY
-    ):
+    if isinstance(error, Crowded) or (isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY):
         return SLOW_DOWN
     if isinstance(error, NotSent):
         return AWAY

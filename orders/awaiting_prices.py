@@ -34,12 +34,7 @@ def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
     )
 
 
-@job(
-    "prices",
-    queue=PriceWait.objects.select_related("draft__sender", "user"),
-    lane="draft__sender",
-    order=110,
-)
+@job("prices", queue=PriceWait.objects.select_related("draft__sender", "user"), lane="draft__sender", order=110)
 def work(wait: PriceWait) -> None:
     """Ask the carrier once more; tell when it answers, or after three days without an answer."""
     now = timezone.now()

@@ -269,9 +269,7 @@ def refuse_unless_booking_is_on(
     refuse_unless_room(sender, now, price, is_booking=is_booking)
 
 
-def pickup_days(
-    sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None
-) -> list[dt.date]:
+def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
     """The pickup days on offer: `first`, the carrier's own, and the next business days where the parcel starts (§8).
 
     Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.

@@ -160,10 +160,7 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
     if not tracked.is_whole:
         raise NotSent("not all scans could be read")
     contract, now = client.contract, timezone.now()
-    steps = [
-        Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "")
-        for scan in tracked.scans
-    ]
+    steps = [Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "") for scan in tracked.scans]
     words = _forbidden(order, fold(steps, now=now).progress)
     if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
@@ -194,12 +191,7 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             attempt.update(state=State.DONE, done_at=now, **fields)
             # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
             order.move_to(
-                Status.CANCELLED,
-                reason="the carrier cancelled it",
-                at=now,
-                cancelled_at=now,
-                due_at=now,
-                **ANSWERED,
+                Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now, **ANSWERED
             )
         elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
             reason = "the carrier said yes late, after it was found still booked"
@@ -227,11 +219,7 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
 
 def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
     now, why = timezone.now(), answers.why_not_cancelled(error)
-    fields: dict[str, Any] = {
-        "answer": why[:500],
-        "http_status": error.status or None,
-        "response": error.body,
-    }
+    fields: dict[str, Any] = {"answer": why[:500], "http_status": error.status or None, "response": error.body}
     with transaction.atomic(durable=True):
         known = _locked(order.pk)
         if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
@@ -244,15 +232,10 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
 def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
     """What its sender is told until the parcel is on its way, cancelled, asked for again, or kept."""
     is_there = order.progress in STILL_AT_SENDER
-    return {
-        "problem": {"kind": "cancel_refused", "text": why},
-        "cancel_refused_at": now if is_there else None,
-    }
+    return {"problem": {"kind": "cancel_refused", "text": why}, "cancel_refused_at": now if is_there else None}
 
 
-def _try_later(
-    order: Order, attempt: CancelAttempt, error: NotSent | AccountStopped, *, asked_before: bool
-) -> None:
+def _try_later(order: Order, attempt: CancelAttempt, error: NotSent | AccountStopped, *, asked_before: bool) -> None:
     state = State.UNKNOWN if asked_before else State.WANTED
     if _swap(attempt, state=state, answer=error.reason[:500]):
         _again(order, error)

@@ -49,12 +49,7 @@ class ContentsForm(ReceiverForm):
                 required=False,
             ),
             f"item_{row}_quantity": PlainDecimalField(
-                label="How many",
-                example="2",
-                whole=4,
-                places=0,
-                required=False,
-                initial="1" if row == 1 else None,
+                label="How many", example="2", whole=4, places=0, required=False, initial="1" if row == 1 else None
             ),
             f"item_{row}_origin": line("Made in", longest=2, help_text="Two letters, such as AU."),
             f"item_{row}_hs_code": line(
@@ -82,18 +77,13 @@ class ContentsForm(ReceiverForm):
         cleaned["contents_type"] = cleaned.get("contents_type") or contract().contents_types[0]
         filled = [row for row in range(1, ROWS + 1) if self._is_filled(row)]
         if not filled:
-            self.add_error(
-                "item_1_description", "List what is inside: customs ask for it on every parcel abroad."
-            )
+            self.add_error("item_1_description", "List what is inside: customs ask for it on every parcel abroad.")
         items = [self._item(row, cleaned) for row in filled]
         cleaned["items"] = tuple(item for item in items if item)
         return cleaned
 
     def _is_filled(self, row: int) -> bool:
-        return any(
-            str(self.data.get(f"item_{row}_{part}", "")).strip()
-            for part in ("description", "value", "hs_code")
-        )
+        return any(str(self.data.get(f"item_{row}_{part}", "")).strip() for part in ("description", "value", "hs_code"))
 
     def _item(self, row: int, cleaned: dict[str, Any]) -> Item | None:
         parts: dict[str, Any] = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}

@@ -29,9 +29,7 @@ def find(user: User, text: str) -> Draft | None:
     return of(user).filter(uuid=named).first() if named else None
 
 
-def save(
-    sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetime, draft: Draft | None = None
-) -> Draft:
+def save(sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetime, draft: Draft | None = None) -> Draft:
     """Keep the form as it stands, in its draft or in a new one. Raises TooMany."""
     kept = {name: _plain(value) for name, value in values.items()}
     if draft and Draft.objects.filter(pk=draft.pk).update(values=kept, updated_at=now):

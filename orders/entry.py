@@ -63,9 +63,7 @@ class Entry:
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
         return all(count == contract().hs_code_duties_paid for count in digits)
 
-    def shipment(
-        self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None
-    ) -> Shipment:
+    def shipment(self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None) -> Shipment:
         return Shipment(
             sender=self._as_dialled(self.pickup),
             receiver=self._as_dialled(self.receiver),

@@ -57,9 +57,7 @@ def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
     """The weight and the three lengths in these units, by the names of the new-parcel form, such as `weight_kg`."""
     needed = {"required": "Enter the weight."}
     fields = {
-        f"weight_{weight_unit}": MeasureField(
-            label=f"Weight, {weight_unit}", example="1.2", error_messages=needed
-        )
+        f"weight_{weight_unit}": MeasureField(label=f"Weight, {weight_unit}", example="1.2", error_messages=needed)
     }
     for side in ("length", "width", "height"):
         needed = {"required": f"Enter the {side}. The carrier needs all three."}

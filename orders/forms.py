@@ -35,9 +35,7 @@ class ParcelForm(ContentsForm):
     """One parcel, for the sender who types it: their words, their units and what may leave their country."""
 
     description = line(
-        "What's inside",
-        needed="Say what's inside, such as “ceramic mugs”.",
-        help_text="A few words for the carrier.",
+        "What's inside", needed="Say what's inside, such as “ceramic mugs”.", help_text="A few words for the carrier."
     )
     customer_reference = line("Your order number", help_text="Printed on the label.")
     may_wait = False  # the carrier gave no prices, and may give them later
@@ -93,14 +91,7 @@ class ParcelForm(ContentsForm):
     def size_choices(self) -> list[tuple[ParcelSize, str, bool]]:
         """Each size, what it fills in as JSON, and whether it is chosen."""
         chosen = str(self["size"].value() or "") if self.sizes else ""
-        return [
-            (
-                size,
-                json.dumps(self._filled_by(size)),
-                str(size.uuid) == chosen,
-            )
-            for size in self.sizes
-        ]
+        return [(size, json.dumps(self._filled_by(size)), str(size.uuid) == chosen) for size in self.sizes]
 
     @property
     def goods_questions(self) -> str:
@@ -132,9 +123,7 @@ class ParcelForm(ContentsForm):
         return Entry(
             pickup=self.address.party(),
             receiver=self.receiver(),
-            measures=Measures(
-                cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit
-            ),
+            measures=Measures(cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit),
             description=cleaned["description"],
             contents=cleaned["items"],
             contents_type=cleaned["contents_type"],
@@ -214,8 +203,5 @@ class BookForm(OnceOnly):
     )
     pickup_date = DayField(required=False)
     form_token = forms.UUIDField(
-        error_messages={
-            "required": "Open this page again, then book.",
-            "invalid": "Open this page again, then book.",
-        }
+        error_messages={"required": "Open this page again, then book.", "invalid": "Open this page again, then book."}
     )

@@ -34,9 +34,7 @@ def accounts() -> list[CarrierAccount]:
 
 def account_of(told: CarrierSettings) -> CarrierAccount:
     """The row of these settings; another address or account id is another row."""
-    row, is_new = CarrierAccount.objects.get_or_create(
-        fingerprint=told.fingerprint, defaults={"name": told.name[:120]}
-    )
+    row, is_new = CarrierAccount.objects.get_or_create(fingerprint=told.fingerprint, defaults={"name": told.name[:120]})
     if is_new:
         _pause_while_a_gap_is_open(row)
     return row
@@ -54,9 +52,7 @@ def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Car
     return carrier(order.account, order, first=first, is_person=is_person)
 
 
-def carrier(
-    row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False
-) -> Carrier:
+def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False) -> Carrier:
     """A client of one account, for one call or a few; each is logged without body, query or secret.
 
     Every call waits for its turn. A job names its `first` call, and begins only if the turn of that is near; where

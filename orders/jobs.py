@@ -1,16 +1,6 @@
 """The modules of orders whose functions are jobs, chores or retention terms."""
 
-from orders import (
-    awaiting_prices,
-    booking,
-    cancelling,
-    labels,
-    recounting,
-    reminders,
-    replacing,
-    resolving,
-    retention,
-)
+from orders import awaiting_prices, booking, cancelling, labels, recounting, reminders, replacing, resolving, retention
 from orders.restoring import comparing
 
 __all__ = [

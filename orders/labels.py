@@ -77,9 +77,7 @@ def _fetch(label: Label) -> None:
 
 def _taken_along(label: Label) -> list[Label]:
     """The order's other sizes, claimed: one look at the order tells of all of them."""
-    owed = Label.objects.filter(order=label.order, due_at__isnull=False, failures__lt=PARK_AFTER).exclude(
-        pk=label.pk
-    )
+    owed = Label.objects.filter(order=label.order, due_at__isnull=False, failures__lt=PARK_AFTER).exclude(pk=label.pk)
     ours = owed.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now())  # those are another worker's
     return [other for other in ours.exclude(state__in=SETTLED) if other.claim()]
 

@@ -141,9 +141,7 @@ FILTERS: dict[str, Filter] = {
     "booked_from": Filter("Booked from", _booked_from, _date_words),
     "booked_to": Filter("Booked to", _booked_to, _date_words),
     "service": Filter("Service", _service, lambda value, choices: choices.services.get(value, value)),
-    "size": Filter(
-        "Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")
-    ),
+    "size": Filter("Size", _by_uuid("size__uuid"), lambda value, choices: choices.sizes.get(value, "one that is gone")),
     "country": Filter("Country", _country, lambda value, choices: countries.name(value)),
     "printed": Filter("Label", _printed, lambda value, choices: PRINTED[value]),
     "by": Filter("Made by", _made_by, lambda value, choices: choices.people.get(value, "somebody who left")),
@@ -153,9 +151,7 @@ FILTERS: dict[str, Filter] = {
 
 def active(asked: QueryDict, desk: Desk) -> dict[str, Q]:
     """The filters that mean something, by name; a value nobody could have chosen filters nothing."""
-    found = {
-        name: one.where(asked.get(name, "")[:200], desk) for name, one in FILTERS.items() if asked.get(name)
-    }
+    found = {name: one.where(asked.get(name, "")[:200], desk) for name, one in FILTERS.items() if asked.get(name)}
     return {name: where for name, where in found.items() if where is not None}
 
 
@@ -219,9 +215,7 @@ def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = 
     if key is not None and is_back:
         rows.reverse()
         return Page(rows, _written(rows[:1], sort) if is_more else None, _written(rows[-1:], sort))
-    return Page(
-        rows, _written(rows[:1], sort) if key else None, _written(rows[-1:], sort) if is_more else None
-    )
+    return Page(rows, _written(rows[:1], sort) if key else None, _written(rows[-1:], sort) if is_more else None)
 
 
 def _key(text: str, sort: Sort) -> tuple[Any, int] | None:

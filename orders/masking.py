@@ -27,9 +27,7 @@ def masked(body: bytes | memoryview, contract: Contract) -> str:
         read = json.loads(safe)
     except ValueError:
         return without_emails(safe.decode(errors="replace"))[:LONGEST_SHOWN]
-    return json.dumps(_without_people(read, _personal(contract)), indent=2, ensure_ascii=False)[
-        :LONGEST_SHOWN
-    ]
+    return json.dumps(_without_people(read, _personal(contract)), indent=2, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
 def revealed(body: bytes | memoryview, contract: Contract) -> str:
@@ -71,9 +69,7 @@ class SafeText(forms.CharField):
     def clean(self, value: Any) -> str:
         text: str = super().clean(value)
         if holds_link(text):
-            raise forms.ValidationError(
-                "Leave this link out: it opens the parcel's tools for whoever has it."
-            )
+            raise forms.ValidationError("Leave this link out: it opens the parcel's tools for whoever has it.")
         return text
 
 

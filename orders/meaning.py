@@ -79,12 +79,6 @@ GROUPS: dict[str, tuple[str, Q]] = {
     "moving": ("On the way", _booked(MOVING)),
     "problem": ("Delivery problem", _booked(TROUBLED)),
     "delivered": ("Delivered", _booked((Progress.DELIVERED,))),
-    "cancelled": (
-        "Cancelled",
-        Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED)),
-    ),
-    "unbooked": (
-        "Not booked",
-        Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT)),
-    ),
+    "cancelled": ("Cancelled", Q(status__in=(Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCELLED))),
+    "unbooked": ("Not booked", Q(status__in=(*UNBOOKED, Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT))),
 }

@@ -136,9 +136,7 @@ def _offers(quote: Quote, entry: Entry, now: dt.datetime) -> list[Offer]:
             offer,
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
-            pickup_days=booking.pickup_days(
-                quote.sender, entry.pickup, now, first=quoting.first_pickup(offer)
-            ),
+            pickup_days=booking.pickup_days(quote.sender, entry.pickup, now, first=quoting.first_pickup(offer)),
         )
         for place, offer in enumerate(ordered)
     ]
@@ -153,9 +151,7 @@ def _closed(quote: Quote, entry: Entry) -> list[Closed]:
     return found
 
 
-def _offer(
-    plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]
-) -> Offer:
+def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup_days: list[dt.date]) -> Offer:
     return Offer(
         code=plain["code"],
         name=plain["name"],

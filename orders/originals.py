@@ -19,18 +19,7 @@ from shipping_portal.accounts.models import Audit, User
 log = logging.getLogger(__name__)
 
 FOLDERS = {"full": "full-page", "cropped": "cropped"}
-HEADS = (
-    "No",
-    "File",
-    "Reference",
-    "Your order number",
-    "To",
-    "Suburb",
-    "State",
-    "Postcode",
-    "Country",
-    "SHA-256",
-)
+HEADS = ("No", "File", "Reference", "Your order number", "To", "Suburb", "State", "Postcode", "Country", "SHA-256")
 
 
 @dataclass
@@ -80,9 +69,7 @@ def _files(
 
 def _audit(label: Label, *, by: User, at: dt.datetime) -> None:
     order = label.order
-    Audit.write(
-        "label downloaded", order, by=by, sender=order.sender, reason=f"{label.size}, in a ZIP", at=at
-    )
+    Audit.write("label downloaded", order, by=by, sender=order.sender, reason=f"{label.size}, in a ZIP", at=at)
 
 
 def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
@@ -110,9 +97,7 @@ def served(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -
     try:
         return label.serve(at=at)
     except LabelBytes.DoesNotExist:  # cancelled, purged or taken back while the others were sent
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
-        )
+        contents.missing.append(f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone.")
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
         contents.missing.append(
@@ -126,15 +111,7 @@ def _note(contents: Contents, number: int, path: str, order: Order, label: Label
     place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode, order.receiver_country)
     contents.checksums.append(f"{label.sha256}  {path}\n")
     contents.rows.append(
-        (
-            number,
-            path,
-            order.carrier_reference,
-            order.customer_reference,
-            order.receiver_name,
-            *place,
-            label.sha256,
-        )
+        (number, path, order.carrier_reference, order.customer_reference, order.receiver_name, *place, label.sha256)
     )
 
 

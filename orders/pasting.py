@@ -35,9 +35,7 @@ LABEL = re.compile(
 )
 NOISE = re.compile(r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I)
 STREET = re.compile(r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I)
-UNIT = re.compile(
-    r"^(?:unit|suite|ste|apt|apartment|level|floor|fl|shop|building|bldg|lot|#)\.? *#? *[\w-]+$", re.I
-)
+UNIT = re.compile(r"^(?:unit|suite|ste|apt|apartment|level|floor|fl|shop|building|bldg|lot|#)\.? *#? *[\w-]+$", re.I)
 COMPANY = re.compile(r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I)
 GLUED = re.compile(r"^(\D+?),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
 
@@ -187,11 +185,7 @@ def _take_lines(pieces: list[str], pasted: Pasted) -> None:
 def _unglued(pieces: list[str]) -> list[str]:
     """`Priya Nair 4 Sample Street` without a comma: the name ends where the number begins."""
     cut = (GLUED.match(piece) for piece in pieces)
-    return [
-        part
-        for found, piece in zip(cut, pieces, strict=True)
-        for part in (found.groups() if found else [piece])
-    ]
+    return [part for found, piece in zip(cut, pieces, strict=True) for part in (found.groups() if found else [piece])]
 
 
 def _take_names(pieces: list[str], pasted: Pasted) -> None:

@@ -15,12 +15,7 @@ def day_at(pickup: Party, at: dt.datetime) -> dt.date:
 
 
 def misses(
-    asked: dt.date | None,
-    *,
-    booked_on: dt.date,
-    heard_on: dt.date | None,
-    today: dt.date,
-    where: tuple[str, str],
+    asked: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
 ) -> int:
     """How many pickup days went by without a driver, counted up to two. All dates are those at the pickup address.
 

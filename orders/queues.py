@@ -16,9 +16,7 @@ def not_read_in_full(now: dt.datetime) -> Q:
 
 def label_missing(now: dt.datetime) -> Q:
     """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
-    others = Label.objects.filter(
-        order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
-    )
+    others = Label.objects.filter(order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING])
     has_none = Q(~Exists(others), state=Label.State.ABSENT)
     missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # in the words of the index
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
@@ -36,7 +34,7 @@ CALLS = {
         not_read_in_full,
         "Senders miss these services. carrier_contract --probe names what it can't read; mend the contract file.",
         "at",
-    ),
+    )
 }
 LABELS = {
     "fetching": Wait(
@@ -44,7 +42,7 @@ LABELS = {
         label_missing,
         "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
         "order__booked_at",
-    ),
+    )
 }
 SPENDING = {
     "room": Wait(

@@ -31,9 +31,7 @@ def needs_codes() -> str:
     return f"It needs a {contract().hs_code_duties_paid}-digit HS code for each item."
 
 
-def ask(
-    sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
-) -> Quote:
+def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
     A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and

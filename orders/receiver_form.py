@@ -15,18 +15,7 @@ from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.templatetags.words import PLACE, WORDS, say
 from shipping_portal.carrier.messages import Party
 
-RECEIVER_PARTS = (
-    "name",
-    "company",
-    "email",
-    "phone",
-    "line1",
-    "line2",
-    "suburb",
-    "state",
-    "postcode",
-    "country",
-)
+RECEIVER_PARTS = ("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "country")
 MOST_NAMED = 5  # countries in a sentence
 AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
@@ -38,17 +27,10 @@ def reach_from(origin: str) -> set[str]:
     return {origin, *contract().destinations} if contract().destinations else set()
 
 
-def line(
-    label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any
-) -> addresses.LineField:
+def line(label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any) -> addresses.LineField:
     """One line of text for the label; `needed` is the message when it is missing."""
-    errors = {
-        "required": needed,
-        "max_length": f"Use at most {longest} characters; this has %(show_value)d.",
-    }
-    return addresses.LineField(
-        label=label, max_length=longest, required=bool(needed), error_messages=errors, **options
-    )
+    errors = {"required": needed, "max_length": f"Use at most {longest} characters; this has %(show_value)d."}
+    return addresses.LineField(label=label, max_length=longest, required=bool(needed), error_messages=errors, **options)
 
 
 def labels(country: str) -> dict[str, str]:
@@ -73,10 +55,7 @@ class ReceiverForm(addresses.OnceOnly):
     receiver_name = line("Contact name", longest=120, needed="Enter the name of the person who receives it.")
     receiver_company = line("Company", longest=120)
     receiver_country = CountryField(label="Country")
-    receiver_line1 = line(
-        "Address line 1",
-        needed="Enter the street and number, or the PO box.",
-    )
+    receiver_line1 = line("Address line 1", needed="Enter the street and number, or the PO box.")
     receiver_line2 = line("Unit, floor or building", help_text="40 characters or fewer fit on the label.")
     receiver_suburb = line("Suburb", longest=80, needed="Enter the suburb.")
     receiver_state = line("State", longest=40)
@@ -170,9 +149,7 @@ class ReceiverForm(addresses.OnceOnly):
     def clean_receiver_email(self) -> str:
         email: str = self.cleaned_data["receiver_email"]
         if not email.isascii():
-            raise ValidationError(
-                "Write the address in plain letters, such as name@example.com.", code="letters"
-            )
+            raise ValidationError("Write the address in plain letters, such as name@example.com.", code="letters")
         return email
 
     def clean(self) -> dict[str, Any]:
@@ -256,19 +233,14 @@ class ReceiverForm(addresses.OnceOnly):
     def _instructions(self, cleaned: dict[str, Any]) -> str:
         if self.address.country != "AU":
             return str(cleaned.get("receiver_instructions", ""))
-        term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(
-            cleaned.get("delivery_choice", "")
-        )
+        term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(cleaned.get("delivery_choice", ""))
         detail = cleaned.get("delivery_place", "")
         if detail and not term and "delivery_choice" not in self.errors:
-            self.add_error(
-                "delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”."
-            )
+            self.add_error("delivery_choice", f"Choose {AUTHORITY} or {SIGNATURE} to go with “{detail[:40]}”.")
         text = f"{term}: {detail}" if term and detail else term or ""
         if len(text) > contract().longest_instructions:
             self.add_error(
-                "delivery_place",
-                f"Together this is {len(text)} of {contract().longest_instructions} characters.",
+                "delivery_place", f"Together this is {len(text)} of {contract().longest_instructions} characters."
             )
         return text
 

@@ -18,10 +18,7 @@ State = BookingAttempt.State
 
 
 @job(
-    "resolve",
-    queue=Order.objects.filter(status=Status.UNCONFIRMED).select_related("account"),
-    lane="sender",
-    order=20,
+    "resolve", queue=Order.objects.filter(status=Status.UNCONFIRMED).select_related("account"), lane="sender", order=20
 )
 def work(order: Order) -> None:
     """Resend the same bytes under the same key, if this carrier is known to keep keys.
@@ -61,9 +58,7 @@ def _replay(order: Order, attempt: BookingAttempt) -> None:
             return _wait(order, attempt)
         outcome = error
     except Crowded as error:  # nothing was sent, so this was no try
-        BookingAttempt.objects.filter(pk=attempt.pk, replays=attempt.replays + 1).update(
-            replays=attempt.replays
-        )
+        BookingAttempt.objects.filter(pk=attempt.pk, replays=attempt.replays + 1).update(replays=attempt.replays)
         order.postpone(timezone.now() + dt.timedelta(seconds=error.retry_after or 0.0))
         return
     except CarrierError:

@@ -54,9 +54,7 @@ def _over(now: dt.datetime) -> QuerySet[Label]:
     never_heard_of = Q(order__progress_at=None, stored_at__lt=before)
     # Polling asks half as long for what is silent, then gives it up.
     silent = Q(order__progress_at__lt=before, stored_at__lt=before)
-    return Label.objects.filter(
-        ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None
-    )
+    return Label.objects.filter(ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None)
 
 
 def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:

@@ -43,6 +43,4 @@ def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
         if not waiting(order).update(second_order_at=None):
             raise NothingWaits("No second order waits any more.")
         named = ", ".join(references)
-        Audit.write(
-            "second order settled", order, by=by, sender=order.sender, reason=f"{named}: {reason}", at=now
-        )
+        Audit.write("second order settled", order, by=by, sender=order.sender, reason=f"{named}: {reason}", at=now)

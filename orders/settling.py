@@ -22,14 +22,7 @@ from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from orders.references import is_same
 from shipping_portal.accounts.models import Audit
-from shipping_portal.carrier.errors import (
-    AccountStopped,
-    CarrierError,
-    Crowded,
-    NotSent,
-    OutcomeUnknown,
-    Rejected,
-)
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.jobs.registry import enqueue
 
@@ -86,9 +79,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
         same = Order.objects.filter(account=order.account, carrier_reference__upper=booked.reference.upper())
         if not same.exists():
             raise  # it broke another rule than that of one order per reference
-        conflict(
-            attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at
-        )
+        conflict(attempt, f"the carrier answered with {booked.reference}, which another order has", booked, at=at)
         return
     # Not before: who posts a report has the account's row while it waits for an order's.
     if is_awaited:
@@ -172,9 +163,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         }
         if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
             problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
-            order.move_to(
-                Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem
-            )
+            order.move_to(Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
     order.account.note_answer()
     answers.report(error, order.account, at, asked="book")
 
@@ -182,9 +171,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
-        if _swap(
-            attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at
-        ):
+        if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.NOT_SENT, error=str(error)[:300], done_at=at):
             try_later(order, at, retry_after=error.retry_after)
     if isinstance(error, Crowded):  # the carrier was not even asked
         order.account.give_probe_back(at)
@@ -196,36 +183,23 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
     """The carrier refuses the account, not the parcel: the order stays owed and every booking waits."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
-        facts = {
-            "http_status": error.status,
-            "response": error.body,
-            "error": error.reason[:300],
-            "done_at": at,
-        }
+        facts = {"http_status": error.status, "response": error.body, "error": error.reason[:300], "done_at": at}
         if _swap(attempt, {"state": State.IN_FLIGHT}, state=State.REJECTED, **facts):
             order.postpone(at + dt.timedelta(seconds=60))
     order.account.stop(error.reason, at)
 
 
-def unknown(
-    attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None
-) -> None:
+def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None) -> None:
     """Sent, and no answer we can trust. The same key again where that is safe, else an operator."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at}
         if answer:
-            facts |= {
-                "http_status": answer.status,
-                "response": answer.body,
-                "seen_reference": answer.reference,
-            }
+            facts |= {"http_status": answer.status, "response": answer.body, "seen_reference": answer.reference}
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
         problem = {"kind": "unclear", "text": answers.unclear(answer)}
-        order.move_to(
-            Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem
-        )
+        order.move_to(Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem)
         if answer and answer.conflict:
             order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
     order.account.note_failure(at)
@@ -276,10 +250,7 @@ def send_until(lease: dt.datetime) -> float:
 
 def enqueue_after_booking(order_id: int) -> None:
     enqueue("open", order_id)
-    enqueue(
-        "label",
-        *Label.objects.filter(order_id=order_id, due_at__lte=timezone.now()).values_list("pk", flat=True),
-    )
+    enqueue("label", *Label.objects.filter(order_id=order_id, due_at__lte=timezone.now()).values_list("pk", flat=True))
 
 
 def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:

@@ -48,9 +48,7 @@ class Desk:
         somewhere = (self.now + dt.timedelta(hours=14)).date()
         day_is_past = Q(day__lt=somewhere) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
         told = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
-        either = Q(
-            status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED)
-        )  # the index has it
+        either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))  # the index has it
         asked = self.orders.annotate(day=PICKUP_DAY).filter(either, told | waiting & day_is_past)
         found = list(asked.order_by("day", "pk")[:MOST_MISSED])
         for order in found:
@@ -89,12 +87,8 @@ VIEWS: dict[str, View] = {
     "needs-attention": View(
         "Needs attention", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
     ),
-    TO_PRINT: View(
-        "Labels to print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."
-    ),
-    "waiting-for-pickup": View(
-        "Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."
-    ),
+    TO_PRINT: View("Labels to print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
+    "waiting-for-pickup": View("Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."),
     "on-the-way": View(
         "On the way", _is(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."
     ),
@@ -108,26 +102,16 @@ VIEWS: dict[str, View] = {
     ),
     "delivered": View("Delivered", _is(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
     "cancelled": View("Cancelled", _is(GROUPS["cancelled"][1]), "No parcel was cancelled."),
-    "drafts": View(
-        "Drafts", _is(Q(status=Status.DRAFT)), "What waits for your yes, and half-typed parcels, are here."
-    ),
-    "not-booked": View(
-        "Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."
-    ),
+    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "What waits for your yes, and half-typed parcels, are here."),
+    "not-booked": View("Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."),
     "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
     "couldnt-collect": View(
-        "Driver came, parcel wasn't ready",
-        _is(_booked(Progress.PICKUP_FUTILE)),
-        "No driver left without a parcel.",
+        "Driver came, parcel wasn't ready", _is(_booked(Progress.PICKUP_FUTILE)), "No driver left without a parcel."
     ),
     "driver-didnt-come": View("Driver didn't come", _missed, "No pickup was missed."),
-    "checking": View(
-        "Checking with the carrier", _is(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."
-    ),
+    "checking": View("Checking with the carrier", _is(Q(status__in=UNCLEAR)), "The carrier answered for every parcel."),
     "used-after-cancelling": View(
-        "Label used after cancelling",
-        _is(Q(used_after_cancel_at__isnull=False)),
-        "No cancelled label was used.",
+        "Label used after cancelling", _is(Q(used_after_cancel_at__isnull=False)), "No cancelled label was used."
     ),
     "due-today": View(
         "Due today",

@@ -65,22 +65,16 @@ class Turns:
             raise Crowded(retry_after=max(error.at.timestamp() - _now(), 1.0)) from error
 
 
-def take(
-    account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False
-) -> float:
+def take(account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False) -> float:
     """Take the next turn of the operation's line: seconds since 1970. Raises NotYet for a line that is too long.
 
     Too long is longer than `patience` seconds; with `shares`, than SPARE for a lane that had more than its share.
     """
     lane = PERSON if person else operation
     with transaction.atomic(durable=True):  # its own, so that nobody holds the line while a call is under way
-        line, _ = CarrierLine.objects.select_for_update().get_or_create(
-            account=account, name=_line(operation)
-        )
+        line, _ = CarrierLine.objects.select_for_update().get_or_create(account=account, name=_line(operation))
         now, gap = _now(), APART / _rate(account, operation)
-        turn = (
-            max(now, line.free_at) if line.free_at < now + BEGUN + 2 * gap else now
-        )  # else a clock was set back
+        turn = max(now, line.free_at) if line.free_at < now + BEGUN + 2 * gap else now  # else a clock was set back
         had = line.had.get(lane, 0.0)
         if turn - now > (SPARE if shares and had > now else patience):
             raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))

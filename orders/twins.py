@@ -26,9 +26,7 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
         **in_metric(entry.measures),
     ).exclude(form_token=but)
     who = fingerprint(receiver)
-    return next(
-        (order for order in alike.order_by("-pk") if fingerprint(order.entry().receiver) == who), None
-    )
+    return next((order for order in alike.order_by("-pk") if fingerprint(order.entry().receiver) == who), None)
 
 
 def to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:

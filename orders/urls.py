@@ -2,13 +2,7 @@
 
 from django.urls import path
 
-from orders.views.addresses import (
-    add_receiver,
-    addresses,
-    delete_receiver,
-    edit_receiver,
-    merge_receivers,
-)
+from orders.views.addresses import add_receiver, addresses, delete_receiver, edit_receiver, merge_receivers
 from orders.views.bench import bench, originals_zip, printed, ruler
 from orders.views.brought import delete_draft
 from orders.views.bulk import cancel_many, export, note_many, send_again

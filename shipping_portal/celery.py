@@ -39,7 +39,5 @@ def publish(task: str, pk: int) -> bool:
 
 
 def _publisher() -> Connection:
-    options = dict(
-        app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=0
-    )
+    options = dict(app.conf.broker_transport_options, socket_timeout=1, socket_connect_timeout=1, max_retries=0)
     return Connection(app.conf.broker_url, transport_options=options)

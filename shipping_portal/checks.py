@@ -187,9 +187,7 @@ def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
 def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
     if settings.SIGN_UP not in SIGN_UP_MODES:
         yield Error(
-            f"SIGN_UP is {settings.SIGN_UP!r}.",
-            hint=f"Set one of {', '.join(SIGN_UP_MODES)}.",
-            id="portal.E009",
+            f"SIGN_UP is {settings.SIGN_UP!r}.", hint=f"Set one of {', '.join(SIGN_UP_MODES)}.", id="portal.E009"
         )
 
 

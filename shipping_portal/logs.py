@@ -17,10 +17,7 @@ CUT = "[cut]"
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
     (re.compile(r"(authorization\W{1,6}(?:basic|bearer)?\s*)[\w+/=.~-]+", re.I), rf"\1{CUT}"),
-    (
-        re.compile(r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I),
-        rf"\1{CUT}",
-    ),
+    (re.compile(r"\b((?:token|signature|sig|key|secret|password)\"?[=:]\s*\"?)[^\s&\"',;}]+", re.I), rf"\1{CUT}"),
     (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
@@ -58,11 +55,7 @@ def configure(wanted: dict[str, Any]) -> None:
         }
     )
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *STAMPS,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
+        processors=[structlog.stdlib.filter_by_level, *STAMPS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,

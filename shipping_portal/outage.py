@@ -49,9 +49,7 @@ def answer_503_when_the_database_is_away(
     def middleware(request: HttpRequest) -> HttpResponse:
         try:
             response = get_response(request)
-        except (
-            AWAY
-        ):  # Django's own 500 page asked the session for its CSRF secret, and lost the database again
+        except AWAY:  # Django's own 500 page asked the session for its CSRF secret, and lost the database again
             return _come_back_soon()
         return _come_back_soon() if getattr(request, "database_was_away", False) else response
 

@@ -15,9 +15,7 @@ TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
 SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # where people reach the portal
-ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else []
-)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies in front that set X-Forwarded-For
 
@@ -81,7 +79,7 @@ TEMPLATES = [
             ],
             "builtins": ["shipping_portal.accounts.templatetags.words"],
         },
-    },
+    }
 ]
 
 # -- Database: SQLite for one machine, PostgreSQL in production --------------------------------
@@ -100,9 +98,7 @@ else:
         "connect_timeout": 3,
         "options": "-c lock_timeout=5s -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s",
     }
-RESTORE_MARK_FILE = env(
-    "RESTORE_MARK_FILE", default=""
-)  # outside the database: by it a restored one is recognised
+RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")  # outside the database: by it a restored one is recognised
 ATOMIC_REQUESTS = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.
@@ -215,13 +211,9 @@ MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Shipping Portal"
-CONTACT_EMAIL = env(
-    "CONTACT_EMAIL", default=CARRIER_CONTACT
-)  # where senders reach the operator; on the help pages
+CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)  # where senders reach the operator; on the help pages
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
-ALLOWED_SENDER_EMAILS = env.list(
-    "ALLOWED_SENDER_EMAILS", default=[]
-)  # exceptions on the partner's own domain
+ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # exceptions on the partner's own domain
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)

@@ -34,8 +34,6 @@ def own_certificate(folder: Path) -> Certificate:
     made = Certificate(folder / "cert.pem", folder / "key.pem")
     made.bundle.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     made.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return made

@@ -22,9 +22,7 @@ from tests.sandbox_carrier import SandboxCarrier
 from tests.template import begin_as_a_copy, template
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-LONG_AGO = dt.datetime(
-    2020, 1, 1, tzinfo=dt.UTC
-)  # the cast was in its teams before anything of a test happens
+LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # the cast was in its teams before anything of a test happens
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -100,9 +98,7 @@ def _closed_network() -> Iterator[None]:
 @pytest.fixture
 def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
     """A sandbox carrier of one's own, over real HTTP, which the portal is pointed at. Replays are off."""
-    with SandboxCarrier(
-        tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY
-    ) as it:
+    with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
         assert improper(it.requests()) == []

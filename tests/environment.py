@@ -5,9 +5,7 @@ import os
 os.environ |= {
     "TESTING": "1",
     "SECRET_KEY": "tests-only-not-a-secret-0123456789abcdefghij",
-    "REDIS_URL": os.environ.get(
-        "TEST_BROKER_URL", "memory://"
-    ),  # messages go nowhere; tests do the work themselves
+    "REDIS_URL": os.environ.get("TEST_BROKER_URL", "memory://"),  # messages go nowhere; tests do the work themselves
     "CARRIER_BASE_URL": "http://127.0.0.1:9",  # the discard port: nothing answers until a sandbox is asked for
     "CARRIER_ACCOUNT": "demo-account",
     "CARRIER_KEY": "canary-carrier-key",

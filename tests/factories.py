@@ -67,9 +67,7 @@ def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> S
     return Sender.objects.create(name=name, country=country, dangerous_goods_acknowledged_at=now, **fields)
 
 
-def member(
-    of: Sender, person: User, *, role: str = Role.OWNER, since: dt.datetime | None = None
-) -> Membership:
+def member(of: Sender, person: User, *, role: str = Role.OWNER, since: dt.datetime | None = None) -> Membership:
     """In the team from now on, or since then."""
     made = Membership.objects.create(sender=of, user=person, role=role)
     if since:
@@ -174,9 +172,7 @@ OFFER: dict[str, Any] = {
 }
 
 
-def quote(
-    of: Sender, by: User, *, parcel: Entry | None = None, at: dt.datetime | None = None, **offer: Any
-) -> Quote:
+def quote(of: Sender, by: User, *, parcel: Entry | None = None, at: dt.datetime | None = None, **offer: Any) -> Quote:
     """A stored quote that no carrier was asked for."""
     parcel = parcel or entry(of)
     return Quote.objects.create(
@@ -265,11 +261,7 @@ def delivery(*, body: bytes = b"{", **fields: Any) -> WebhookDelivery:
 def watch(of: Sender, by: User, *, reference: str = "") -> Watch:
     reference = reference or f"SWATCH{Parcel.objects.count():04d}"
     return Watch.objects.create(
-        sender=of,
-        parcel=parcel(reference=reference),
-        made_by=by,
-        made_at=timezone.now(),
-        name="From a friend",
+        sender=of, parcel=parcel(reference=reference), made_by=by, made_at=timezone.now(), name="From a friend"
     )
 
 
@@ -319,18 +311,7 @@ def draft(of: Sender, by: User, **values: str) -> Draft:
     return Draft.objects.create(sender=of, made_by=by, values=typed, updated_at=timezone.now())
 
 
-IMPORT_HEADER = [
-    "Name",
-    "Email",
-    "Address 1",
-    "Suburb",
-    "Postcode",
-    "Contents",
-    "Weight",
-    "Length",
-    "Width",
-    "Height",
-]
+IMPORT_HEADER = ["Name", "Email", "Address 1", "Suburb", "Postcode", "Contents", "Weight", "Length", "Width", "Height"]
 IMPORT_COLUMNS = ("receiver_name", "receiver_email", "receiver_line1", "receiver_suburb", "receiver_postcode",
                   "description", "weight", "length", "width", "height")  # fmt: skip
 
@@ -355,18 +336,7 @@ def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: An
     """A row whose weight is to be fixed."""
     file = file or import_file(of, by)
     number = file.rows.count() + 2
-    cells = [
-        "Noor Tamsin",
-        "noor@example.net",
-        "4 Sample Street",
-        "Hobart",
-        "7000",
-        "Mugs",
-        "0",
-        "32",
-        "24",
-        "11",
-    ]
+    cells = ["Noor Tamsin", "noor@example.net", "4 Sample Street", "Hobart", "7000", "Mugs", "0", "32", "24", "11"]
     values: dict[str, Any] = {
         "number": number,
         "cells": cells,
@@ -376,9 +346,7 @@ def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: An
     return ImportRow.objects.create(file=file, **{**values, **fields})
 
 
-def export(
-    of: Sender, by: User, *, order: Order | None = None, content: bytes = b"", **fields: Any
-) -> Export:
+def export(of: Sender, by: User, *, order: Order | None = None, content: bytes = b"", **fields: Any) -> Export:
     """A proof pack of an order, or everything of an account, packed and still there."""
     now = timezone.now()
     content = content or b"PK" + bytes(20)

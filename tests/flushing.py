@@ -17,9 +17,7 @@ def audit_triggers_step_aside_for_a_flush() -> Iterator[None]:
 
     def past_the_triggers(self: DatabaseOperations, sql_list: list[str]) -> Any:
         with self.connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'audit_%'"
-            )
+            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'audit_%'")
             triggers = cursor.fetchall()
             for name, _ in triggers:
                 cursor.execute(f"DROP TRIGGER {name}")

@@ -42,9 +42,7 @@ def _faults(request: dict[str, Any]) -> list[str]:
         "no meaningful User-Agent": headers.get("user-agent", "").startswith("ShippingPortal/"),
         "plan_name was sent": "plan_name" not in request["query"] and '"plan_name"' not in body,
         "a withdrawn path": not request["path"].rstrip("/").endswith("/quote"),
-        "not authenticated": request["authenticated"]
-        or "/files/" in request["path"]
-        or request["operation"] is None,
+        "not authenticated": request["authenticated"] or "/files/" in request["path"] or request["operation"] is None,
         "partner_id is not where the interface puts it": _has_partner(request),
     }
     return [fault for fault, holds in checks.items() if not holds]

@@ -170,16 +170,12 @@ def answers(client: Client, url: str) -> set[int]:
     """What GET and POST answer: 401 for the way to the log-in; 405, which leaks nothing, is left out."""
     both = (client.get(url), client.post(url, {}))
     asked_in = [answer.get("Location", "").startswith("/accounts/login/") for answer in both]
-    return {401 if asked else answer.status_code for asked, answer in zip(asked_in, both, strict=True)} - {
-        405
-    }
+    return {401 if asked else answer.status_code for asked, answer in zip(asked_in, both, strict=True)} - {405}
 
 
 MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]
 WITH_OBJECT = [
-    (route, entry)
-    for route, entry in MEMBERS
-    if re.search("<uuid|<str:reference|<str:week|<int:charge", route)
+    (route, entry) for route, entry in MEMBERS if re.search("<uuid|<str:reference|<str:week|<int:charge", route)
 ]
 
 
@@ -192,9 +188,7 @@ def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, world: World
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
-def test_a_role_that_a_page_is_not_for_gets_404(
-    route: str, entry: URLPattern, role: str, world: World
-) -> None:
+def test_a_role_that_a_page_is_not_for_gets_404(route: str, entry: URLPattern, role: str, world: World) -> None:
     found = answers(world.client(role), address(route, world.things))
     if role not in audience(entry):
         assert found <= {404}

@@ -84,9 +84,7 @@ def every_row() -> str:
             for field in model._meta.concrete_fields:
                 value = getattr(row, field.attname)
                 found.append(
-                    bytes(value).decode(errors="replace")
-                    if isinstance(value, bytes | memoryview)
-                    else str(value)
+                    bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value)
                 )
     return "\n".join(found)
 
@@ -134,9 +132,7 @@ def test_the_link_and_the_secrets_are_found_nowhere_else(
     assert not [(where, word) for where, text in texts for word in private if word in text]
 
 
-def test_the_link_is_in_no_mail_and_no_export(
-    order: Order, alice: User, visit: Callable[[User], Client]
-) -> None:
+def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     client = visit(alice)
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
     order.advance("pickup_futile", at=timezone.now())
@@ -195,9 +191,7 @@ def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, 
     assert {answer["Location"].partition("?")[0] for answer in answers[:-1]} == {reverse("account_login")}
 
 
-def test_after_cancelling_there_is_no_link(
-    order: Order, alice: User, visit: Callable[[User], Client]
-) -> None:
+def test_after_cancelling_there_is_no_link(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     now = timezone.now()
     order.move_to("cancelling", reason="-", at=now)
     order.move_to("cancelled", reason="-", at=now, cancelled_at=now)

@@ -41,42 +41,26 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 def test_only_the_carrier_package_speaks_http() -> None:
-    speakers = {
-        name for name, tree in trees() if imported(tree) & {"requests", "urllib3", "httpx", "aiohttp"}
-    }
+    speakers = {name for name, tree in trees() if imported(tree) & {"requests", "urllib3", "httpx", "aiohttp"}}
     assert {name for name in speakers if not name.startswith("shipping_portal/carrier/")} == set()
 
 
 def test_the_sandbox_shares_no_code_with_the_rest() -> None:
     for name, tree in trees():
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.ImportFrom)
-                and node.module
-                and name.startswith("shipping_portal/sandbox/")
-            ):
+            if isinstance(node, ast.ImportFrom) and node.module and name.startswith("shipping_portal/sandbox/"):
                 foreign = node.module.startswith(("shipping_portal", "orders", "tracking", "django"))
                 assert not foreign or node.module.startswith("shipping_portal.sandbox"), name
-            if (
-                isinstance(node, ast.ImportFrom)
-                and node.module
-                and not name.startswith("shipping_portal/sandbox/")
-            ):
+            if isinstance(node, ast.ImportFrom) and node.module and not name.startswith("shipping_portal/sandbox/"):
                 assert not node.module.startswith("shipping_portal.sandbox"), name
 
 
 def test_every_point_of_the_contract_is_read_somewhere() -> None:
     """A point that nothing reads asks an integrator a question whose answer is ignored."""
     code = "\n".join(path.read_text() for path in CODE if path.parent.name != "sandbox")
-    by_side = (
-        "query_",
-        "sender_",
-        "receiver_",
-    )  # read by the names of a party's parts and of a query's values
+    by_side = ("query_", "sender_", "receiver_")  # read by the names of a party's parts and of a query's values
     ours = {point.name for point in dataclasses.fields(Fields) if not point.name.startswith(by_side)}
-    read = set(re.findall(r"contract(?:\(\)|_of\([\w.]+\))?\.(\w+)", code)) | set(
-        re.findall(r'"(\w+)"', code)
-    )
+    read = set(re.findall(r"contract(?:\(\)|_of\([\w.]+\))?\.(\w+)", code)) | set(re.findall(r'"(\w+)"', code))
     methods = code.partition("class Contract(Fields):")[2].partition("\ndef ")[0]
     read |= set(re.findall(r"self\.(\w+)", methods.partition("def operation")[2]))  # not by its checks alone
     assert ours - read == set()
@@ -96,17 +80,11 @@ def test_status_is_updated_only_through_its_door() -> None:
         if name == "orders/models/order.py" or name.startswith("shipping_portal/sandbox/"):
             continue
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "update"
-            ):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
                 assert "status" not in {keyword.arg for keyword in node.keywords}, f"{name}:{node.lineno}"
 
 
-@pytest.mark.parametrize(
-    "package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"]
-)
+@pytest.mark.parametrize("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
 def test_no_pdf_or_image_library_is_imported(package: str) -> None:
     assert {name for name, tree in trees() if package in imported(tree)} == set()
 

@@ -29,14 +29,9 @@ HARDEST = 8.0  # years at school
 def shown(template: str) -> str:
     """What a template says, without what it is made of; the end of a paragraph ends a sentence."""
     bare = re.sub(
-        r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<(script|style|code|pre)\b.*?</\1>",
-        " ",
-        template,
-        flags=re.DOTALL,
+        r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<(script|style|code|pre)\b.*?</\1>", " ", template, flags=re.DOTALL
     )
-    bare = re.sub(
-        r"</(p|li|h\d|dt|dd|td|th|label|legend|summary|button|option|title|small|div)>|<br>", " ¶ ", bare
-    )
+    bare = re.sub(r"</(p|li|h\d|dt|dd|td|th|label|legend|summary|button|option|title|small|div)>|<br>", " ¶ ", bare)
     bare = re.sub(r"{%.*?%}|{{.*?}}", " x ", bare, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", bare))
 

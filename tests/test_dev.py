@@ -77,10 +77,7 @@ def test_a_lock_serves_the_oldest_python_and_its_newer_ones(lock: Path) -> None:
 def test_the_locks_fulfil_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = project["dependency-groups"]
-    production = [
-        *project["project"]["dependencies"],
-        *project["project"]["optional-dependencies"]["postgres"],
-    ]
+    production = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["postgres"]]
     run = [*production, *groups["run"]]
     for lock, wanted in zip(LOCKS, (production, run, [*run, *groups["test"], *groups["lint"]]), strict=True):
         for requirement in map(Requirement, wanted):
@@ -160,9 +157,7 @@ def test_a_signal_to_the_supervisor_ends_all_before_it_ends_itself(
     assert not (tmp_path / "rubbish").exists()
 
 
-def test_a_child_that_stops_stops_the_rest_and_its_last_words_are_shown(
-    supervise: Callable[..., Supervised],
-) -> None:
+def test_a_child_that_stops_stops_the_rest_and_its_last_words_are_shown(supervise: Callable[..., Supervised]) -> None:
     supervisor, groups = supervise(FAMILY, SHORT_LIVED)
     _, said = supervisor.communicate(timeout=10)
     assert supervisor.returncode == 1
@@ -227,9 +222,7 @@ def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
     assert started[0]["SITE_URL"] == "http://127.0.0.1:8003"
 
 
-def test_the_help_says_how_to_run_with_another_carrier(
-    dev: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_help_says_how_to_run_with_another_carrier(dev: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         dev.run(["--help"])
     assert "CARRIER_" in capsys.readouterr().out
@@ -247,11 +240,7 @@ def test_the_help_says_how_to_run_with_another_carrier(
     ids=["a migration is new", "one was changed", "one has gone", "no stamp yet"],
 )
 def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
-    dev: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    applied: dict[str, str] | None,
-    is_kept: bool,
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, applied: dict[str, str] | None, is_kept: bool
 ) -> None:
     now = {"orders/migrations/0001_initial.py": "as it is", "orders/migrations/0002_new.py": "new"}
     monkeypatch.setattr(dev, "STATE", tmp_path)
@@ -332,9 +321,7 @@ def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everythi
         (["--nightly", "tests/test_dev.py"], "--nightly"),
     ],
 )
-def test_who_names_a_file_gets_its_tests_for_landing_too(
-    dev: ModuleType, words: list[str], size: str
-) -> None:
+def test_who_names_a_file_gets_its_tests_for_landing_too(dev: ModuleType, words: list[str], size: str) -> None:
     assert dev.size_of(words) == (size, [word for word in words if word not in dev.SIZES])
 
 
@@ -352,9 +339,7 @@ def test_the_bill_of_the_demo_is_a_file_that_the_portal_can_take(
     assert Path(file).read_text().startswith("Type,Reference,")
 
 
-def test_without_a_demo_there_is_no_bill(
-    dev: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_demo_there_is_no_bill(dev: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dev, "STATE", tmp_path)
     (tmp_path / "demo.env").write_text("CARRIER_BASE_URL=http://127.0.0.1:9\n")
     with pytest.raises(SystemExit, match="The demo is not running"):

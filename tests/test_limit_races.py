@@ -38,10 +38,7 @@ def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
     """Book buttons of so many pages, all opened before the first of them is pressed."""
     quote, now = factories.quote(sender, by), timezone.now()
     submit = partial(booking.submit, code="STANDARD-PICKUP", by=by, pickup_date=None, now=now)
-    return [
-        partial(submit, quote=type(quote).objects.get(pk=quote.pk), form_token=uuid.uuid4())
-        for _ in range(count)
-    ]
+    return [partial(submit, quote=type(quote).objects.get(pk=quote.pk), form_token=uuid.uuid4()) for _ in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +52,7 @@ def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
     ],
     ids=lambda most: next(iter(most)),
 )
-def test_of_fifty_presses_with_room_for_two_exactly_two_book(
-    quill: Sender, alice: User, most: dict[str, Any]
-) -> None:
+def test_of_fifty_presses_with_room_for_two_exactly_two_book(quill: Sender, alice: User, most: dict[str, Any]) -> None:
     Sender.objects.update(**most)
     found = at_once(*presses(quill, alice, 50))
     assert Counter(type(one) for one in found) == {Order: 2, LimitReached: 48}, found
@@ -66,9 +61,7 @@ def test_of_fifty_presses_with_room_for_two_exactly_two_book(
     assert Order.objects.filter(status="booking").count() == Order.objects.count() == 2
 
 
-@pytest.mark.parametrize(
-    "before", [{"booked_in_all": 3}, {"spent_in_all": Decimal("75.84")}], ids=["parcels", "money"]
-)
+@pytest.mark.parametrize("before", [{"booked_in_all": 3}, {"spent_in_all": Decimal("75.84")}], ids=["parcels", "money"])
 def test_of_fifty_presses_of_a_new_account_with_room_for_two_exactly_two_book(
     quill: Sender, alice: User, settings: Any, before: dict[str, Any]
 ) -> None:
@@ -98,9 +91,7 @@ def test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked(quill: S
     assert Counter(found) == {True: 5, False: 45}
 
 
-def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(
-    quill: Sender, alice: User
-) -> None:
+def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(quill: Sender, alice: User) -> None:
     orders = [press() for press in presses(quill, alice, 2)]
     attempt = booking._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
     assert attempt
@@ -127,9 +118,7 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     for order in orders[4:8]:
         order.move_to("cancelling", reason="-", at=now)
         attempt = order.cancels.create(by=alice, why="-", asked_at=now)
-        cancels.append(
-            partial(cancelling._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b""))
-        )
+        cancels.append(partial(cancelling._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
     attempts = [booking._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
     unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]
     found = at_once(

@@ -58,9 +58,7 @@ def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str
 
 
 @pytest.mark.parametrize("secret", [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET])
-def test_secrets_of_an_older_account_never_reach_a_line_either(
-    lines: Any, settings: Any, secret: str
-) -> None:
+def test_secrets_of_an_older_account_never_reach_a_line_either(lines: Any, settings: Any, secret: str) -> None:
     settings.OLDER_CARRIERS = {"OLD": older.described()}
     logging.getLogger("any").warning(f"refused {secret}")
     (line,) = lines()
@@ -89,9 +87,7 @@ def test_a_traceback_is_scrubbed_and_stays_on_its_line(lines: Any) -> None:
 
 
 def test_an_event_with_its_own_facts_is_a_line_like_any_other(lines: Any) -> None:
-    structlog.get_logger("tracking.polling").warning(
-        "rate lowered", key_used=settings.CARRIER_KEY, per_second=2
-    )
+    structlog.get_logger("tracking.polling").warning("rate lowered", key_used=settings.CARRIER_KEY, per_second=2)
     (line,) = lines()
     event = json.loads(line)
     assert (event["event"], event["per_second"], event["logger"]) == ("rate lowered", 2, "tracking.polling")
@@ -105,12 +101,8 @@ def test_ordinary_words_are_left_alone() -> None:
 
 @pytest.mark.django_db
 def test_a_request_for_a_webhook_address_leaves_no_token(lines: Any) -> None:
-    Client().post(
-        "/webhooks/tracking/a-token-that-is-wrong-0123456789/", b"{}", content_type="application/json"
-    )
-    logging.getLogger("django.request").warning(
-        "Not Found: /webhooks/tracking/a-token-that-is-wrong-0123456789/"
-    )
+    Client().post("/webhooks/tracking/a-token-that-is-wrong-0123456789/", b"{}", content_type="application/json")
+    logging.getLogger("django.request").warning("Not Found: /webhooks/tracking/a-token-that-is-wrong-0123456789/")
     assert lines()
     assert "a-token-that-is-wrong" not in "".join(lines())
 

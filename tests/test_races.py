@@ -32,9 +32,7 @@ from tracking.models import Parcel, TrackingEvent, WebhookDelivery
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.postgres,
-    pytest.mark.skipif(
-        "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"
-    ),
+    pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
 ]
 
 
@@ -96,9 +94,7 @@ def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
 def test_scans_that_arrive_at_once_fold_to_the_latest() -> None:
     words = ["Pickup", "In Transit", "Out for Delivery", "Delivered"] * 3
     bodies = [scan(word, f"2026-11-18T{hour:02}:00:00Z") for hour, word in enumerate(words)]
-    at_once(
-        *[lambda body=body: intake.receive(body, factories.account(), now=timezone.now()) for body in bodies]
-    )
+    at_once(*[lambda body=body: intake.receive(body, factories.account(), now=timezone.now()) for body in bodies])
     assert TrackingEvent.objects.count() == 12
     assert Parcel.objects.get().progress == Progress.DELIVERED
 
@@ -125,10 +121,7 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
             for hour, word in enumerate(["Pickup", "In Transit", "Out for Delivery", "Delivered"])
         ]
         found = at_once(
-            *[
-                lambda body=body: intake.receive(body, factories.account(), now=timezone.now())
-                for body in bodies
-            ],
+            *[lambda body=body: intake.receive(body, factories.account(), now=timezone.now()) for body in bodies],
             *[lambda order=order: polling.open_parcel(order.pk)] * 2,
         )
         assert not [error for error in found if isinstance(error, Exception)]
@@ -140,9 +133,7 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
 def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     copies = [Order.objects.get(pk=order.pk) for _ in range(6)]
-    found = at_once(
-        *[lambda it=it: cancelling.ask(it, by=alice, why="-", now=timezone.now()) for it in copies]
-    )
+    found = at_once(*[lambda it=it: cancelling.ask(it, by=alice, why="-", now=timezone.now()) for it in copies])
     assert sum(error is None for error in found) == 1
     assert all(isinstance(error, Order.WrongStatus) for error in found if error)
     assert order.cancels.count() == 1
@@ -164,9 +155,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
 
 
-def test_of_two_operators_at_once_one_decides(
-    carrier: SandboxCarrier, quill: Sender, alice: User, sam: User
-) -> None:
+def test_of_two_operators_at_once_one_decides(carrier: SandboxCarrier, quill: Sender, alice: User, sam: User) -> None:
     carrier.trouble("book", "commit-close")
     order = submitted(quill, alice)
     booking.work(order.pk)
@@ -236,9 +225,7 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
     assert Notice.objects.filter(kind="booking").count() == 10
 
 
-def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "APART", 1.15)
     account = gateway.account()
     take = partial(turns.take, account, "book", shares=False, patience=60)

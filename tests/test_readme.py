@@ -36,9 +36,7 @@ def test_every_stop_is_an_existing_file_and_name() -> None:
 
 
 def test_every_setting_is_in_the_table_and_in_the_example() -> None:
-    names = set(
-        re.findall(r"env(?:\.\w+)?\(\s*\"([A-Z_]+)\"", (ROOT / "shipping_portal/settings.py").read_text())
-    )
+    names = set(re.findall(r"env(?:\.\w+)?\(\s*\"([A-Z_]+)\"", (ROOT / "shipping_portal/settings.py").read_text()))
     for name in names - {"TESTING"}:
         assert f"`{name}`" in README, name
     example = (ROOT / ".env.example").read_text()
@@ -149,8 +147,5 @@ def deliver_a_scan(reference: str) -> None:
     }
     secret = base64.b64encode(settings.WEBHOOK_SECRETS[0].encode()).decode()
     Client().post(
-        reverse("webhook"),
-        json.dumps(event),
-        content_type="application/json",
-        HTTP_AUTHORIZATION=f"Basic {secret}",
+        reverse("webhook"), json.dumps(event), content_type="application/json", HTTP_AUTHORIZATION=f"Basic {secret}"
     )

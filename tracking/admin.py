@@ -31,9 +31,7 @@ MEANINGS = [("", rewording.NOTHING.capitalize()), *(choice for choice in Progres
 
 class EventInline(ReadOnlyInline):
     model = TrackingEvent
-    fields = [
-        *("scan_time", "event_type", "description", "suburb", "postcode", "country", "source", "set_aside")
-    ]
+    fields = [*("scan_time", "event_type", "description", "suburb", "postcode", "country", "source", "set_aside")]
     ordering = ["-scan_time", "-pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrackingEvent]:
@@ -51,9 +49,7 @@ class WatchInline(ReadOnlyInline):
 
 @admin.register(Parcel)
 class ParcelAdmin(ReadOnlyAdmin):
-    list_display = [
-        *("reference", "order", "progress", "last_scan_at", "polled_at", "polled_next_at", "subscription")
-    ]
+    list_display = [*("reference", "order", "progress", "last_scan_at", "polled_at", "polled_next_at", "subscription")]
     list_filter = [
         choices(
             "whose",
@@ -155,18 +151,13 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [
         choices(
-            "needs",
-            "needs",
-            {"reading": ("Gave no scan", queues.unread), "owner": ("Unknown reference", _of_nobody)},
+            "needs", "needs", {"reading": ("Gave no scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}
         ),
         "state",
     ]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
     search_help_text = "A whole reference, or an event id"
-    fields = [
-        *("received_at", "account", "state", "reason", "polled_for", "parcel", "event", "sha256"),
-        "as_it_came",
-    ]
+    fields = [*("received_at", "account", "state", "reason", "polled_for", "parcel", "event", "sha256"), "as_it_came"]
     readonly_fields = ["parcel", "as_it_came"]
 
     def get_urls(self) -> list[URLPattern]:
@@ -283,9 +274,7 @@ class EventWordAdmin(ReadOnlyAdmin):
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
 
-    def _decide_page(
-        self, request: HttpRequest, word: EventWord, *, form: DecideForm | None = None
-    ) -> HttpResponse:
+    def _decide_page(self, request: HttpRequest, word: EventWord, *, form: DecideForm | None = None) -> HttpResponse:
         asked = request.GET if "progress" in request.GET else {"progress": word.progress}
         meaning = MeaningForm(form.data if form else asked)
         progress = meaning.cleaned_data["progress"] if meaning.is_valid() else word.progress

@@ -51,9 +51,7 @@ def read(delivery_id: int) -> None:
         with transaction.atomic():
             named = scans.parcel_for(reference, account=delivery.account, at=delivery.received_at)
             parcel = scans.locked(named.pk)
-            event, is_new = scans.store(
-                parcel, scan, source=source, raw=bytes(delivery.body), at=delivery.received_at
-            )
+            event, is_new = scans.store(parcel, scan, source=source, raw=bytes(delivery.body), at=delivery.received_at)
             is_its_own = is_new or (delivery.event_id == event.pk and delivery.state != State.DUPLICATE)
             state = State.STORED if is_its_own else State.DUPLICATE
             WebhookDelivery.objects.filter(pk=delivery.pk).update(

@@ -33,9 +33,7 @@ class Parcel(Job):
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="parcels")
     reference = models.CharField(max_length=100)
-    order = models.OneToOneField(
-        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel"
-    )
+    order = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="parcel")
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
     last_scan_at = models.DateTimeField(null=True, blank=True)
@@ -47,12 +45,8 @@ class Parcel(Job):
 
     class Meta:
         # The reference first: it is looked up alone as well. See orders/references.py.
-        constraints = [
-            models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account"),
-        ]
-        indexes = [
-            models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False)),
-        ]
+        constraints = [models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account")]
+        indexes = [models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False))]
 
     def __str__(self) -> str:
         return self.reference
@@ -108,9 +102,7 @@ class WebhookDelivery(Job):
         DIFFERS = "differs", "Same id, other content"
         QUARANTINED = "quarantined", "Couldn't be read"
 
-    account = models.ForeignKey(
-        CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries"
-    )
+    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
     received_at = models.DateTimeField(db_index=True)
     body = models.BinaryField()
     sha256 = models.CharField(max_length=64)
@@ -176,22 +168,16 @@ class TrackingEvent(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["event_id", "account"],
-                condition=Q(event_id__isnull=False),
-                name="an_event_id_once_per_account",
+                fields=["event_id", "account"], condition=Q(event_id__isnull=False), name="an_event_id_once_per_account"
             ),
             models.UniqueConstraint(
-                fields=["parcel", "fingerprint"],
-                condition=Q(event_id__isnull=True),
-                name="a_polled_scan_once",
+                fields=["parcel", "fingerprint"], condition=Q(event_id__isnull=True), name="a_polled_scan_once"
             ),
         ]
         indexes = [
             models.Index(fields=["parcel", "scan_time"]),
             models.Index(fields=["event_type"]),
-            models.Index(
-                fields=["received_at"], name="scans_polling_found_first", condition=Q(source="poll")
-            ),
+            models.Index(fields=["received_at"], name="scans_polling_found_first", condition=Q(source="poll")),
         ]
 
     def __str__(self) -> str:

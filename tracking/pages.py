@@ -57,11 +57,7 @@ def watched(request: MemberRequest) -> HttpResponse:
         watch = _watch(request, form)
         if watch:
             return redirect("watched_parcel", watch.uuid)
-    context = {
-        "form": form,
-        "rows": _watches(request).order_by("-pk")[: watching.MOST_WATCHES],
-        "may_watch": may_watch,
-    }
+    context = {"form": form, "rows": _watches(request).order_by("-pk")[: watching.MOST_WATCHES], "may_watch": may_watch}
     return render(request, "tracking/watched.html", context, status=422 if form.errors else 200)
 
 
@@ -74,13 +70,9 @@ def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
             request.sender, typed["reference"], name=typed["name"], by=request.user, now=timezone.now()
         )
     except watching.NotAReference:
-        form.add_error(
-            "reference", f"This holds no reference. One looks like {contract().reference_example}."
-        )
+        form.add_error("reference", f"This holds no reference. One looks like {contract().reference_example}.")
     except watching.TooMany:
-        form.add_error(
-            "reference", f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first."
-        )
+        form.add_error("reference", f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.")
     return None
 
 
@@ -151,9 +143,7 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     if order.status != Status.BOOKED:
         raise NoLink("Parcel tools are open only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
-        raise NoLink(
-            "It was booked on another carrier account, so its page can't be opened from here. Contact us."
-        )
+        raise NoLink("It was booked on another carrier account, so its page can't be opened from here. Contact us.")
     try:
         link = gateway.carrier_of(order, is_person=True).tracking_page_link(
             order.carrier_order_id, order.carrier_reference or "", now=now

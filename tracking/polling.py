@@ -141,11 +141,7 @@ def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -
     same = {"account": parcel.account, "sha256": sha256, "polled_for": parcel.reference}
     if not WebhookDelivery.objects.filter(**same).exists():
         WebhookDelivery.objects.create(
-            **same,
-            received_at=now,
-            body=body,
-            state=WebhookDelivery.State.QUARANTINED,
-            reason=reason[:300],
+            **same, received_at=now, body=body, state=WebhookDelivery.State.QUARANTINED, reason=reason[:300]
         )
 
 
@@ -161,9 +157,7 @@ def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
     if factor is None:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
-        factor /= (
-            2 if downtime.is_alarmed(parcel.account, now) else 1
-        )  # webhooks get lost, so look twice as often
+        factor /= 2 if downtime.is_alarmed(parcel.account, now) else 1  # webhooks get lost, so look twice as often
         wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
     else:

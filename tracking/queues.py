@@ -29,7 +29,7 @@ PARCELS = {
         "Scans for unknown references",
         unmatched,
         "Compare with unconfirmed bookings: an unknown reference may be the answer to one.",
-    ),
+    )
 }
 DELIVERIES = {
     "reading": Wait(
@@ -37,7 +37,7 @@ DELIVERIES = {
         unread,
         "Read the reason. Once the contract file knows the form, open the list and press Read these again.",
         "received_at",
-    ),
+    )
 }
 WORDS = {
     "0": Wait(
@@ -45,5 +45,5 @@ WORDS = {
         Q(progress="", is_known=False),
         "Say what each one means; the parcels concerned are folded again.",
         "first_seen_at",
-    ),
+    )
 }

@@ -114,9 +114,7 @@ def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> 
         read += 1
         failed += not _read(pk)
     after = _stored(chosen)
-    changed = sum(
-        Reading(delivery, after[pk], gives_new_scan=False).changes for pk, delivery in before.items()
-    )
+    changed = sum(Reading(delivery, after[pk], gives_new_scan=False).changes for pk, delivery in before.items())
     return Replayed(read, changed, failed, len(before) - read)
 
 
@@ -145,9 +143,7 @@ MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%d
 class ChoiceForm(forms.Form):
     """Deliveries by state and by when they came."""
 
-    state = forms.ChoiceField(
-        choices=[(UNREAD, "Gave no scan"), *WebhookDelivery.State.choices, (ANY, "All of them")]
-    )
+    state = forms.ChoiceField(choices=[(UNREAD, "Gave no scan"), *WebhookDelivery.State.choices, (ANY, "All of them")])
     since = forms.DateTimeField(label="Received from (UTC)", required=False, widget=MINUTES)
     until = forms.DateTimeField(label="Received before (UTC)", required=False, widget=MINUTES)
 

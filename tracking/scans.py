@@ -33,9 +33,7 @@ def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_t
     and not where it was typed in capitals alone.
     """
     parcel, _ = Parcel.objects.get_or_create(
-        account=account,
-        reference__upper=reference.upper(),
-        defaults={"reference": reference, "created_at": at},
+        account=account, reference__upper=reference.upper(), defaults={"reference": reference, "created_at": at}
     )
     is_a_guess = is_typed and (reference.isupper() or parcel.order_id or parcel.last_scan_at)
     if parcel.reference != reference and not is_a_guess:
@@ -59,9 +57,7 @@ def fingerprint(reference: str, scan: Scan) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
-def store(
-    parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime
-) -> tuple[TrackingEvent, bool]:
+def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> tuple[TrackingEvent, bool]:
     """The stored event and whether it is new. Raises Differs when its id is taken by other content."""
     known = _known(parcel, scan)
     if known is None:
@@ -180,9 +176,7 @@ def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:
 
 def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
     return Step(
-        event.scan_time,
-        str(event.event_id or event.fingerprint),
-        words[vocabulary.fold_word(event.event_type)],
+        event.scan_time, str(event.event_id or event.fingerprint), words[vocabulary.fold_word(event.event_type)]
     )
 
 

@@ -10,13 +10,7 @@ from shipping_portal.carrier.scrubbing import scrub, without_links
 from tracking import vocabulary
 from tracking.models import Parcel
 
-COUNTRIES = {
-    "AU": "Australia",
-    "CA": "Canada",
-    "US": "United States",
-    "NZ": "New Zealand",
-    "GB": "United Kingdom",
-}
+COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States", "NZ": "New Zealand", "GB": "United Kingdom"}
 _SHORT = {name.casefold(): name for name in COUNTRIES.values()}
 
 

@@ -93,9 +93,7 @@ def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
         for told in carrier_settings.every()
         for secret in told.webhook_secrets
     ]
-    matches = [
-        (hmac.compare_digest(_digest(given), _digest(secret)), told) for told, secret in accepted if secret
-    ]
+    matches = [(hmac.compare_digest(_digest(given), _digest(secret)), told) for told, secret in accepted if secret]
     return next((told for is_its, told in matches if is_its), None)
 
 

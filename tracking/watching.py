@@ -42,9 +42,7 @@ def _reference_of(contract: Contract, text: str) -> str:
     if reference := contract.reference_typed(text):
         return reference
     found = list(dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text)))))
-    found = [
-        part for part in found if any(map(str.isdigit, part))
-    ] or found  # before words: /shipments/, ?utm_source=
+    found = [part for part in found if any(map(str.isdigit, part))] or found  # before words: /shipments/, ?utm_source=
     if len(found) != 1:
         raise NotAReference(text[:40])
     return found[0]
@@ -71,9 +69,7 @@ def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -
         watched, _ = Watch.objects.get_or_create(
             sender=sender, parcel=parcel, defaults={"name": name, "made_by": by, "made_at": now}
         )
-        wanted = (
-            Parcel.Subscription.WANTED if contract_of(parcel.account).subscribe else Parcel.Subscription.NONE
-        )
+        wanted = Parcel.Subscription.WANTED if contract_of(parcel.account).subscribe else Parcel.Subscription.NONE
         Parcel.objects.filter(pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE).update(
             subscription=wanted
         )

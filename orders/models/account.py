@@ -156,9 +156,7 @@ class CarrierCall(models.Model):
     """One request to the carrier: what and how it went; never a body, a query value or a secret."""
 
     at = models.DateTimeField(db_index=True)
-    account = models.ForeignKey(
-        CarrierAccount, on_delete=models.SET_NULL, null=True, db_index=False, related_name="+"
-    )
+    account = models.ForeignKey(CarrierAccount, on_delete=models.SET_NULL, null=True, db_index=False, related_name="+")
     operation = models.CharField(max_length=20)
     method = models.CharField(max_length=8)
     path = models.CharField(max_length=200)

@@ -40,9 +40,7 @@ class BookingAttempt(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["second_order_at"],
-                name="second_orders_waiting",
-                condition=Q(second_order_at__isnull=False),
+                fields=["second_order_at"], name="second_orders_waiting", condition=Q(second_order_at__isnull=False)
             )
         ]
         constraints = [
@@ -52,16 +50,7 @@ class BookingAttempt(models.Model):
                 name="one_live_attempt_per_order",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "in_flight",
-                        "accepted",
-                        "rejected",
-                        "not_sent",
-                        "unknown",
-                        "not_created",
-                    ]
-                ),
+                condition=Q(state__in=["in_flight", "accepted", "rejected", "not_sent", "unknown", "not_created"]),
                 name="a_known_attempt_state",
             ),
         ]

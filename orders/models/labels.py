@@ -20,10 +20,7 @@ class Label(Job):
         STORED = "stored", "Stored"
         ABSENT = "absent", "Not offered"
         FAILED = "failed", "Couldn't be fetched"
-        WITHHELD = (
-            "withheld",
-            "Being compared",
-        )  # after a restore: its order may have been cancelled since the backup
+        WITHHELD = ("withheld", "Being compared")  # after a restore: its order may have been cancelled since the backup
 
     class Damaged(Exception):
         """The stored bytes no longer have the sha256 they came with: never served."""
@@ -44,16 +41,13 @@ class Label(Job):
         constraints = [
             models.UniqueConstraint(fields=["order", "size"], name="one_label_of_a_size_per_order"),
             models.CheckConstraint(
-                condition=~Q(state="stored")
-                | ~Q(sha256="") & Q(length__isnull=False, stored_at__isnull=False),
+                condition=~Q(state="stored") | ~Q(sha256="") & Q(length__isnull=False, stored_at__isnull=False),
                 name="a_stored_label_has_its_checksum",
             ),
         ]
         indexes = [
             models.Index(fields=["due_at"], name="labels_owed", condition=Q(due_at__isnull=False)),
-            models.Index(
-                fields=["order"], name="labels_missing", condition=Q(state__in=["absent", "failed"])
-            ),
+            models.Index(fields=["order"], name="labels_missing", condition=Q(state__in=["absent", "failed"])),
         ]
 
     def __str__(self) -> str:
@@ -81,9 +75,7 @@ class Label(Job):
         Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked or the file is gone.
         """
         # Not self.file: the two would hold each other, and the bytes, until Python looks for such pairs.
-        kept = LabelBytes.objects.filter(
-            label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED
-        )
+        kept = LabelBytes.objects.filter(label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED)
         content = bytes(kept.values_list("content", flat=True).get())
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.Damaged(str(self))

@@ -75,16 +75,12 @@ class Order(Job):
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     form_token = models.UUIDField()
     form_hash = models.CharField(max_length=64)
-    replaces = models.OneToOneField(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaced_by"
-    )
+    replaces = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaced_by")
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.DRAFT)
     progress = models.CharField(max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
-    submitted_at = models.DateTimeField(
-        db_index=True
-    )  # when it was owed to the carrier, the last time it was
+    submitted_at = models.DateTimeField(db_index=True)  # when it was owed to the carrier, the last time it was
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
@@ -138,9 +134,7 @@ class Order(Job):
     price = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
     breakdown = models.JSONField(default=list)
-    quoted_pickup_date = models.DateField(
-        null=True, blank=True
-    )  # the carrier's first, at the time of the quote
+    quoted_pickup_date = models.DateField(null=True, blank=True)  # the carrier's first, at the time of the quote
     eta_from = models.DateField(null=True, blank=True)
     eta_to = models.DateField(null=True, blank=True)
     plan = models.CharField(max_length=100, blank=True)
@@ -154,9 +148,7 @@ class Order(Job):
     carrier_order_id = models.CharField(max_length=100, blank=True)
     carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
     carrier_pickup_date = models.DateField(null=True, blank=True)
-    is_cancellable = models.BooleanField(
-        null=True, blank=True
-    )  # empty: the carrier has not said; it is asked
+    is_cancellable = models.BooleanField(null=True, blank=True)  # empty: the carrier has not said; it is asked
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
     unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
@@ -170,9 +162,7 @@ class Order(Job):
             models.UniqueConstraint(fields=["sender", "form_token"], name="one_order_per_form"),
             # The reference first: it is looked up alone as well. Without a condition, as SQLite could not tell that a
             # reference which is looked up meets it.
-            models.UniqueConstraint(
-                Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"
-            ),
+            models.UniqueConstraint(Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"),
             models.CheckConstraint(
                 condition=Q(status__in=sorted(HELD), carrier_reference__isnull=False, booked_at__isnull=False)
                 | ~Q(status__in=sorted(HELD)) & Q(carrier_reference__isnull=True),
@@ -207,12 +197,8 @@ class Order(Job):
                 name="orders_futile",
                 condition=Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE),
             ),
-            models.Index(
-                fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))
-            ),
-            models.Index(
-                fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)
-            ),
+            models.Index(fields=["status"], name="orders_undecided", condition=Q(status__in=sorted(UNDECIDED))),
+            models.Index(fields=["created_at"], name="orders_unagreed", condition=Q(unagreed_price__isnull=False)),
             # What the parcels list is sorted by, word for word as orders/listing.py asks for it.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
             # The few that are neither delivered nor cancelled: all that Today counts, and most views of the list.
@@ -244,9 +230,7 @@ class Order(Job):
             raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
         if new == Status.BOOKING:
             changes["submitted_at"] = at
-        changes |= limits.counted(
-            self, new, changes, at
-        )  # the sender's row before the order's, as everywhere
+        changes |= limits.counted(self, new, changes, at)  # the sender's row before the order's, as everywhere
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
         change = OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
@@ -328,9 +312,7 @@ class Order(Job):
         if contract_of(self.account).operation("cancel") is None:
             raise self.WrongStatus("The carrier takes no cancellations from here.")
         if not self.carrier_order_id:
-            raise self.WrongStatus(
-                f"the carrier's number of {self} is not known, so it is cancelled by the operator"
-            )
+            raise self.WrongStatus(f"the carrier's number of {self} is not known, so it is cancelled by the operator")
         progress = self.shown_progress(now)
         if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
             raise self.PickupProblem(progress)

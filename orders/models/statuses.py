@@ -66,12 +66,6 @@ MAY_COST = {
     Status.CANCEL_UNCONFIRMED,
 }
 # What an operator may have to look at: the desk counts these on every visit.
-UNDECIDED = {
-    Status.UNCONFIRMED,
-    Status.CONFLICT,
-    Status.CANCELLING,
-    Status.CANCEL_UNCONFIRMED,
-    Status.REJECTED,
-}
+UNDECIDED = {Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.REJECTED}
 BEFORE_COLLECTION = {Progress.NONE}
 STILL_AT_SENDER = {Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE, Progress.EXPIRED}

@@ -43,12 +43,8 @@ class PriceWait(Job):
     asked_at = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["draft", "user"], name="one_price_wait_per_draft_and_person")
-        ]
-        indexes = [
-            models.Index(fields=["due_at"], name="price_waits_owed", condition=Q(due_at__isnull=False))
-        ]
+        constraints = [models.UniqueConstraint(fields=["draft", "user"], name="one_price_wait_per_draft_and_person")]
+        indexes = [models.Index(fields=["due_at"], name="price_waits_owed", condition=Q(due_at__isnull=False))]
 
     def __str__(self) -> str:
         return f"prices for {self.draft}"
@@ -74,9 +70,7 @@ class SavedView(models.Model):
     objects = SavedViewQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["sender", "slug"], name="one_view_of_a_name_per_sender")
-        ]
+        constraints = [models.UniqueConstraint(fields=["sender", "slug"], name="one_view_of_a_name_per_sender")]
 
     def __str__(self) -> str:
         return self.name
@@ -85,9 +79,7 @@ class SavedView(models.Model):
 class ReplacementQuerySet(models.QuerySet["Replacement"]):
     def answered(self) -> Self:
         """Open ones whose parcel the carrier has answered for: cancelled, or still booked after all."""
-        return self.filter(
-            ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED)
-        )
+        return self.filter(ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED))
 
     def left_out(self) -> Self:
         """Those that Replacement.is_left_out is true of."""
@@ -118,13 +110,9 @@ class Replacement(Job):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order"
-            )
+            models.UniqueConstraint(fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order")
         ]
-        indexes = [
-            models.Index(fields=["due_at"], name="replacements_owed", condition=Q(due_at__isnull=False))
-        ]
+        indexes = [models.Index(fields=["due_at"], name="replacements_owed", condition=Q(due_at__isnull=False))]
 
     def __str__(self) -> str:
         return f"replacement of {self.order}"

@@ -87,11 +87,7 @@ def _file_differs(mark: DatabaseMark) -> str:
     outside = _outside()
     if outside is None:
         return "RESTORE_MARK_FILE is gone"
-    return (
-        ""
-        if outside == mark.stamp
-        else f"its stamp is {mark.stamp or 'empty'}, the file's {outside or 'empty'}"
-    )
+    return "" if outside == mark.stamp else f"its stamp is {mark.stamp or 'empty'}, the file's {outside or 'empty'}"
 
 
 def _stamp(now: dt.datetime) -> str:

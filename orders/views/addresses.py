@@ -114,11 +114,7 @@ class AddressForm(ReceiverForm):
         """Keep the receiver; False, with the reason, where the same one is there already."""
         try:
             receivers.store(
-                self.known,
-                self.receiver(),
-                group=self.cleaned_data["group"],
-                is_saved=True,
-                is_off_list=False,
+                self.known, self.receiver(), group=self.cleaned_data["group"], is_saved=True, is_off_list=False
             )
         except receivers.AlreadyThere as error:
             self.add_error("receiver_name", str(error))

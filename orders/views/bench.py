@@ -58,9 +58,7 @@ def _in_order(orders: list[Order], asked: QueryDict) -> list[Order]:
 
 def _asked_for(request: MemberRequest, asked: QueryDict) -> list[Order]:
     """The queue of the sender, or the chosen ones that are theirs. 404 when none of the chosen is."""
-    mine = (
-        Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
-    )
+    mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
     if "order" in asked:
         found = printing.chosen(mine, _uuids(asked.getlist("order")))
         if not found:

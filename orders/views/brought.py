@@ -40,15 +40,11 @@ def brought_along(request: MemberRequest) -> Brought:
     Raises Http404 for what isn't this account's.
     """
     if "quote" in request.GET:
-        quote = get_object_or_404(
-            Quote.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["quote"])
-        )
+        quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["quote"]))
         draft = draft_named(request)
         return Brought(typed_again(Entry.from_json(quote.entry), request.sender), draft)
     if "again" in request.GET:
-        order = get_object_or_404(
-            Order.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["again"])
-        )
+        order = get_object_or_404(Order.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["again"]))
         refused = order if order.status == Status.REJECTED else None
         return Brought(typed_again(order.entry(), request.sender), refused=refused)
     if "draft" in request.GET:

@@ -149,12 +149,8 @@ def note_many(request: MemberRequest) -> HttpResponse:
         }
         return render(request, "orders/parcels_note.html", context)
     text = "".join(c if c.isprintable() else " " for c in request.POST["note"]).strip()[:LONGEST_NOTE]
-    Order.objects.for_user(request.user).filter(pk__in=list(found.values_list("pk", flat=True))).update(
-        note=text
-    )
-    messages.success(
-        request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}."
-    )
+    Order.objects.for_user(request.user).filter(pk__in=list(found.values_list("pk", flat=True))).update(note=text)
+    messages.success(request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}.")
     return _back(request)
 
 

@@ -96,27 +96,15 @@ def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     last = choosing.last_product(request.sender)
     chosen = choosing.choose(quote.products, request.sender.service_rule, last)
     page = offers.for_page(quote, now=timezone.now())
-    context = {
-        "quote": quote,
-        "page": page,
-        "chosen": chosen["code"] if chosen else "",
-        "kept": kept_in(request),
-    }
+    context = {"quote": quote, "page": page, "chosen": chosen["code"] if chosen else "", "kept": kept_in(request)}
     return render(request, "orders/_live_prices.html", context)
 
 
 def _form_page(request: MemberRequest, form: ParcelForm, brought: Brought, **more: Any) -> HttpResponse:
     """The form; of a parcel the carrier refused, with its words."""
-    context: dict[str, Any] = {
-        "form": form,
-        "order": brought.refused,
-        "draft": brought.draft,
-        "is_live_form": True,
-    }
+    context: dict[str, Any] = {"form": form, "order": brought.refused, "draft": brought.draft, "is_live_form": True}
     context |= {"kept": kept_in(request), **more}
-    return render(
-        request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200
-    )
+    return render(request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200)
 
 
 @audience(*BOOKERS)
@@ -128,9 +116,7 @@ def suggest_receivers(request: MemberRequest) -> HttpResponse:
         [
             {
                 "name": receiver.name,
-                "place": ", ".join(
-                    filter(None, [receiver.company, f"{receiver.suburb} {receiver.postcode}"])
-                ),
+                "place": ", ".join(filter(None, [receiver.company, f"{receiver.suburb} {receiver.postcode}"])),
                 "values": as_typed(receiver.party()),
             }
             for receiver in found

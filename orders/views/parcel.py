@@ -21,14 +21,7 @@ from orders.receivers import sees_contact, shown
 from orders.references import called
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts import countries
-from shipping_portal.accounts.access import (
-    BOOKERS,
-    BOOKKEEPER,
-    EVERY_MEMBER,
-    SEE_MONEY,
-    MemberRequest,
-    audience,
-)
+from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 
 SLOW_AFTER_SECONDS = 10
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
@@ -58,9 +51,7 @@ def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
     """Each with whether something is to be booked instead of it, or was and was left out after a restore."""
     replacements = Replacement.objects.filter(order=OuterRef("pk"))
     open_now = Exists(replacements.filter(ended_at=None))
-    return orders.annotate(
-        is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now
-    )
+    return orders.annotate(is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now)
 
 
 def _state(order: Order, *, sees_money: bool) -> str:

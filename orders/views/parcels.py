@@ -224,9 +224,7 @@ def _free_slug(request: MemberRequest, name: str) -> str:
 @require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     """Only who made a view takes it away."""
-    found = get_object_or_404(
-        SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view
-    )
+    found = get_object_or_404(SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view)
     found.delete()
     messages.success(request, f"Deleted the view “{found.name}”. The parcels in it are untouched.")
     return redirect("parcels")

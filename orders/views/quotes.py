@@ -96,17 +96,13 @@ def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID, now: 
     return twins.to_ask_about(quote, now, form_token=token) is not None
 
 
-def _quotes_page(
-    request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False
-) -> HttpResponse:
+def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False) -> HttpResponse:
     """The offers; or with the question whether another parcel like the last is meant, at the service chosen."""
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
     context |= {"kept": kept_in(request), "edit_url": _edit_url(request, quote)}
-    return render(
-        request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200
-    )
+    return render(request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200)
 
 
 def _edit_url(request: MemberRequest, quote: Quote) -> str:

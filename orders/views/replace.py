@@ -104,9 +104,7 @@ def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm
     except NO_PRICES as error:
         form.add_error(None, sentence(error, request.sender, to=entry.receiver.country))
         return _prices_page(request, order, old, form)
-    messages.warning(
-        request, "That price no longer holds, so nothing was cancelled or booked. This is the new one."
-    )
+    messages.warning(request, "That price no longer holds, so nothing was cancelled or booked. This is the new one.")
     return redirect("replace_prices", order.uuid, quote.uuid)
 
 
@@ -120,9 +118,7 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
         raise Http404
     if replacement.booked:
         new = reverse("booking_progress", args=[replacement.booked.uuid])
-        return (
-            HttpResponse(headers={"HX-Redirect": new}) if "HX-Request" in request.headers else redirect(new)
-        )
+        return HttpResponse(headers={"HX-Redirect": new}) if "HX-Request" in request.headers else redirect(new)
     if replacement.is_left_out:
         return redirect("parcel", found.uuid)
     is_waiting = replacement.ended_at is None
@@ -147,11 +143,7 @@ def changed(before: Entry, after: Entry) -> Iterator[tuple[str, str, str]]:
         ("Pickup contact", _contact(before.pickup), _contact(after.pickup)),
     ]
     yield from ((words, was, now) for words, was, now in pairs if was != now)
-    if (before.contents, before.contents_type, before.cover) != (
-        after.contents,
-        after.contents_type,
-        after.cover,
-    ):
+    if (before.contents, before.contents_type, before.cover) != (after.contents, after.contents_type, after.cover):
         yield "Contents or cover", "as booked", "as typed now"
 
 

@@ -43,9 +43,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     return middleware
 
 
-def audience(
-    *roles: str,
-) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Declare who a page is for. Anybody else who is logged in gets 404, as if it did not exist."""
 
     def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:

@@ -97,9 +97,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         count = settings.TRUSTED_PROXY_COUNT
         return hops[-count] if 0 < count <= len(hops) else str(request.META["REMOTE_ADDR"])
 
-    def add_message(
-        self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any
-    ) -> None:
+    def add_message(self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any) -> None:
         """Being logged in is plain to see; every other message stays."""
         if message_template != "account/messages/logged_in.txt":
             super().add_message(request, level, message_template, *args, **kw)

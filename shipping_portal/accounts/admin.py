@@ -140,9 +140,7 @@ class UserAdmin(ActionsAdmin):
 
 
 class UploadForm(forms.Form):
-    file = forms.FileField(
-        help_text="UTF-8 CSV with the columns country, suburb, state, postcode. At most 2 MB."
-    )
+    file = forms.FileField(help_text="UTF-8 CSV with the columns country, suburb, state, postcode. At most 2 MB.")
 
     def clean_file(self) -> Any:
         if self.cleaned_data["file"].size > LARGEST_FILE:

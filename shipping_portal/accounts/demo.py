@@ -80,9 +80,7 @@ def _person(email: str, password: str, **fields: Any) -> User:
     if not user.check_password(password):
         user.set_password(password)
     user.save()
-    EmailAddress.objects.update_or_create(
-        user=user, email=email, defaults={"verified": True, "primary": True}
-    )
+    EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True, "primary": True})
     return user
 
 

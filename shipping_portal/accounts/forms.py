@@ -63,9 +63,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
     field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
 
     name = LineField(label="Your name", max_length=120)
-    business = LineField(
-        label="Business name", max_length=120, help_text="Printed on labels as your company."
-    )
+    business = LineField(label="Business name", max_length=120, help_text="Printed on labels as your company.")
     country = forms.ChoiceField(
         label="Country you send from",
         choices=Sender.Country.choices,
@@ -126,8 +124,7 @@ class CodeField(forms.CharField):
 
 class AsksForCode(Plain):
     code = CodeField(
-        label="Code",
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
+        label="Code", widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"})
     )
 
 

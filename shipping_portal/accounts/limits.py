@@ -85,11 +85,7 @@ def used(sender: Sender, now: dt.datetime) -> dict[str, Any]:
 
 
 def refuse_unless_room(
-    sender: Sender,
-    now: dt.datetime,
-    amount: Decimal | None = None,
-    *,
-    is_booking: bool = True,
+    sender: Sender, now: dt.datetime, amount: Decimal | None = None, *, is_booking: bool = True
 ) -> None:
     """Compare with the counters as they were read, to say so early. None is a price that is not known yet.
 
@@ -156,9 +152,7 @@ def change(
     same = Q(counted_on=day)
     Sender.objects.filter(pk=sender_id).update(
         booked_today=Case(When(same, then=F("booked_today") + parcels), default=F("booked_today")),
-        spent_today=Case(
-            When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")
-        ),
+        spent_today=Case(When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")),
         unbilled=Round(F("unbilled") + _value(unbilled), 2),
         booked_in_all=F("booked_in_all") + parcels,
         spent_in_all=Round(F("spent_in_all") + _value(money), 2),
@@ -190,9 +184,7 @@ def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
 
     def line(name: str, counter: str, most: Any, own: Any = None) -> Usage:
         of = ", no limit" if most is None else f" of {_shown(most, currency)}"
-        return Usage(
-            name, _shown(counts[counter], currency) + of, "" if own is None else _shown(own, currency)
-        )
+        return Usage(name, _shown(counts[counter], currency) + of, "" if own is None else _shown(own, currency))
 
     first = [
         line("Parcels until it is approved", "booked_in_all", sender.first_parcels),

@@ -53,9 +53,7 @@ def import_list(content: bytes, *, source: str, by: Any, at: dt.datetime, reason
         ]
 
 
-def _switch(
-    country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str
-) -> Imported:
+def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str) -> Imported:
     digest = hashlib.sha256(repr(sorted(places)).encode()).hexdigest()
     before = LocalityList.objects.filter(country=country, is_active=True).first()
     if before and before.sha256 == digest:
@@ -68,9 +66,7 @@ def _switch(
     Locality.objects.bulk_create(_rows(made, places), batch_size=BATCH)
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
-    counts = Imported(
-        country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country)
-    )
+    counts = Imported(country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country))
     told = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
     reason = f"{told}: {reason}" if reason else told
     Audit.write("locality list imported", made, by=by, at=at, reason=reason)
@@ -80,12 +76,7 @@ def _switch(
 def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
     for suburb, state, postcode in places:
         yield Locality(
-            list=made,
-            country=made.country,
-            suburb=suburb,
-            state=state,
-            postcode=postcode,
-            folded=fold(suburb),
+            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, folded=fold(suburb)
         )
 
 
@@ -113,9 +104,7 @@ def _read(content: bytes) -> dict[str, list[Place]]:
 def _check_columns(names: Sequence[str]) -> None:
     missing = [column for column in COLUMNS if column not in names]
     if missing:
-        raise UnreadableList(
-            f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}."
-        )
+        raise UnreadableList(f"The first line must name the columns {', '.join(COLUMNS)}; missing: {missing[0]}.")
 
 
 def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:

@@ -45,11 +45,7 @@ class Kind:
 
 KINDS = {
     "approved": Kind(
-        "Your new account was approved",
-        "Your account is approved",
-        When.NOW,
-        (When.NOW, When.OFF),
-        is_vital=True,
+        "Your new account was approved", "Your account is approved", When.NOW, (When.NOW, When.OFF), is_vital=True
     ),
     "booking": Kind(
         "A booking failed, cost more than agreed, or is clear after we had to check",
@@ -65,10 +61,7 @@ KINDS = {
         (When.NOW, When.OFF),
     ),
     "import": Kind(
-        "An import finished after you had left its page",
-        "Your import is finished",
-        When.NOW,
-        (When.NOW, When.OFF),
+        "An import finished after you had left its page", "Your import is finished", When.NOW, (When.NOW, When.OFF)
     ),
     "export": Kind(
         "A file of yours was packed in the background",
@@ -84,23 +77,12 @@ KINDS = {
         (When.NOW, When.OFF),
     ),
     "pickup": Kind(
-        "The driver didn't come, or couldn't collect",
-        "News of your pickup",
-        When.NOW,
-        (When.NOW, When.DAILY, When.OFF),
+        "The driver didn't come, or couldn't collect", "News of your pickup", When.NOW, (When.NOW, When.DAILY, When.OFF)
     ),
     "delivery": Kind(
-        "A parcel has trouble on its way",
-        "Trouble on the way",
-        When.NOW,
-        (When.NOW, When.DAILY, When.OFF),
+        "A parcel has trouble on its way", "Trouble on the way", When.NOW, (When.NOW, When.DAILY, When.OFF)
     ),
-    "delivered": Kind(
-        "A parcel was delivered",
-        "Delivered",
-        When.OFF,
-        (When.NOW, When.DAILY, When.OFF),
-    ),
+    "delivered": Kind("A parcel was delivered", "Delivered", When.OFF, (When.NOW, When.DAILY, When.OFF)),
     "charge": Kind(
         "A size charge or a penalty was added",
         "A size charge was added",
@@ -116,11 +98,7 @@ KINDS = {
         roles=SEE_MONEY,
     ),
     "statement": Kind(
-        "A week's statement is there",
-        "Your weekly statement",
-        When.WEEKLY,
-        (When.WEEKLY, When.OFF),
-        roles=SEE_MONEY,
+        "A week's statement is there", "Your weekly statement", When.WEEKLY, (When.WEEKLY, When.OFF), roles=SEE_MONEY
     ),
 }
 
@@ -211,11 +189,7 @@ def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
     off = set(NoticeChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
     # Once owed, a vital one goes: it is an owner's whatever they chose, or nobody else may have been told.
     off -= {name for name, kind in KINDS.items() if kind.is_vital}
-    return [
-        row
-        for row in rows
-        if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off
-    ]
+    return [row for row in rows if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off]
 
 
 def _bundle(fact: Fact, when: str) -> str:

@@ -16,8 +16,7 @@ class DressedUpWordValidator(CommonPasswordValidator):
         word = password.lower().strip().strip(AROUND)
         if word in self.passwords or word in OUR_WORDS:
             raise ValidationError(
-                "This is a common word with digits around it. A few unrelated words work well.",
-                code="dressed_up_word",
+                "This is a common word with digits around it. A few unrelated words work well.", code="dressed_up_word"
             )
 
     def get_help_text(self) -> str:

@@ -19,8 +19,7 @@ def clean_phone(text: str, country: str) -> str:
     number = _parse(typed, country)
     if number.country_code == 61 and phonenumbers.number_type(number) in CALL_CENTRE:
         raise ValidationError(
-            "The carrier takes no 13, 1300 or 1800 numbers. Use one that a person answers.",
-            code="call_centre",
+            "The carrier takes no 13, 1300 or 1800 numbers. Use one that a person answers.", code="call_centre"
         )
     at_home = phonenumbers.region_code_for_number(number) == country
     form = PhoneNumberFormat.NATIONAL if at_home else PhoneNumberFormat.INTERNATIONAL
@@ -38,8 +37,7 @@ def across_borders(phone: str, country: str) -> str:
 
 def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
     not_a_number = ValidationError(
-        "Check this phone number: write it with its area code, or with + and the country's code.",
-        code="phone",
+        "Check this phone number: write it with its area code, or with + and the country's code.", code="phone"
     )
     if not typed.isascii() or len(typed) > LONGEST:
         raise not_a_number

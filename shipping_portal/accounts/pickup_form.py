@@ -8,31 +8,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from shipping_portal.accounts import places, sender_email
-from shipping_portal.accounts.addresses import (
-    LINE_ADVISED,
-    LineField,
-    OnceOnly,
-    is_long,
-    repeats_place,
-    same_name,
-)
+from shipping_portal.accounts.addresses import LINE_ADVISED, LineField, OnceOnly, is_long, repeats_place, same_name
 from shipping_portal.accounts.countries import STATES
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 from shipping_portal.accounts.phones import clean_phone
 from shipping_portal.accounts.templatetags.words import say
 
-STORED = (
-    "name",
-    "company",
-    "line1",
-    "line2",
-    "suburb",
-    "state",
-    "postcode",
-    "phone",
-    "instructions",
-    "email",
-)
+STORED = ("name", "company", "line1", "line2", "suburb", "state", "postcode", "phone", "instructions", "email")
 AUTOCOMPLETE = {
     "name": "name",
     "company": "organization",
@@ -77,15 +59,11 @@ class PickupAddressForm(OnceOnly):
         help_text="Such as “Parcels on the porch, dog inside”.",
     )
     email = forms.ChoiceField(
-        label="Sender e-mail",
-        widget=forms.RadioSelect,
-        help_text="The carrier and drivers write to this address.",
+        label="Sender e-mail", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
     )
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 
-    def __init__(
-        self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any) -> None:
         """For this address of the sender, or for a new one; the first is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()

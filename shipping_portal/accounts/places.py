@@ -79,9 +79,7 @@ def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
         is_split = country == "CA" and 3 < len(start) < 6  # K1P5… is typed; K1P 5M7 is published
         wanted &= _begins("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
     if letters:
-        wanted &= functools.reduce(
-            Q.__or__, (_begins("folded", one) for one in sorted(spellings(letters))), Q()
-        )
+        wanted &= functools.reduce(Q.__or__, (_begins("folded", one) for one in sorted(spellings(letters))), Q())
     if not wanted:
         return []
     return list(active(country).filter(wanted).order_by("folded", "postcode")[:limit])

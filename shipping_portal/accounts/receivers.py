@@ -27,9 +27,7 @@ class AlreadyThere(Exception):
 
 def fingerprint(party: Party) -> str:
     """Who and where, however it is capitalised: the same receiver has the same one. Contact details may change."""
-    return hashlib.sha256(
-        json.dumps([fold(getattr(party, part)) for part in WHO_AND_WHERE]).encode()
-    ).hexdigest()
+    return hashlib.sha256(json.dumps([fold(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
 
 
 def keys_of(party: Party) -> set[str]:
@@ -77,8 +75,7 @@ def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
 def _write_keys(receiver: Receiver, party: Party) -> None:
     receiver.keys.all().delete()
     ReceiverKey.objects.bulk_create(
-        ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key)
-        for key in sorted(keys_of(party))
+        ReceiverKey(receiver=receiver, sender_id=receiver.sender_id, key=key) for key in sorted(keys_of(party))
     )
 
 

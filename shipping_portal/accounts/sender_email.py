@@ -18,9 +18,7 @@ Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
 
 NO_REPLY = re.compile(r"(do[-_.]?)?(no|not)[-_.]?reply|bounces?|mailer-daemon|postmaster")
 SUPPORT = {"help", "service", "care"}
-SUPPORT_WITHIN = re.compile(
-    r"support|helpdesk|servicedesk|customer(service|care)"
-)  # also as part of the name
+SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")  # also as part of the name
 SHARED = {
     "accounts", "admin", "billing", "bookings", "contact", "dispatch", "enquiries", "hello", "hi", "info", "inquiries",
     "logistics", "mail", "office", "orders", "reception", "returns", "sales", "shipping", "shop", "store", "team",
@@ -96,9 +94,7 @@ def judge(email: str) -> Verdict:
 
 def usable(sender: Sender) -> list[str]:
     """The verified addresses of this sender's people that may stand on its orders, the owners' first."""
-    verified = EmailAddress.objects.filter(
-        verified=True, user__membership__sender=sender, user__is_active=True
-    )
+    verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
     is_owner = Q(user__membership__role=Role.OWNER)
     owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")
     addresses = owners_first.values_list("email", flat=True)

@@ -36,9 +36,7 @@ class Live:
     is_this: bool
 
 
-def end_old_sessions(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
+def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware: logs out whoever's time is over, before any page sees the request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:

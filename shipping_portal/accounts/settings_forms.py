@@ -122,9 +122,7 @@ class BookingForm(SettingsForm):
             "service_rule": "Service chosen for you",
             "default_size": "Size a new parcel begins with",
         }
-        help_texts: ClassVar[dict[str, str]] = {
-            "service_rule": "You can choose another one before each booking."
-        }
+        help_texts: ClassVar[dict[str, str]] = {"service_rule": "You can choose another one before each booking."}
         widgets: ClassVar[dict[str, Any]] = {"service_rule": forms.RadioSelect}
 
     def __init__(self, *args: Any, **options: Any) -> None:

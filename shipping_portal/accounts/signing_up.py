@@ -73,12 +73,7 @@ def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
         raise Sender.NotAllowed("This account isn't waiting for approval.")
     Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
     fact = notices.Fact(
-        sender=sender,
-        kind=KIND,
-        once=f"{KIND}:{sender.pk}",
-        line=APPROVED,
-        path=reverse("home"),
-        happened_at=now,
+        sender=sender, kind=KIND, once=f"{KIND}:{sender.pk}", line=APPROVED, path=reverse("home"), happened_at=now
     )
     notices.tell(fact, now=now)
 
@@ -88,9 +83,7 @@ def work(request: ApprovalRequest) -> None:
     """Ask the operators, once; a crash in between at worst repeats one e-mail."""
     sender = request.sender
     try:
-        if (
-            settings.CONTACT_EMAIL and sender.approved_at is None
-        ):  # without an address the desk's queue says it
+        if settings.CONTACT_EMAIL and sender.approved_at is None:  # without an address the desk's queue says it
             subject = f"{sender.name} waits for approval"
             send_mail(subject, _text(sender), None, [settings.CONTACT_EMAIL])
     except OSError:  # as every SMTP error is

@@ -66,9 +66,7 @@ def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
         still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
         if not still.update(revoked_at=now):
             raise NotPossible("This invitation isn't open any more.")
-        Audit.write(
-            "invitation revoked", invitation, by=by, sender=invitation.sender, reason=invitation.email, at=now
-        )
+        Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, reason=invitation.email, at=now)
 
 
 def find(token: str) -> Invitation | None:
@@ -117,9 +115,7 @@ def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> No
 def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
     """Out of the account and logged out everywhere. What they booked stays."""
     with _keeping_an_owner(member.sender):
-        Audit.write(
-            "removed from the team", member, by=by, sender=member.sender, reason=str(member.user), at=now
-        )
+        Audit.write("removed from the team", member, by=by, sender=member.sender, reason=str(member.user), at=now)
         Membership.objects.filter(pk=member.pk).delete()
         _end_invitations_by(member, now)
         sessions.end_all(member.user)
@@ -133,9 +129,7 @@ def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
 
 def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.datetime) -> None:
     with transaction.atomic():
-        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(
-            needs_second_factor=needed
-        ):
+        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(needs_second_factor=needed):
             action = "second factor required" if needed else "second factor optional"
             Audit.write(action, sender, by=by, sender=sender, at=now)
 

@@ -32,16 +32,11 @@ MAY = {
 
 
 class InviteForm(Plain):
-    email = forms.EmailField(
-        label="E-mail", max_length=254, error_messages={"required": "Enter an e-mail address."}
-    )
+    email = forms.EmailField(label="E-mail", max_length=254, error_messages={"required": "Enter an e-mail address."})
     role = forms.ChoiceField(
         choices=Role.choices,
         initial=Role.SHIPPER,
-        error_messages={
-            "required": "Choose a role.",
-            "invalid_choice": "Choose one of the roles on the list.",
-        },
+        error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of the roles on the list."},
     )
 
     def clean_email(self) -> str:
@@ -91,9 +86,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
         "members": request.sender.memberships.select_related("user").order_by("user__email"),
         "invitations": _open(request).select_related("invited_by").order_by("-created_at"),
         "roles": [(role, role.label, may) for role, may in MAY.items()],
-        "activity": Audit.objects.filter(sender=request.sender)
-        .select_related("actor")
-        .order_by("-pk")[:ACTIVITY],
+        "activity": Audit.objects.filter(sender=request.sender).select_related("actor").order_by("-pk")[:ACTIVITY],
         "now": timezone.now(),
     }
     return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
@@ -142,8 +135,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
     needed = request.POST.get("needed") == "yes"
     team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
     messages.success(
-        request,
-        "Everybody needs a second factor." if needed else "A second factor is everybody's own choice.",
+        request, "Everybody needs a second factor." if needed else "A second factor is everybody's own choice."
     )
     return redirect("team")
 
@@ -206,6 +198,4 @@ def _page(
         "may": MAY[Role(found.role)],
         "login_url": f"{reverse('account_login')}?next={request.path}",
     }
-    return render(
-        request, "accounts/invitation.html", context, status=422 if form and form.errors else status
-    )
+    return render(request, "accounts/invitation.html", context, status=422 if form and form.errors else status)

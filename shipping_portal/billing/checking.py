@@ -46,13 +46,7 @@ def again(report: BillingReport, *, now: dt.datetime) -> bool:
     with transaction.atomic():
         unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
         if not unposted.update(
-            state=State.READING,
-            due_at=now,
-            read=0,
-            rows=0,
-            problems=[],
-            profile=profile,
-            **BillingReport.AFRESH,
+            state=State.READING, due_at=now, read=0, rows=0, problems=[], profile=profile, **BillingReport.AFRESH
         ):
             return False
         report.lines.update(key=STALE, is_repeat=True)  # kept: a line read again keeps its number at the desk
@@ -157,9 +151,7 @@ class Reader:
         is_anew = (posted and posted <= week) or self.history.is_given_back(order, week)
         return row.used_key if is_anew else row.key
 
-    def _line(
-        self, row: Row, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0
-    ) -> Charge:
+    def _line(self, row: Row, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0) -> Charge:
         turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
         order = self.orders.get(row.reference.upper())
         return Charge(

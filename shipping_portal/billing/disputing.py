@@ -50,13 +50,7 @@ def facts(charge: Charge) -> dict[str, Any]:
 
 @transaction.atomic
 def answer(
-    dispute: Dispute,
-    *,
-    accepted: bool,
-    text: str,
-    by: User,
-    now: dt.datetime,
-    credit: Decimal | None = None,
+    dispute: Dispute, *, accepted: bool, text: str, by: User, now: dt.datetime, credit: Decimal | None = None
 ) -> None:
     """Settle it with words for the sender, and money if it is due. Raises AlreadyAnswered."""
     state = Dispute.State.ACCEPTED if accepted else Dispute.State.DECLINED

@@ -78,11 +78,7 @@ def measured(charge: Charge, sender: Sender) -> str:
     declared, found = declared_words(charge, sender), measured_words(charge, sender)
     if not found:
         return ""
-    return (
-        f"You declared {declared}; the carrier measured {found}."
-        if declared
-        else f"The carrier measured {found}."
-    )
+    return f"You declared {declared}; the carrier measured {found}." if declared else f"The carrier measured {found}."
 
 
 def declared_words(charge: Charge, sender: Sender) -> str:

@@ -8,15 +8,7 @@ from django.db.models.functions import Upper
 
 from orders.models import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.billing.models import (
-    CANCEL_REFUNDS,
-    REFUNDS,
-    BillingReport,
-    Charge,
-    ChargeWord,
-    Kind,
-    week_of,
-)
+from shipping_portal.billing.models import CANCEL_REFUNDS, REFUNDS, BillingReport, Charge, ChargeWord, Kind, week_of
 
 # The words known of this carrier's family (folded). A word that is not here waits for an operator.
 KNOWN = {

@@ -17,9 +17,7 @@ from shipping_portal.billing.models import Charge, Dispute, Kind, week_of
 ANSWERED = {Dispute.State.ACCEPTED: "The operator agreed", Dispute.State.DECLINED: "The operator answered"}
 
 
-def rows(
-    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
-) -> list[dict[str, Any]]:
+def rows(lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False) -> list[dict[str, Any]]:
     """One dictionary of words for each line; `names_currency` where a page has money of several."""
     return [_row(line, sender, role, names_currency=names_currency) for line in lines]
 

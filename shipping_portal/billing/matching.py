@@ -32,9 +32,7 @@ def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
 
 def match_late() -> int:
     """Give lines that were nobody's to the order that has their reference by now; how many."""
-    theirs = Order.objects.filter(
-        account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
-    )
+    theirs = Order.objects.filter(account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference")))
     waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
     matched = 0
     for charge in waiting.order_by("pk")[:500]:
@@ -88,9 +86,7 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
     # As undoing an adoption takes it: the order has lost its reference before, or the line is released with it.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
-    if _lost_its_reference(charge, order) or not mine.update(
-        sender=sender, order=order, kind=_kind(charge, order)
-    ):
+    if _lost_its_reference(charge, order) or not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
         return False
     if order:
         exposing.count(order.charges.posted())
@@ -109,10 +105,6 @@ def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
 
 def _kind(charge: Charge, order: Order | None) -> str:
     """The amount never changes; which of the refunds it is, the order may tell only now."""
-    if (
-        order is None
-        or charge.term is None
-        or charge.kind not in {*REFUNDS, Kind.ORDER, Kind.UN_CANCELLATION}
-    ):
+    if order is None or charge.term is None or charge.kind not in {*REFUNDS, Kind.ORDER, Kind.UN_CANCELLATION}:
         return charge.kind
     return kinds.History([order.pk], charge.report).kind(charge.term.meaning, order, charge.week)

@@ -112,9 +112,7 @@ class BillingReport(Job):
     stated = models.JSONField(default=dict, blank=True)
     problems = models.JSONField(default=list, blank=True)
     uploaded_at = models.DateTimeField()
-    uploaded_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
-    )
+    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     ended_at = models.DateTimeField(null=True, blank=True)  # posted or made void
     ended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -124,7 +122,7 @@ class BillingReport(Job):
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "sha256"], condition=~Q(state="void"), name="a_report_once_per_account"
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["state", "-week"], name="reports_by_week"),
@@ -174,16 +172,12 @@ class Charge(models.Model):
     """
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="charges")
-    report = models.ForeignKey(
-        BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
-    )
+    report = models.ForeignKey(BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
     line = models.PositiveIntegerField(default=0)  # of the file; its header is line 1
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
     is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
-    is_unexpected = models.BooleanField(
-        default=False
-    )  # not what was booked: told when it was posted or matched
+    is_unexpected = models.BooleanField(default=False)  # not what was booked: told when it was posted or matched
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=100, blank=True)
@@ -193,9 +187,7 @@ class Charge(models.Model):
         "accounts.Sender", on_delete=models.PROTECT, null=True, blank=True, related_name="charges"
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    term = models.ForeignKey(
-        ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
-    )
+    term = models.ForeignKey(ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
     word = models.CharField("carrier's words", max_length=300, blank=True)
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
@@ -206,12 +198,8 @@ class Charge(models.Model):
     measured_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     measured_m3 = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     reason = models.CharField(max_length=500, blank=True)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
-    reverses = models.OneToOneField(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="reversed_by"
-    )
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    reverses = models.OneToOneField("self", on_delete=models.PROTECT, null=True, blank=True, related_name="reversed_by")
 
     objects = ChargeQuerySet.as_manager()
 
@@ -219,9 +207,7 @@ class Charge(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["report", "line", "part"], name="a_line_of_a_report_once"),
             models.UniqueConstraint(
-                fields=["account", "key", "part"],
-                condition=Q(posted_at__isnull=False),
-                name="a_line_is_posted_once",
+                fields=["account", "key", "part"], condition=Q(posted_at__isnull=False), name="a_line_is_posted_once"
             ),
             models.CheckConstraint(
                 condition=Q(order=None) | Q(sender__isnull=False), name="a_charged_order_has_its_sender"
@@ -233,9 +219,7 @@ class Charge(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["sender", "-week", "-id"],
-                name="charges_of_a_week",
-                condition=Q(posted_at__isnull=False),
+                fields=["sender", "-week", "-id"], name="charges_of_a_week", condition=Q(posted_at__isnull=False)
             ),
             models.Index(Upper("reference"), "account", name="charges_unmatched", condition=Q(sender=None)),
             models.Index(fields=["report", "kind"], name="charges_of_a_report"),
@@ -278,17 +262,13 @@ class Dispute(models.Model):
     answered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    credit = models.OneToOneField(
-        Charge, on_delete=models.PROTECT, null=True, blank=True, related_name="settles"
-    )
+    credit = models.OneToOneField(Charge, on_delete=models.PROTECT, null=True, blank=True, related_name="settles")
 
     objects = DisputeQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["charge"], condition=Q(state="open"), name="one_open_dispute_per_line"
-            )
+            models.UniqueConstraint(fields=["charge"], condition=Q(state="open"), name="one_open_dispute_per_line")
         ]
         indexes = [
             models.Index(fields=["state", "made_at"], name="disputes_by_age"),

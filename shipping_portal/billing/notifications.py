@@ -118,9 +118,7 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
         sender=line.sender,
         kind="charge",
         once=f"charge:{line.pk}",
-        line=ADDED.format(
-            amount=money(line.amount, line.currency), reference=line.reference, reason=explained
-        ),
+        line=ADDED.format(amount=money(line.amount, line.currency), reference=line.reference, reason=explained),
         path=page_of(line) if is_alone and line.order else statement,
         happened_at=line.posted_at or report.ended_at or report.uploaded_at,
         bundle=f"charges:{report.pk}",
@@ -130,9 +128,7 @@ def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
 def _week_of_its_senders(report: BillingReport) -> QuerySet[Charge]:
     """Select what the senders of this report owe for its week, from whichever report."""
     senders = report.lines.posted().filter(sender__isnull=False).order_by().values("sender").distinct()
-    return Charge.objects.posted().filter(
-        week=report.week, sender__in=list(senders.values_list("sender", flat=True))
-    )
+    return Charge.objects.posted().filter(week=report.week, sender__in=list(senders.values_list("sender", flat=True)))
 
 
 def _balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]]]:

@@ -36,9 +36,7 @@ def obstacles(report: BillingReport) -> list[str]:
     """Why it cannot be posted; empty when it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
-    unknown = (
-        report.lines.filter(kind=Kind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
-    )
+    unknown = report.lines.filter(kind=Kind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
     found = [f"What “{word}” means is not decided yet." for word in unknown[:20]]
     for row in balances(report):
         if row.difference is None:
@@ -100,9 +98,7 @@ def count_repeats(report: BillingReport) -> int:
         return Charge.objects.bulk_update(renamed, ["key", "is_repeat"], batch_size=500)
 
 
-def _end(
-    report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime
-) -> None:
+def _end(report: BillingReport, state: str, from_states: list[str], *, by: User | None, now: dt.datetime) -> None:
     mine = BillingReport.objects.filter(pk=report.pk, state__in=from_states)
     if not mine.update(state=state, due_at=None, ended_at=now, ended_by=by):
         report.refresh_from_db()

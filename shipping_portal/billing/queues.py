@@ -19,11 +19,7 @@ def out_of_balance(now: dt.datetime | None = None) -> Q:
     """Checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
     found = tallies(checked)
-    odd = [
-        report.pk
-        for report in checked
-        if any(row.difference != 0 for row in balances(report, found[report.pk]))
-    ]
+    odd = [report.pk for report in checked if any(row.difference != 0 for row in balances(report, found[report.pk]))]
     return Q(pk__in=odd)
 
 
@@ -57,7 +53,7 @@ WORDS = {
         Q(meaning=""),
         "A report that has one can't be posted. Say what each one means.",
         "first_seen_at",
-    ),
+    )
 }
 CHARGES = {
     "nobody": Wait(
@@ -65,7 +61,7 @@ CHARGES = {
         lambda now: Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
         "Compare with unconfirmed bookings; else open the line and press Assign.",
         "report__uploaded_at",
-    ),
+    )
 }
 ORDERS = {
     "charged-after-cancelling": Wait(
@@ -95,7 +91,7 @@ DISPUTES = {
         Q(state=Dispute.State.OPEN),
         "Compare declared, measured and quoted, then press Answer. The sender reads your answer.",
         "made_at",
-    ),
+    )
 }
 
 

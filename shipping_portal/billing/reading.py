@@ -174,9 +174,7 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     return places
 
 
-def _read(
-    number: int, cells: list[str], header: list[str], of: Cells, twins: Counter[str]
-) -> Row | Total | Problem:
+def _read(number: int, cells: list[str], header: list[str], of: Cells, twins: Counter[str]) -> Row | Total | Problem:
     if len(cells) != len(header):
         return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
     try:
@@ -203,9 +201,7 @@ def _row(number: int, of: Cells, twins: Counter[str]) -> Row:
         cover=of.money("cover"),
         currency=of.currency(),
         day=of.day("refund_date") or of.day("order_date"),
-        measures={
-            name: of.measure(name) for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")
-        },
+        measures={name: of.measure(name) for name in ("declared_kg", "declared_m3", "measured_kg", "measured_m3")},
     )
 
 

@@ -135,9 +135,7 @@ def _histories(billed: QuerySet[Order]) -> dict[int, History]:
     found: dict[int, list[int]] = defaultdict(list)
     for pk, (size, _) in orders.items():
         found[size].append(pk)
-    return {
-        size: History(len(pks), tuple(above[pk] for pk in pks if pk in above)) for size, pks in found.items()
-    }
+    return {size: History(len(pks), tuple(above[pk] for pk in pks if pk in above)) for size, pks in found.items()}
 
 
 def _above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:

@@ -131,9 +131,7 @@ class Statement:
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
-        sums = (
-            self.whole.order_by().values("kind", "currency").annotate(count=Count("pk"), amount=Sum("amount"))
-        )
+        sums = self.whole.order_by().values("kind", "currency").annotate(count=Count("pk"), amount=Sum("amount"))
         order = {kind: place for place, kind in enumerate(Kind.values)}
         return sorted((dict(row) for row in sums), key=lambda row: (order[row["kind"]], row["currency"]))
 
@@ -181,9 +179,7 @@ def page(lines: QuerySet[Charge], *, after: str = "", before: str = "") -> Page:
         return Page(shown, _written(shown[:1]) if is_more else None, _written(shown[-1:]))
     rows = list(lines[: PAGE + 1])
     shown = rows[:PAGE]
-    return Page(
-        shown, _written(shown[:1]) if key else None, _written(shown[-1:]) if len(rows) > PAGE else None
-    )
+    return Page(shown, _written(shown[:1]) if key else None, _written(shown[-1:]) if len(rows) > PAGE else None)
 
 
 def _beyond(place: int, number: int, *, past: str) -> Q:

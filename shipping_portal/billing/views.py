@@ -37,9 +37,7 @@ def _today(request: MemberRequest) -> dt.date:
     return timezone.now().astimezone(request.sender.tzinfo).date()
 
 
-def _week(
-    row: dict[str, Any], request: MemberRequest, *, today: dt.date, until: dt.date | None
-) -> dict[str, Any]:
+def _week(row: dict[str, Any], request: MemberRequest, *, today: dt.date, until: dt.date | None) -> dict[str, Any]:
     week = row["week"]
     return {
         **row,

@@ -19,16 +19,7 @@ from shipping_portal.carrier.connection import Reply, Request, credentials, exch
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
 from shipping_portal.carrier.hosts import Origin, base_origin
-from shipping_portal.carrier.messages import (
-    Booked,
-    Call,
-    Cancelled,
-    LabelFile,
-    LabelLink,
-    Quoted,
-    Shipment,
-    Tracked,
-)
+from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.verdicts import require_success
 from shipping_portal.carrier.watch import Limits
@@ -103,11 +94,7 @@ class Carrier:
         """
         expected = reading.order_key_of(body, self.contract)
         return self._ask(
-            "book",
-            partial(reading.read_booked, order_key=expected),
-            body=body,
-            key=key,
-            not_after=not_after,
+            "book", partial(reading.read_booked, order_key=expected), body=body, key=key, not_after=not_after
         )
 
     def view(self, order_id: str) -> Booked:
@@ -162,13 +149,9 @@ class Carrier:
         labels.require_safe(link.url, self._base, self.contract)
         target = ""
         if self.contract.label_fetch == "head":
-            target = self._fetch(
-                "HEAD", link.url, partial(labels.asked, url=link.url, base=self._base), ends_at
-            )
+            target = self._fetch("HEAD", link.url, partial(labels.asked, url=link.url, base=self._base), ends_at)
         if not target:
-            got = self._fetch(
-                "GET", link.url, partial(labels.label_or_hop, url=link.url, base=self._base), ends_at
-            )
+            got = self._fetch("GET", link.url, partial(labels.label_or_hop, url=link.url, base=self._base), ends_at)
             if isinstance(got, LabelFile):
                 return got
             target = got

@@ -37,13 +37,7 @@ TOO_LATE = "the reply came too late"
 # urllib3 logs whole addresses, and with them signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
     logging.getLogger(noisy).addFilter(lambda record: False)
-TROUBLE = (
-    requests.RequestException,
-    urllib3.exceptions.HTTPError,
-    http.client.HTTPException,
-    OSError,
-    ValueError,
-)
+TROUBLE = (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -133,9 +127,7 @@ def _attempt(request: Request, watch: Watch) -> Reply | str:
     limits = watch.limits
     try:
         prepared = requests.PreparedRequest()
-        prepared.prepare(
-            request.method, request.url, headers=dict(request.headers), data=request.body, params={}
-        )
+        prepared.prepare(request.method, request.url, headers=dict(request.headers), data=request.body, params={})
         response = adapter.send(
             prepared,
             stream=True,
@@ -167,9 +159,7 @@ def _read(response: requests.Response, watch: Watch) -> Reply:
         fault = TOO_LATE
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         fault = "the reply is compressed"
-    return Reply(
-        response.status_code, headers, bytes(body[: watch.limits.cap]), _framed(headers, response), fault
-    )
+    return Reply(response.status_code, headers, bytes(body[: watch.limits.cap]), _framed(headers, response), fault)
 
 
 def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
@@ -208,11 +198,7 @@ PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 def identity(user_agent: str) -> dict[str, str]:
     """What every request carries, the label hop included: our name, no compression, no second use."""
-    return {
-        "User-Agent": header("The User-Agent", user_agent),
-        "Accept-Encoding": "identity",
-        "Connection": "close",
-    }
+    return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity", "Connection": "close"}
 
 
 def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:

@@ -66,16 +66,12 @@ class Contract(Fields):
         for name, path in written.items():
             for other, inside in written.items():
                 if name != other and f"{inside}.".startswith(f"{path}."):
-                    raise ContractError(
-                        f"The contract puts {other} at, or inside, the path of {name}: {path}."
-                    )
+                    raise ContractError(f"The contract puts {other} at, or inside, the path of {name}: {path}.")
 
     def _reach_labels(self) -> None:
         """A label comes from the reply to a booking or to `view`; one of them must be able to name its address."""
         if not self.labels or not self.label_url:
-            raise ContractError(
-                "The contract's labels and label_url are needed: no label could be fetched else."
-            )
+            raise ContractError("The contract's labels and label_url are needed: no label could be fetched else.")
         if self.link == "response" and not self.view:
             raise ContractError("The contract says link = response, which needs view to ask for the order.")
 

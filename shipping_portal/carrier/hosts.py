@@ -53,9 +53,7 @@ def base_origin(base_url: str) -> Origin:
     """The origin of CARRIER_BASE_URL. Raises ValueError unless it is https, or loopback."""
     origin = Origin.of(base_url)
     if origin is None or "?" in base_url or "#" in base_url:
-        raise ValueError(
-            "The carrier's base address must be a plain address such as https://carrier.example/api."
-        )
+        raise ValueError("The carrier's base address must be a plain address such as https://carrier.example/api.")
     if not origin.private:
         raise ValueError("The carrier's base address must start with https://.")
     return origin

@@ -17,9 +17,7 @@ from shipping_portal.carrier.verdicts import parsed
 ADDRESSES = ("https://", "http://", "/", "?")
 
 
-def read_page(
-    reply: Reply, contract: Contract, *, reference: str, base: Origin, asked: Sequence[str]
-) -> Tracked:
+def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin, asked: Sequence[str]) -> Tracked:
     """One page of scans, with the address of the next; `asked` are the addresses so far, this page's last.
 
     A next page that will not be asked for is told among what could not be read, and by the call's outcome.
@@ -41,9 +39,7 @@ def joined(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
     unreadable = [row for page in pages for row in page.unreadable]
     day = next((page.pickup_date for page in pages if page.pickup_date), None)
     told = (*unreadable, *flags(len(scans), 0)) if len(pages) > 1 else tuple(unreadable)
-    return replace(
-        pages[0], scans=newest(scans), unreadable=told, pickup_date=day, next_page="", is_whole=is_whole
-    )
+    return replace(pages[0], scans=newest(scans), unreadable=told, pickup_date=day, next_page="", is_whole=is_whole)
 
 
 def _following(told: object, asked: str, contract: Contract) -> str:

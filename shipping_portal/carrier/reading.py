@@ -120,9 +120,7 @@ def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
     return "unknown"
 
 
-def _expected(
-    row: Any, contract: Contract, sent: date | None, today: date
-) -> tuple[date | None, date | None] | None:
+def _expected(row: Any, contract: Contract, sent: date | None, today: date) -> tuple[date | None, date | None] | None:
     """First and last expected day; (None, None) when not told; None when what is told cannot be true."""
     dates = _list(at(row, contract.eta_dates))
     counts = [number(count) for count in _list(at(row, contract.eta_days))]
@@ -156,11 +154,7 @@ def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
 
 
 def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
-    told = (
-        at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"]))
-        if contract.quoted_cover
-        else None
-    )
+    told = at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"])) if contract.quoted_cover else None
     return price(at(row, contract.quoted_cover), currency_code(told) or currency)
 
 

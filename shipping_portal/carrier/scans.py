@@ -11,9 +11,7 @@ from shipping_portal.carrier.messages import Scan
 from shipping_portal.carrier.scrubbing import scrubbed, without_links
 from shipping_portal.carrier.values import at, instant, load_json, matching, text
 
-EVENT_ID = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE
-)
+EVENT_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 NIL = "00000000-0000-0000-0000-000000000000"
 LONGEST_TYPE = 100
 LONGEST_DESCRIPTION = 1000
@@ -65,15 +63,8 @@ def read_scan(row: Any, contract: Contract) -> Scan:
 
 def _is_place(value: object, contract: Contract) -> bool:
     """An object whose members are text or null (§2.2), or nothing at all."""
-    paths = (
-        contract.location_suburb,
-        contract.location_state,
-        contract.location_postcode,
-        contract.location_country,
-    )
-    return value is None or (
-        isinstance(value, dict) and all(isinstance(at(value, path), str | None) for path in paths)
-    )
+    paths = (contract.location_suburb, contract.location_state, contract.location_postcode, contract.location_country)
+    return value is None or (isinstance(value, dict) and all(isinstance(at(value, path), str | None) for path in paths))
 
 
 def _reference(value: object, contract: Contract) -> str:

@@ -12,9 +12,7 @@ from shipping_portal.carrier.values import load_json
 CUT = "[cut]"
 KEEP = 64 * 1024
 # A signed link is known by its token: in a query value, or a JWT anywhere. JSON may write / as \/.
-SIGNED = re.compile(
-    r"https?:\\?/\\?/[^\s\"'<>]*(?:token|signature|sig)=[^\s\"'<>]*|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I
-)
+SIGNED = re.compile(r"https?:\\?/\\?/[^\s\"'<>]*(?:token|signature|sig)=[^\s\"'<>]*|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I)
 ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]+|eyJ[\w-]+\.[\w-]+\.[\w-]*", re.I)
 
 
@@ -46,8 +44,7 @@ def signed(text: str, contract: Contract) -> bool:
 def _without(value: Any, secret: set[str], token: str) -> Any:
     if isinstance(value, dict):
         return {
-            key: CUT if key in secret and member else _without(member, secret, token)
-            for key, member in value.items()
+            key: CUT if key in secret and member else _without(member, secret, token) for key, member in value.items()
         }
     if isinstance(value, list):
         return [_without(member, secret, token) for member in value]

@@ -22,8 +22,7 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postg
 CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d[\d:.]{0,20}([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 MOMENT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
-    re.ASCII,
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):([0-5]\d|60)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
 )
 
 

@@ -98,10 +98,7 @@ GENERAL = {
     *("", "address", "base", "description", "detail", "error", "errors", "general", "message", "messages"),
     *("non_field_errors", "order", "order_id", "reason", "status", "title"),
 }
-ABOUT, WORDS = (
-    ("field", "path", "param"),
-    ("message", "detail", "msg"),
-)  # of a message that is an object of its own
+ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))  # of a message that is an object of its own
 Where = tuple[str, ...]
 
 
@@ -194,9 +191,7 @@ def _fields(contract: Contract) -> dict[str, list[str]]:
         known |= dict.fromkeys((f"item_{part}", _plain(f"{contract.contents}_{part}")), ours)
         known[_plain(f"{contract.contents}_{getattr(contract, f'item_{part}')}")] = ours
     steps = contract.cover_amount.split(".")
-    known |= {
-        _plain("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount
-    }
+    known |= {_plain("_".join(steps[: end + 1])): ["cover"] for end in range(len(steps)) if contract.cover_amount}
     return known
 
 

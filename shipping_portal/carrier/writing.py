@@ -10,12 +10,7 @@ from shipping_portal.carrier.contract import ADDRESS, PARTS, Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 
 QUERIED = ("suburb", "postcode", "country", "line1", "line2")
-KILOGRAMS = {
-    "kg": Decimal(1),
-    "g": Decimal("0.001"),
-    "lb": Decimal("0.45359237"),
-    "oz": Decimal("0.028349523125"),
-}
+KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 
 
@@ -37,9 +32,7 @@ def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict
     values |= {f"query_{name}": _digits(value) for name, value in measures.items()}
     values["query_packaging"] = contract.packaging_word
     values["partner_query"] = partner_id
-    return {
-        getattr(contract, name): value for name, value in values.items() if getattr(contract, name) and value
-    }
+    return {getattr(contract, name): value for name, value in values.items() if getattr(contract, name) and value}
 
 
 def quote_body(shipment: Shipment, contract: Contract) -> bytes:
@@ -67,9 +60,7 @@ def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> byt
     return _bytes(body)
 
 
-def _put_party(
-    body: dict[str, Any], contract: Contract, side: str, party: Party, parts: tuple[str, ...]
-) -> None:
+def _put_party(body: dict[str, Any], contract: Contract, side: str, party: Party, parts: tuple[str, ...]) -> None:
     for part in parts:
         _put(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
 
@@ -80,9 +71,7 @@ def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) ->
     _put(body, contract.packaging, contract.packaging_word)
     if shipment.cover is not None:
         as_text = contract.cover_number == "string"
-        _put(
-            body, contract.cover_amount, _digits(shipment.cover) if as_text else _json_number(shipment.cover)
-        )
+        _put(body, contract.cover_amount, _digits(shipment.cover) if as_text else _json_number(shipment.cover))
     _put(body, contract.contents, [_item(item, contract) for item in shipment.contents])
     _put(body, contract.contents_type, shipment.contents_type)
 
@@ -115,8 +104,7 @@ def _measured(measures: Measures, contract: Contract) -> dict[str, Decimal | str
         weight = _up(weight * KILOGRAMS[units], "0.001") if units != "kg" else weight
         scale, units, sizes = CENTIMETRES[sizes], "kg", "cm"
     length, width, height = (
-        _up(side * scale, "0.1") if scale != 1 else side
-        for side in (measures.length, measures.width, measures.height)
+        _up(side * scale, "0.1") if scale != 1 else side for side in (measures.length, measures.width, measures.height)
     )
     return {
         "weight": weight,

@@ -39,12 +39,7 @@ def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     sender = lease.export.sender
     total = sender.orders.count()
     lease.renew(total=total)
-    shown = {
-        "name": rows.plain(sender.name),
-        "number": sender.number,
-        "zone": sender.zone,
-        "at": rows.utc(at),
-    }
+    shown = {"name": rows.plain(sender.name), "number": sender.number, "zone": sender.zone, "at": rows.utc(at)}
     archive.add_text("README.txt", README.format(**shown))
     packed = _add_parcels(archive, lease, total, at=at)
     for path, heads, batches, row in _lists(sender, lease):

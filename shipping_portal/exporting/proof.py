@@ -38,9 +38,7 @@ def pack(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
     lease.renew(total=1)
     found = _gathered(order, at)
     archive.add_text("summary.txt", text(found))
-    archive.add_text(
-        "proof.json", json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n"
-    )
+    archive.add_text("proof.json", json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     _add_sheet(archive, "scans.csv", SCAN_HEADS, found.scans)
     _add_sheet(archive, "charges.csv", CHARGE_HEADS, found.charges)
     _add_labels(archive, found)
@@ -186,10 +184,7 @@ def _quote_words(order: Order) -> Iterator[str]:
         yield _fact(f"  {name}", money(amount, currency))
     yield _fact("Total", money_in(order.price, order.currency))
     if order.charged_price is not None and order.charged_price != order.price:
-        yield _fact(
-            "Carrier's price",
-            f"{money_in(order.charged_price, order.currency)}, in its answer to the booking",
-        )
+        yield _fact("Carrier's price", f"{money_in(order.charged_price, order.currency)}, in its answer to the booking")
     days = " to ".join(dict.fromkeys(str(day) for day in (order.eta_from, order.eta_to) if day))
     yield _fact("Expected arrival", days or "Not given")
     if order.duties_paid:

@@ -110,6 +110,4 @@ class ImportAdmin(ActionsAdmin):
             "waiting for the sender's yes": found.asked,
             "not booked": found.failed,
         }
-        return f"{found.rows:,}: " + ", ".join(
-            f"{count:,} {words}" for words, count in parts.items() if count
-        )
+        return f"{found.rows:,}: " + ", ".join(f"{count:,} {words}" for words, count in parts.items() if count)

@@ -128,10 +128,7 @@ def take_all(file: Import, why: str, now: dt.datetime) -> int:
 
 def _to_fix(row: ImportRow, form: ParcelForm) -> None:
     near = [[place.suburb, place.state, place.postcode] for place in form.near[:2]] or unmangled(form)
-    problems = {
-        "" if name == "__all__" else name: [str(text) for text in texts]
-        for name, texts in form.errors.items()
-    }
+    problems = {"" if name == "__all__" else name: [str(text) for text in texts] for name, texts in form.errors.items()}
     row.finish(state=State.FIX, problems=problems | beyond_the_form(row, form), near=near)
 
 
@@ -155,10 +152,7 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
             return _to_fix(row, form)
         doubts = second_look(row, entry, quote)
         row.finish(
-            state=State.WARNING if doubts else State.READY,
-            quote=quote,
-            reference=row.reference,
-            problems=doubts,
+            state=State.WARNING if doubts else State.READY, quote=quote, reference=row.reference, problems=doubts
         )
 
 
@@ -213,13 +207,9 @@ def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     """What only a file leaves open: a value without a quantity, and more items than the form has."""
     if not form.is_abroad:
         return {}
-    found = {
-        name: ["Enter how many, 1 or more."] for name in items.uncounted(form.data) if name in form.fields
-    }
+    found = {name: ["Enter how many, 1 or more."] for name in items.uncounted(form.data) if name in form.fields}
     if items.TOO_MANY in form.data and not any(name.startswith("item_") for name in row.corrected):
-        found["item_1_description"] = [
-            f"This order has more than {ROWS} items. Write them as {ROWS} or fewer."
-        ]
+        found["item_1_description"] = [f"This order has more than {ROWS} items. Write them as {ROWS} or fewer."]
     return found
 
 
@@ -246,9 +236,7 @@ def second_look(row: ImportRow, entry: Entry, quote: Quote) -> dict[str, list[st
 
 def _lost_letters(entry: Entry) -> dict[str, list[str]]:
     """Question marks where an export could not write the letters of a name."""
-    said = {
-        f"receiver_{part}": getattr(entry.receiver, part) for part in ("name", "company", "line1", "line2")
-    }
+    said = {f"receiver_{part}": getattr(entry.receiver, part) for part in ("name", "company", "line1", "line2")}
     return {
         name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]
         for name, text in said.items()

@@ -61,10 +61,7 @@ SYNONYMS = {
     "item_1_hs_code": ("tariff code", "harmonized code"),
 }  # fmt: skip
 
-SHOPS_NUMBER = (
-    "customer_reference",
-    "name",
-)  # in one shop's export; in all other files `name` is the receiver's
+SHOPS_NUMBER = ("customer_reference", "name")  # in one shop's export; in all other files `name` is the receiver's
 LAST = 99
 OF_ONE = {"item", "lineitem", "product", "unit"}
 OF_RECEIVER = re.compile(
@@ -84,9 +81,7 @@ class Field:
 def form_name(name: str, country: str) -> str:
     """The parcel form's own name, which carries the sender's units: `weight` is `weight_kg`."""
     weight, size = UNITS[country]
-    return {WEIGHT: f"{WEIGHT}_{weight}"}.get(
-        name, f"{name}_{size}" if name in ("length", "width", "height") else name
-    )
+    return {WEIGHT: f"{WEIGHT}_{weight}"}.get(name, f"{name}_{size}" if name in ("length", "width", "height") else name)
 
 
 def plain_name(name: str) -> str:
@@ -124,9 +119,7 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
 
 def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     """Whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
-    first, last = (
-        fold(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME)
-    )
+    first, last = (fold(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
     return "first name" in first or last == fold(EXTRA[LAST_NAME])
 
 
@@ -197,9 +190,7 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
     """The measures of a saved size, where they are in the sender's units."""
     if size is None or (size.weight_units, size.dimension_units) != UNITS[country]:
         return {}
-    measures = {
-        name: f"{getattr(size, name).normalize():f}" for name in ("weight", "length", "width", "height")
-    }
+    measures = {name: f"{getattr(size, name).normalize():f}" for name in ("weight", "length", "width", "height")}
     return measures | ({"description": size.description} if size.description else {})
 
 

@@ -38,10 +38,7 @@ def unfold(row: ImportRow, now: dt.datetime) -> bool:
         if row.state != State.FOLDED or head is None or not _check_again(head, now):
             return False
         return row.finish(
-            state=State.NEW,
-            due_at=now,
-            folded_into=None,
-            corrected={**row.corrected, duplicates.ANYWAY: "yes"},
+            state=State.NEW, due_at=now, folded_into=None, corrected={**row.corrected, duplicates.ANYWAY: "yes"}
         )
 
 

@@ -129,9 +129,7 @@ class MatchForm(forms.Form):
     def _offer_sizes(self, sender: Sender) -> None:
         sizes = [(str(size.uuid), size.name) for size in sender.sizes.order_by("position", "pk")]
         self.fields[columns.SIZE] = forms.ChoiceField(
-            label="Size for rows without measures",
-            choices=[("", "None: the file has them"), *sizes],
-            required=False,
+            label="Size for rows without measures", choices=[("", "None: the file has them"), *sizes], required=False
         )
 
     def clean(self) -> dict[str, Any]:
@@ -206,8 +204,6 @@ class BookAllForm(forms.Form):
     )
     pickup_date = DayField(required=False)
     rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
-    newest = forms.IntegerField(
-        min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput
-    )  # priced up to this quote
+    newest = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)  # priced up to this quote
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)  # “same as last time”
     confirmed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)  # see outliers.Stop

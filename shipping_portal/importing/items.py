@@ -11,12 +11,8 @@ Said = Mapping[str, str]  # what one row says, by our field
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
 DIFFERENT_WEIGHTS = "The rows of this order have different weights. The first was taken: check it."
-SAME_WEIGHT = (
-    "The rows of this order all have the same weight. It was taken once, for the whole parcel: check it."
-)
-FINE = Decimal(
-    "0.000001"
-)  # of a weight: many small shares still come to the whole, to the form's three places
+SAME_WEIGHT = "The rows of this order all have the same weight. It was taken once, for the whole parcel: check it."
+FINE = Decimal("0.000001")  # of a weight: many small shares still come to the whole, to the form's three places
 LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 

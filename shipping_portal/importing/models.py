@@ -60,9 +60,7 @@ class Import(models.Model):
         indexes = [
             models.Index(fields=["sender", "-created_at"], name="imports_newest_first"),
             models.Index(fields=["sender", "sha256"], name="imports_by_file"),
-            models.Index(
-                fields=["begun_at"], name="imports_under_way", condition=Q(state="booking", finished_at=None)
-            ),
+            models.Index(fields=["begun_at"], name="imports_under_way", condition=Q(state="booking", finished_at=None)),
         ]
 
     def __str__(self) -> str:
@@ -109,33 +107,23 @@ class ImportRow(Job):
     state = models.CharField(max_length=8, choices=State.choices, default=State.NEW)
     problems = models.JSONField(default=dict, blank=True)
     near = models.JSONField(default=list, blank=True)  # [suburb, state, postcode] that may have been meant
-    quote = models.ForeignKey(
-        Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows"
-    )
+    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows")
     reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
-    folded_into = models.ForeignKey(
-        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines"
-    )
+    folded_into = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines")
     token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     product_code = models.CharField(max_length=100, blank=True)
     pickup_date = models.DateField(null=True, blank=True)
     booked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    order = models.OneToOneField(
-        Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row"
-    )
+    order = models.OneToOneField(Order, on_delete=models.PROTECT, null=True, blank=True, related_name="import_row")
 
     class Meta:
         ordering = ["number"]
-        constraints = [
-            models.UniqueConstraint(fields=["file", "number"], name="one_row_of_a_number_per_file")
-        ]
+        constraints = [models.UniqueConstraint(fields=["file", "number"], name="one_row_of_a_number_per_file")]
         indexes = [
             models.Index(fields=["file", "state", "number"], name="import_rows_by_state"),
-            models.Index(
-                fields=["state", "due_at"], name="import_rows_owed", condition=Q(due_at__isnull=False)
-            ),
+            models.Index(fields=["state", "due_at"], name="import_rows_owed", condition=Q(due_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -157,9 +145,7 @@ class ColumnMapping(models.Model):
     used_at = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_mapping_per_header")
-        ]
+        constraints = [models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_mapping_per_header")]
 
     def __str__(self) -> str:
         return f"columns of {self.sender}"

@@ -37,9 +37,7 @@ def joined(file: Import) -> list[dict[str, Any]]:
     """The first orders of more than one row: `order_number` and how many `rows` each has."""
     number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
     orders = file.rows.filter(state=State.FOLDED).order_by().values("folded_into", order_number=number)
-    return [
-        dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("folded_into__number")[:NAMED]
-    ]
+    return [dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("folded_into__number")[:NAMED]]
 
 
 State = ImportRow.State
@@ -216,7 +214,5 @@ def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
     own = units.of_account(file.sender.country)
     for name, kind in units.MEASURES.items():
         if name in said:
-            said[name] = units.convert(
-                said[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind]
-            )
+            said[name] = units.convert(said[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind])
     return said | ({LAST_NAME: ""} if "receiver_name" in said else {})

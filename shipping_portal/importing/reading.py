@@ -60,9 +60,7 @@ class Sheet:
     def fingerprint(self) -> str:
         """Names the header: files of the same shop have the same, and failed rows that come back too."""
         names = [fold(name) for name in self.header]
-        return hashlib.sha256(
-            "\x1f".join(names[:-1] if names[-1:] == [fold(REASON)] else names).encode()
-        ).hexdigest()
+        return hashlib.sha256("\x1f".join(names[:-1] if names[-1:] == [fold(REASON)] else names).encode()).hexdigest()
 
 
 def read(data: bytes) -> Sheet:

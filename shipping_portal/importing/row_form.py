@@ -56,9 +56,7 @@ def grid(file: Import, address: PickupAddress) -> list[Fix]:
     rows = list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
     typed = {row.pk: _values(row, file, size) for row in rows}
     same = Counter(trouble(row, typed[row.pk]) for row in rows)
-    return [
-        _fix(row, typed[row.pk], file, address, same[trouble(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
-    ]
+    return [_fix(row, typed[row.pk], file, address, same[trouble(row, typed[row.pk])] - 1) for row in rows[:SHOWN]]
 
 
 def trouble(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
@@ -88,20 +86,12 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
     said = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
-    return {
-        name: text
-        for name, text in said.items()
-        if text != form.initial.get(name, "") or name in row.problems
-    }
+    return {name: text for name, text in said.items() if text != form.initial.get(name, "") or name in row.problems}
 
 
-def form_of(
-    row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None
-) -> ParcelForm:
+def form_of(row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None) -> ParcelForm:
     """The parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
-    form = ParcelForm(
-        initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s"
-    )
+    form = ParcelForm(initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s")
     for name, said_at in _first_said(row, form).items():
         described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{said_at}_error"}
         form.fields[name].widget.attrs |= described
@@ -111,11 +101,7 @@ def form_of(
 def _first_said(row: ImportRow, form: ParcelForm) -> dict[str, str]:
     """Each field in trouble, and the first one that has the same messages: they are shown once."""
     first: dict[str, str] = {}
-    return {
-        name: first.setdefault("".join(row.problems[name]), name)
-        for name in form.fields
-        if name in row.problems
-    }
+    return {name: first.setdefault("".join(row.problems[name]), name) for name in form.fields if name in row.problems}
 
 
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[Cell]:

@@ -28,9 +28,7 @@ NAMES = {
     "in": "in inch inches",
 }
 UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
-INCHES = re.compile(
-    r"""([^"″”]*)(?:["″”]|'')(\W*)"""
-)  # one such mark, at the end: more of them are quotation marks
+INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")  # one such mark, at the end: more of them are quotation marks
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CELL = re.compile(r"([0-9.,]*[0-9])\s*(\D*)", re.ASCII)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
@@ -104,9 +102,7 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
     return by_name or in_row or _chosen(kind, file)
 
 
-def in_the_forms(
-    constants: Mapping[str, str], said: Mapping[str, str], row: ImportRow, file: Import
-) -> dict[str, str]:
+def in_the_forms(constants: Mapping[str, str], said: Mapping[str, str], row: ImportRow, file: Import) -> dict[str, str]:
     """What a row says, else what all rows have, with every measure in the unit of the parcel form."""
     plain, own = {**constants, **said}, of_account(file.sender.country)
     for name in MEASURES.keys() & plain.keys():

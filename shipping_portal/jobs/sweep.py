@@ -101,9 +101,7 @@ class Sweep:
     def _waiting(self, kind: Kind) -> dict[int, dt.datetime]:
         """Return the rows of this kind whose message is still good, with the `due_at` they had when it was sent."""
         now = timezone.now()
-        return {
-            pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now
-        }
+        return {pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now}
 
     def _work(self, kind: Kind, pk: int) -> str:
         self.handed.pop((kind.name, pk), None)

@@ -45,14 +45,10 @@ def section(delivered: list[Delivered], sender: Sender, span: Span) -> Section:
     spreads = {place: Spread.of(days) for place, days in now.items() if len(days) >= FEWEST}
     most = max((spread.high for spread in spreads.values()), default=Decimal(0)) or Decimal(1)
     rows = [_row(place, now.get(place, []), before.get(place, [])) for place in places]
-    lines = [
-        _line(place, len(now[place]), spreads.get(place), most, sender) for place in places if place in now
-    ]
+    lines = [_line(place, len(now[place]), spreads.get(place), most, sender) for place in places if place in now]
     charts = [Chart(lines, scale=("0", f"{most} days"))] if lines else []
     heads = ["To", "Parcels", LOW, MIDDLE, HIGH, "Parcels before", "Median before, days"]
-    nothing = (
-        "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
-    )
+    nothing = "No delivery in these weeks. A parcel counts here once its scans show it moving, then delivered."
     headlines = [_headline(now, before, sender, span)] if rows else []
     return Section("delivery", "Delivery time by destination", RULE, nothing, headlines, heads, rows, charts)
 
@@ -103,9 +99,7 @@ def _headline(now: dict[str, list[float]], before: dict[str, list[float]], sende
     if not these:
         return f"No delivery in these {span.weeks} weeks."
     if len(these) < FEWEST:
-        return (
-            f"{some(len(these), sender)} delivered in {span.weeks} weeks: too few to say how long it takes."
-        )
+        return f"{some(len(these), sender)} delivered in {span.weeks} weeks: too few to say how long it takes."
     said = f"Half of {some(len(these), sender)} took {Spread.of(these).middle} days or less."
     if len(last) < FEWEST:
         return f"{said} In the {span.weeks} weeks before there were too few to compare."

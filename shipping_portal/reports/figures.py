@@ -122,16 +122,12 @@ class Section:
     @property
     def columns(self) -> list[tuple[str, bool]]:
         """The heads, and whether there are numbers under them."""
-        return [
-            (head, any(row[place].is_number for row in self.rows)) for place, head in enumerate(self.heads)
-        ]
+        return [(head, any(row[place].is_number for row in self.rows)) for place, head in enumerate(self.heads)]
 
     @property
     def labelled(self) -> list[list[tuple[str, bool, Cell]]]:
         """The rows, each cell with its column: the head stands beside it on a phone."""
-        return [
-            [(*column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
-        ]
+        return [[(*column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
 
 def some(count: int, sender: Sender) -> str:

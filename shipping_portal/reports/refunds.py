@@ -109,8 +109,7 @@ class Claims:
     def _missed_by_scans(self) -> dict[int, int]:
         """Orders with scans of missed pickups on two days or more, and on how many."""
         scans = TrackingEvent.objects.filter(
-            parcel__order__in=self.desk.orders.filter(booked_at__gte=self.since).order_by().values("pk"),
-            set_aside="",
+            parcel__order__in=self.desk.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
         )
         missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_in(scans))
         day = TruncDate("scan_time", tzinfo=self.desk.sender.tzinfo)

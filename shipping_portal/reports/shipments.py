@@ -111,6 +111,4 @@ def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
         missed=Count("pk", filter=vocabulary.says({Progress.PICKUP_MISSED}, known)),
         futile=Count("pk", filter=vocabulary.says({Progress.PICKUP_FUTILE}, known)),
     )
-    return {
-        key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()
-    }
+    return {key: Scans(moved_at, bool(missed), bool(futile)) for key, moved_at, missed, futile in found.iterator()}

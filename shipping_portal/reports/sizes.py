@@ -23,9 +23,7 @@ Counts = dict[str, tuple[int, int]]  # by size: parcels charged, and those of th
 
 def section(user: User, sender: Sender, span: Span) -> Section:
     now, before = _counts(user, sender, span)
-    names = sorted(
-        set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name)
-    )
+    names = sorted(set(now) | set(before), key=lambda name: (name == NO_SIZE, -now.get(name, (0, 0))[0], name))
     rows = [_row(name, now.get(name, (0, 0)), before.get(name, (0, 0))) for name in names]
     rates = [_rate(*now[name]) or Decimal(0) for name in now]
     most = max(rates, default=Decimal(0)) or Decimal(1)
@@ -34,22 +32,15 @@ def section(user: User, sender: Sender, span: Span) -> Section:
     nothing = "No charge was posted yet for what you booked in these weeks."
     charts = [Chart(lines, scale=("0 %", f"{most} %"))] if lines else []
     heads = ["Size", "Parcels", "With a size charge", RATE, "Parcels before", "With one before", "Before, %"]
-    return Section(
-        "size-charges", "Size charges by saved size", RULE, nothing, headlines, heads, rows, charts
-    )
+    return Section("size-charges", "Size charges by saved size", RULE, nothing, headlines, heads, rows, charts)
 
 
 def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
     """Now and before, in one query: an order counts once however many lines it has."""
     is_now, was_before = (
-        Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end)
-        for period in (span, span.before)
+        Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end) for period in (span, span.before)
     )
-    mine = (
-        Charge.objects.for_user(user)
-        .filter(is_now | was_before, sender=sender, order__sender=sender)
-        .order_by()
-    )
+    mine = Charge.objects.for_user(user).filter(is_now | was_before, sender=sender, order__sender=sender).order_by()
     stands = Q(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
     spells = mine.annotate(spell=Case(When(is_now, then=0), default=1))
     found = spells.values_list("spell", "order__size__name").annotate(

@@ -42,23 +42,17 @@ def section(user: User, sender: Sender, span: Span) -> Section:
         rows += [_row("All these weeks", currency, total), _row("The weeks before", currency, last)]
         headlines.append(_headline(total, last, currency, span))
     heads = ["Weeks", "Currency", *PARTS, "Net"]
-    nothing = (
-        "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday or Tuesday."
-    )
+    nothing = "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday or Tuesday."
     return Section("spend", "Spend by week", RULE, nothing, headlines, heads, rows, charts)
 
 
-def _sums(
-    user: User, sender: Sender, span: Span, step: int
-) -> tuple[dict[tuple[str, dt.date], Sums], dict[str, Sums]]:
+def _sums(user: User, sender: Sender, span: Span, step: int) -> tuple[dict[tuple[str, dt.date], Sums], dict[str, Sums]]:
     """By currency and first week of a bar; and by currency for the weeks before."""
     mine = Charge.objects.for_user(user).filter(sender=sender)
     lines = mine.filter(week__gte=span.before.first, week__lte=span.last).order_by()
     now: dict[tuple[str, dt.date], Sums] = defaultdict(lambda: defaultdict(Decimal))
     before: dict[str, Sums] = defaultdict(lambda: defaultdict(Decimal))
-    for week, currency, kind, amount in lines.values_list("week", "currency", "kind").annotate(
-        net=Sum("amount")
-    ):
+    for week, currency, kind, amount in lines.values_list("week", "currency", "kind").annotate(net=Sum("amount")):
         bar = span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
         sums = now[currency, bar] if week >= span.first else before[currency]
         sums[PART_OF[Kind(kind)]] += cents(amount)
@@ -79,11 +73,7 @@ def _net(sums: Sums) -> Decimal:
 
 def _row(name: str, currency: str, sums: Sums) -> list[Cell]:
     amounts = [sums.get(part, Decimal(0)) for part in PARTS]
-    return [
-        Cell.of(name),
-        Cell.of(currency),
-        *(Cell.money(amount, currency) for amount in (*amounts, _net(sums))),
-    ]
+    return [Cell.of(name), Cell.of(currency), *(Cell.money(amount, currency) for amount in (*amounts, _net(sums)))]
 
 
 def _headline(total: Sums, last: Sums, currency: str, span: Span) -> str:
@@ -104,9 +94,7 @@ def _chart(weeks: dict[str, Sums], total: Sums, currency: str) -> Chart:
     for name, sums in weeks.items():
         net = Cell.money(_net(sums), currency)
         lines.append(Line(name, net.shown, _stack(sums, zero, whole)))
-    keys = [
-        Key(number, part, Cell.money(total[part], currency)) for number, part in enumerate(PARTS, start=1)
-    ]
+    keys = [Key(number, part, Cell.money(total[part], currency)) for number, part in enumerate(PARTS, start=1)]
     return Chart(lines, currency, keys, zero=f"{zero:.2f}%" if left else "")
 
 

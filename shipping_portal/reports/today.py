@@ -35,14 +35,7 @@ NEEDS_YOU = (
 HANDLED = ("driver-didnt-come", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
 # One query brings the first rows of each; the few parcels that are in two stand in the first.
-APART = (
-    "used-after-cancelling",
-    "not-booked",
-    "not-cancelled",
-    "couldnt-collect",
-    "delivery-problem",
-    "checking",
-)
+APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
 CLOSED = Q(used_after_cancel_at=None) & (
     Q(status=Status.BOOKED, progress=Progress.DELIVERED) | Q(status=Status.CANCELLED)
 )
@@ -106,9 +99,7 @@ def _counts(desk: Desk) -> dict[str, int]:
     }
     found = desk.orders.exclude(CLOSED).aggregate(open=Count("pk"), **asked)
     counts = {slug: found[name] for slug, name in names.items() if name in found}
-    to_fix = ImportRow.objects.filter(
-        file__sender=desk.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
-    )
+    to_fix = ImportRow.objects.filter(file__sender=desk.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED))
     return counts | {HANDLED[0]: len(desk.missed), "open": found["open"], "to_fix": to_fix.count()}
 
 

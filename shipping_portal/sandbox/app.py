@@ -97,9 +97,7 @@ class Sandbox:
     def _trouble_of(self, name: str, request: Request, facts: dict[str, str]) -> Fault | None:
         fault = self.troubles.pick(name, **facts)
         if fault is None and name == "label" and request.method == "GET":
-            return self.troubles.pick(
-                "file", only=CONTENT_VERBS, **facts
-            )  # here the link gives the file at once
+            return self.troubles.pick("file", only=CONTENT_VERBS, **facts)  # here the link gives the file at once
         return fault
 
     def _works(self) -> dict[str, Callable[..., Reply]]:

@@ -10,12 +10,7 @@ from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.paths import dig
 from shipping_portal.sandbox.places import country_code
 
-KILOGRAMS = {
-    "kg": Decimal(1),
-    "g": Decimal("0.001"),
-    "lb": Decimal("0.45359237"),
-    "oz": Decimal("0.028349523125"),
-}
+KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
@@ -96,9 +91,7 @@ def from_query(query: Mapping[str, str], contract: Contract, problems: Problems)
         return query.get(contract[f"query_{key}"], "").strip()
 
     parties = {
-        side: Party(
-            **{part: word(f"{side}_{part}") for part in ("suburb", "postcode", "country", "line1", "line2")}
-        )
+        side: Party(**{part: word(f"{side}_{part}") for part in ("suburb", "postcode", "country", "line1", "line2")})
         for side in SIDES
     }
     reader = _Reader(problems, numbers="string", name=lambda key: contract[f"query_{key}"])
@@ -122,22 +115,13 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
     def word(key: str) -> str:
         return reader.text(key, value(key))
 
-    parties = {
-        side: Party(**{part: word(f"{side}_{part}") for part in Party.__annotations__}) for side in SIDES
-    }
+    parties = {side: Party(**{part: word(f"{side}_{part}") for part in Party.__annotations__}) for side in SIDES}
     asked = Asked(parties["sender"], parties["receiver"])
     asked.weight = reader.measure("weight", value("weight"), word("weight_units"), KILOGRAMS)
     sizes = [value(key) for key in SIZES]
     if any(size is not None for size in sizes):
         asked.size = reader.size(sizes, word("dimension_units"))
-    for key in (
-        "description",
-        "product_code",
-        "pickup_date",
-        "contents_type",
-        "customer_reference",
-        "order_key",
-    ):
+    for key in ("description", "product_code", "pickup_date", "contents_type", "customer_reference", "order_key"):
         setattr(asked, key, word(key))
     asked.partner_id = reader.text("partner_id", dig(body, contract["partner_field"]))
     asked.cover = reader.cover(value("cover_amount"))

@@ -143,9 +143,7 @@ def _refunded(row: dict[str, str], line: dict[str, Any]) -> dict[str, str]:
     return row | {"Paid": "Refunded", "Refund Date": _day(line["at"])}
 
 
-def _declared(
-    parcel: Parcel, contract: Contract, key: str, units_key: str, table: dict[str, Decimal]
-) -> Decimal:
+def _declared(parcel: Parcel, contract: Contract, key: str, units_key: str, table: dict[str, Decimal]) -> Decimal:
     return Decimal(str(dig(parcel.body, contract[key]))) * table[dig(parcel.body, contract[units_key])]
 
 

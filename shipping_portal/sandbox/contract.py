@@ -203,16 +203,12 @@ def _checked_words(words: Any) -> dict[str, str]:
         raise ContractError("words must be a table of carrier word = progress.")
     for word, progress in words.items():
         if not isinstance(progress, str) or progress not in PROGRESS:
-            raise ContractError(
-                f"words: {word} means {progress}, which is not a progress this project knows."
-            )
+            raise ContractError(f"words: {word} means {progress}, which is not a progress this project knows.")
     return dict(words)
 
 
 def _known_auth(value: str) -> bool:
-    return value in ("basic", "bearer", "none") or (
-        value.startswith("header:") and len(value) > len("header:")
-    )
+    return value in ("basic", "bearer", "none") or (value.startswith("header:") and len(value) > len("header:"))
 
 
 def _kind(value: Any) -> str:

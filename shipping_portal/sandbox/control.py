@@ -81,9 +81,7 @@ class Control:
             raise ValueError(f"{progress} is not a progress.")
         meaning = progress or self.depot.contract.meaning(event_type) or ""
         parcel = self._parcel(reference)
-        made = self.sandbox.journeys.add_scan(
-            parcel, meaning, description, location, event_type=event_type, **more
-        )
+        made = self.sandbox.journeys.add_scan(parcel, meaning, description, location, event_type=event_type, **more)
         return {"event_id": made.event_id, "scan_time": made.scan_time}
 
     def journey(self, name: str, reference: str = "default") -> None:

@@ -96,9 +96,7 @@ class Depot:
 
     def cancel(self, parcel: Parcel, *, by: str) -> None:
         """Commit a cancellation; ``after`` names the pickup trouble that should have forbidden it, if any."""
-        trouble = [
-            scan.progress for scan in parcel.scans if scan.progress in ("pickup_missed", "pickup_futile")
-        ]
+        trouble = [scan.progress for scan in parcel.scans if scan.progress in ("pickup_missed", "pickup_futile")]
         self.record("cancelled", **self.names(parcel), by=by, after=trouble[-1] if trouble else "")
 
     def scan(self, parcel: Parcel, scan: Scan, *, step: int | None = None) -> None:
@@ -131,13 +129,9 @@ class Depot:
                 return None
             if answer.sha256 != sha256:
                 text = "This idempotency key was used with other parameters."
-                raise Refused(
-                    422, "idempotency_error", text, {"idempotency_key": ["was used with other parameters"]}
-                )
+                raise Refused(422, "idempotency_error", text, {"idempotency_key": ["was used with other parameters"]})
             if answer.reply is None:
-                raise Refused(
-                    425, "too_early", "A request with this idempotency key is still being processed."
-                )
+                raise Refused(425, "too_early", "A request with this idempotency key is still being processed.")
             return answer.reply
 
     def settle(self, key: str, sha256: str, reply: Reply) -> None:

@@ -35,9 +35,7 @@ JOURNEYS: dict[str, tuple[Step, ...]] = {
     "normal": (CREATED, COLLECTED, MOVING, AT_DOOR, DELIVERED, SIGNED),
     "missed": (
         CREATED,
-        Step(
-            15, "pickup_missed", "No driver could come; another pickup is planned for the next business day"
-        ),
+        Step(15, "pickup_missed", "No driver could come; another pickup is planned for the next business day"),
         Step(45, "collected", "Parcel picked up"),
         Step(70, "in_transit", "In transit", "nowhere"),
         Step(90, "out_for_delivery", "On board for delivery", "receiver"),
@@ -80,9 +78,7 @@ def chosen_journey(customer_reference: str, default: str) -> str:
 def step_after(parcel: Parcel, journey: str) -> int:
     """Where a parcel that has already been scanned joins another journey."""
     seen = {(scan.progress, scan.description) for scan in parcel.scans}
-    done = [
-        place for place, step in enumerate(JOURNEYS[journey]) if (step.progress, step.description) in seen
-    ]
+    done = [place for place, step in enumerate(JOURNEYS[journey]) if (step.progress, step.description) in seen]
     return done[-1] + 1 if done else 0
 
 
@@ -165,17 +161,13 @@ class Journeys:
             return dict.fromkeys(("suburb", "state", "postcode", "country"))
         contract = self.depot.contract
         country = parcel.origin if side == "sender" else parcel.destination
-        members = {
-            part: dig(parcel.body, contract[f"{side}_{part}"]) for part in ("suburb", "state", "postcode")
-        }
+        members = {part: dig(parcel.body, contract[f"{side}_{part}"]) for part in ("suburb", "state", "postcode")}
         return {**members, "country": country}
 
     def _charge_uncancellation(self, parcel: Parcel) -> None:
         names = self.depot.names(parcel)
         amount = parcel.quote["gross"]
-        self.depot.record(
-            "charge", **names, kind="uncancellation", amount=amount, currency=parcel.quote["currency"]
-        )
+        self.depot.record("charge", **names, kind="uncancellation", amount=amount, currency=parcel.quote["currency"])
 
     def _move_pickup(self, parcel: Parcel) -> None:
         """After a pickup that did not happen another driver comes on the next business day (section 3)."""

@@ -41,9 +41,7 @@ def draw(parcel: Parcel, size: str, contract: Contract) -> bytes:
 def _fold_line(page: Page, left: float, bottom: float) -> None:
     for step in range(24):
         page.bar(left + step * 22, bottom - 12, 12, 0.5)
-    page.text(
-        left, bottom - 28, 9, "Cut or fold here, then fix the upper part to the largest side of the parcel."
-    )
+    page.text(left, bottom - 28, 9, "Cut or fold here, then fix the upper part to the largest side of the parcel.")
 
 
 def _draw_label(page: Page, x: float, bottom: float, parcel: Parcel, contract: Contract) -> None:
@@ -65,16 +63,7 @@ def _draw_label(page: Page, x: float, bottom: float, parcel: Parcel, contract: C
 def _draw_party(page: Page, x: float, y: float, title: str, party: Party, size: float) -> float:
     country = COUNTRIES.get(country_code(party.country), party.country)
     town = f"{party.suburb.upper()} {party.state} {party.postcode}"
-    lines = [
-        party.name,
-        party.company,
-        party.line1,
-        party.line2,
-        town,
-        country,
-        party.phone,
-        party.instructions,
-    ]
+    lines = [party.name, party.company, party.line1, party.line2, town, country, party.phone, party.instructions]
     page.text(x, y, 7, title)
     longest = int(LABEL_WIDTH / size / 0.6)  # what fits the width in Helvetica, capitals aside
     for line in filter(None, lines):
@@ -101,6 +90,4 @@ def _party(parcel: Parcel, side: str, contract: Contract) -> Party:
 def _measures(parcel: Parcel, contract: Contract) -> str:
     value = {key: dig(parcel.body, contract[key]) for key in ("weight", "length", "width", "height")}
     units = dig(parcel.body, contract["weight_units"]), dig(parcel.body, contract["dimension_units"])
-    return (
-        f"{value['weight']} {units[0]}   {value['length']} x {value['width']} x {value['height']} {units[1]}"
-    )
+    return f"{value['weight']} {units[0]}   {value['length']} x {value['width']} x {value['height']} {units[1]}"

@@ -50,9 +50,7 @@ def _status(code: int, fault: Fault, request: Request, proceed: Proceed, contrac
     if code == 400:
         return Reply(400, b"", "text/html; charset=utf-8")
     if code == 503:
-        return Reply(
-            503, b"<html><body>Down for maintenance</body></html>", "text/html", _retry_after(fault, ())
-        )
+        return Reply(503, b"<html><body>Down for maintenance</body></html>", "text/html", _retry_after(fault, ()))
     if code >= 500:
         return Reply(code, f"{Reply(code).status_line}\n".encode(), "text/plain")
     reply = stock_refusal(code).reply(contract)
@@ -70,12 +68,9 @@ def _retry_after(fault: Fault, always: tuple[int, ...], code: int = 0) -> list[t
 def _target(fault: Fault, request: Request) -> str:
     port = request.environ["SERVER_PORT"]
     here = request.base_url + request.path
-    return {
-        None: here,
-        "self": here,
-        "other": f"http://localhost:{port}/elsewhere",
-        "169.254": METADATA_ADDRESS,
-    }.get(fault.arg, str(fault.arg))
+    return {None: here, "self": here, "other": f"http://localhost:{port}/elsewhere", "169.254": METADATA_ADDRESS}.get(
+        fault.arg, str(fault.arg)
+    )
 
 
 def _accept_close(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
@@ -161,9 +156,7 @@ def _no_ref(fault: Fault, request: Request, proceed: Proceed, contract: Contract
 
 
 def _bad_ref(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:
-    return _edited(
-        proceed(), lambda document: plant(document, contract["reference"], fault.arg or "<b>77</b>")
-    )
+    return _edited(proceed(), lambda document: plant(document, contract["reference"], fault.arg or "<b>77</b>"))
 
 
 def _gzip_bomb(fault: Fault, request: Request, proceed: Proceed, contract: Contract) -> Reply:

@@ -61,9 +61,7 @@ class OrderDesk(Desk):
             else:
                 self.depot.cancel(parcel, by=self.depot.config.account)
         if request.suffers("after-cancel"):
-            self.journeys.add_scan(
-                parcel, "collected", "Parcel picked up", self.journeys.place(parcel, "sender")
-            )
+            self.journeys.add_scan(parcel, "collected", "Parcel picked up", self.journeys.place(parcel, "sender"))
         if parcel.journey == "used-after-cancel":
             self.journeys.start(parcel)
         return json_reply(200, replies.cancel_document(parcel, self.contract, base_url=request.base_url))
@@ -76,15 +74,11 @@ class OrderDesk(Desk):
             return self._someone_elses(request)
         parcel = self._new_parcel(body, asked, product, late=self._label_delay(request))
         reply = json_reply(201, self._order_document(parcel, request))
-        parcel = self.depot.book(
-            parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None
-        )
+        parcel = self.depot.book(parcel, key=key, sha256=sha256_of(request.body), reply=reply if keep else None)
         if request.suffers("return-cancelled"):
             return self._called_off(parcel, request, key if keep else "")
         if request.suffers("before-response"):
-            self.journeys.add_scan(
-                parcel, "", "Label created", self.journeys.place(parcel, "sender"), at_once=True
-            )
+            self.journeys.add_scan(parcel, "", "Label created", self.journeys.place(parcel, "sender"), at_once=True)
         self.journeys.start(parcel)
         return reply
 
@@ -92,9 +86,7 @@ class OrderDesk(Desk):
         """The product of an order in which nothing is wrong. Raises Refused with the messages otherwise."""
         settings, depot = self.depot.settings, self.depot
         check_places(asked, problems, settings.checked_countries.split(","))
-        product = check_order(
-            asked, problems, now=depot.now(), withdrawn=depot.withdrawn, contract=self.contract
-        )
+        product = check_order(asked, problems, now=depot.now(), withdrawn=depot.withdrawn, contract=self.contract)
         if problems or product is None:
             raise unprocessable(messages_in(settings.error_shape, problems, self.contract))
         return product

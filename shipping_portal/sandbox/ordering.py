@@ -11,13 +11,7 @@ from typing import Any
 from shipping_portal.sandbox.asking import Asked, Party, Problems
 from shipping_portal.sandbox.contract import Contract
 from shipping_portal.sandbox.places import COUNTRIES, alternatives, is_pair, zone_of
-from shipping_portal.sandbox.quoting import (
-    EXPORTERS,
-    Product,
-    has_full_codes,
-    max_weight,
-    products_for,
-)
+from shipping_portal.sandbox.quoting import EXPORTERS, Product, has_full_codes, max_weight, products_for
 from shipping_portal.sandbox.workdays import add_business_days, is_business_day
 
 EMAIL = re.compile(r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$")
@@ -139,9 +133,7 @@ def _check_party(side: str, party: Party, problems: Problems) -> None:
     digits = re.sub(r"\D", "", party.phone)
     is_service_number = party.country == "AU" and re.match(r"^(61)?(1300|1800|13\d{4}$)", digits)
     if party.phone and (not PHONE.match(party.phone) or is_service_number):
-        problems.add(
-            f"{side}_phone", "must be a valid phone number; 13, 1300 and 1800 numbers are not allowed"
-        )
+        problems.add(f"{side}_phone", "must be a valid phone number; 13, 1300 and 1800 numbers are not allowed")
 
 
 def _repeats(line: str, party: Party) -> bool:

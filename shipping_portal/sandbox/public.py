@@ -33,9 +33,7 @@ def authorised_link(parcel: Parcel, depot: Depot, *, base_url: str) -> str:
     claims = {"sub": parcel.reference, "role": "sender", "iss": parcel.partner_id, "iat": now,
               "exp": now + int(contract["link_seconds"])}  # fmt: skip
     token = signing.mint(claims, depot.file_secret)
-    query = urlencode(
-        {contract["link_reference_query"]: parcel.reference, contract["link_token_query"]: token}
-    )
+    query = urlencode({contract["link_reference_query"]: parcel.reference, contract["link_token_query"]: token})
     return f"{base_url}{OWN_LINK_PATH}?{query}"
 
 
@@ -48,9 +46,7 @@ def _authorised_page(request: Request, depot: Depot) -> Reply:
     claims = signing.read(token, secret, now=now) if secret else None
     parcel = depot.parcel(reference)
     if not claims or not parcel or not _claims_fit(claims, parcel, now):
-        return _page(
-            403, "This link is not good any more", "<p>Ask for a new link where you booked the parcel.</p>"
-        )
+        return _page(403, "This link is not good any more", "<p>Ask for a new link where you booked the parcel.</p>")
     role = str(claims["role"])
     rows = [_address(parcel, side, depot) for side in ("sender", "receiver")]
     tools = "<p>You may move the pickup by up to three business days.</p>" if role == "sender" else ""

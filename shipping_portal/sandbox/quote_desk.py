@@ -43,9 +43,7 @@ class QuoteDesk(Desk):
             raise unprocessable(problems.messages)
         raised = Decimal(str(self.depot.raised_percent))
         quotes = quotes_for(asked, now=self.depot.now(), raised=raised, withdrawn=self.depot.withdrawn)
-        rows = [
-            replies.product_document(replies.quote_facts(quote, asked), self.contract) for quote in quotes
-        ]
+        rows = [replies.product_document(replies.quote_facts(quote, asked), self.contract) for quote in quotes]
         if not self.contract["products"]:
             return json_reply(200, rows)
         document: dict[str, Any] = {}

@@ -17,12 +17,7 @@ CUBIC_WEIGHT = Decimal("0.00025")  # kilograms per cubic centimetre
 SERVICE_CHARGE = {"AU": Decimal("0.20"), "CA": Decimal("0.30"), "US": Decimal("0.25")}
 EXPORT_SERVICE_CHARGE = Decimal("0.40")
 DISCOUNT, FUEL, DUTY = Decimal("0.08"), Decimal("0.07"), Decimal("0.15")
-ROUTE_FACTORS = {
-    "same-city": Decimal("0.85"),
-    "national": Decimal(1),
-    "remote": Decimal("1.6"),
-    "export": Decimal(1),
-}
+ROUTE_FACTORS = {"same-city": Decimal("0.85"), "national": Decimal(1), "remote": Decimal("1.6"), "export": Decimal(1)}
 REMOTE_STATES = ("NT", "WA", "AK", "HI", "NU", "YT")
 PLAN = "Pro"
 
@@ -82,9 +77,7 @@ def _product(code: str, start: str, per_kilogram: str, days: tuple[int, int]) ->
     name = " ".join(service).title().replace(" Ddp", "") + (" Pickup" if mile == "PICKUP" else " Drop Off")
     paid = "DDP" in service
     word = "".join(part for part in service if part != "DDP").lower()
-    return Product(
-        code, f"{name} (duties paid)" if paid else name, word, Decimal(start), Decimal(per_kilogram), days
-    )
+    return Product(code, f"{name} (duties paid)" if paid else name, word, Decimal(start), Decimal(per_kilogram), days)
 
 
 DOMESTIC = {
@@ -149,16 +142,12 @@ def quote_for(
     breakdown["cover_tax"] = cover_charge(asked.cover) - breakdown["cover"]  # the price is fixed with its tax
     breakdown["service"] = EXPORT_SERVICE_CHARGE if asked.is_international else SERVICE_CHARGE[origin]
     if product.is_duties_paid:
-        breakdown["duties"] = _cents(
-            DUTY * sum((item.quantity * (item.value or 0) for item in asked.items), Decimal())
-        )
+        breakdown["duties"] = _cents(DUTY * sum((item.quantity * (item.value or 0) for item in asked.items), Decimal()))
     tax = sum((amount for name, amount in breakdown.items() if name.endswith("_tax")), Decimal())
     dates = tuple(add_business_days(send, days, origin) for days in product.days)
     cover_price = (breakdown["cover"], breakdown["cover_tax"])
     taxes = _split_tax(tax, rates)
-    return Quote(
-        product, CURRENCIES[origin], breakdown, taxes, cover_price, route, send, (dates[0], dates[1])
-    )
+    return Quote(product, CURRENCIES[origin], breakdown, taxes, cover_price, route, send, (dates[0], dates[1]))
 
 
 def first_send_date(asked: Asked, product: Product, now: datetime) -> date:
@@ -180,9 +169,7 @@ def route_type(asked: Asked) -> str:
 
 def route_description(asked: Asked) -> str:
     """The lane in words, as the reply shows it."""
-    places = [
-        f"{party.suburb.title()}, {COUNTRIES[party.country]}" for party in (asked.sender, asked.receiver)
-    ]
+    places = [f"{party.suburb.title()}, {COUNTRIES[party.country]}" for party in (asked.sender, asked.receiver)]
     return " to ".join(places)
 
 

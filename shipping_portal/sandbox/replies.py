@@ -118,10 +118,7 @@ def status_document(parcel: Parcel) -> dict[str, str]:
         waiting = "Pickup scheduled" if parcel.is_pickup else "Waiting for drop off"
         return {"description": waiting, "last_changed_at": _spaced(parcel.created_at)[:10]}
     last = parcel.scans[-1]
-    return {
-        "description": last.description,
-        "last_changed_at": last.scan_time.replace("T", " ").replace("Z", " UTC"),
-    }
+    return {"description": last.description, "last_changed_at": last.scan_time.replace("T", " ").replace("Z", " UTC")}
 
 
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
@@ -140,9 +137,7 @@ def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, 
     return event
 
 
-def label_entries(
-    parcel: Parcel, contract: Contract, *, base_url: str, now: datetime
-) -> list[dict[str, Any]] | None:
+def label_entries(parcel: Parcel, contract: Contract, *, base_url: str, now: datetime) -> list[dict[str, Any]] | None:
     """The label links; None while the labels are still being made."""
     if now.timestamp() < parcel.labels_due_at:
         return None
@@ -221,10 +216,7 @@ def _plant_product(document: dict[str, Any], facts: dict[str, Any], contract: Co
 
 def _plant_taxes_and_cover(document: dict[str, Any], facts: dict[str, Any], contract: Contract) -> None:
     currency = facts["currency"]
-    taxes = {
-        name: {**_money(amount, currency), "rate": float(rate)}
-        for name, (amount, rate) in facts["taxes"].items()
-    }
+    taxes = {name: {**_money(amount, currency), "rate": float(rate)} for name, (amount, rate) in facts["taxes"].items()}
     plant(document, contract["taxes"], taxes)
     net, tax = (Decimal(amount) for amount in facts["cover"])
     path = contract["quoted_cover"]

@@ -45,18 +45,14 @@ class TrackingDesk(Desk):
     def _tracking_reply(self, parcel: Parcel, request: Request) -> Reply:
         with self.depot.lock:
             with_ids = self.depot.settings.polled_ids
-            document = replies.tracking_document(
-                parcel, self.contract, now=self.depot.now(), with_ids=with_ids
-            )
+            document = replies.tracking_document(parcel, self.contract, now=self.depot.now(), with_ids=with_ids)
         size, name = self.depot.settings.scans_a_page, self.contract["tracking_page_query"]
         if size and self.contract["tracking_next"]:
             events = dig(document, self.contract["events"])
             page = int(request.query.get(name, "1"))
             plant(document, self.contract["events"], events[(page - 1) * size : page * size])
             more = page * size < len(events)
-            plant(
-                document, self.contract["tracking_next"], self._next_page(request, page + 1) if more else None
-            )
+            plant(document, self.contract["tracking_next"], self._next_page(request, page + 1) if more else None)
         return json_reply(200, document)
 
     def _next_page(self, request: Request, page: int) -> str | int:

@@ -15,17 +15,7 @@ STATUS_VERBS = ("202", "204", "301", "302", "307", "308", "400", "401", "402", "
                 "412", "413", "422", "425", "429", "500", "502", "503", "504")  # fmt: skip
 CONTENT_VERBS = ("html", "truncated", "changed")
 LABEL_VERBS = (*CONTENT_VERBS, "redirect-elsewhere")
-WEBHOOK_VERBS = (
-    "dup",
-    "reorder",
-    "delay",
-    "drop",
-    "mutate",
-    "before-response",
-    "after-cancel",
-    "storm",
-    "old-secret",
-)
+WEBHOOK_VERBS = ("dup", "reorder", "delay", "drop", "mutate", "before-response", "after-cancel", "storm", "old-secret")
 CONNECTION_VERBS = ("refuse", "slow-tls")
 # Troubles that happen inside an operation, not to its reply: the desk itself looks for them.
 DESK_VERBS = (*LABEL_VERBS, "before-response", "after-cancel", "pending", "replay-other", "return-cancelled")
@@ -83,12 +73,7 @@ class Troubles:
     def add(self, rule: Rule) -> None:
         """Put a rule in force. Raises ValueError for a verb or operation nobody knows."""
         with_labels = (*HTTP_VERBS, *LABEL_VERBS)
-        verbs = {
-            "webhook": WEBHOOK_VERBS,
-            "connection": CONNECTION_VERBS,
-            "label": with_labels,
-            "file": with_labels,
-        }
+        verbs = {"webhook": WEBHOOK_VERBS, "connection": CONNECTION_VERBS, "label": with_labels, "file": with_labels}
         if rule.operation not in OPERATIONS:
             raise ValueError(f"{rule.operation} is not an operation; known are {', '.join(OPERATIONS)}.")
         if rule.verb not in verbs.get(rule.operation, HTTP_VERBS):

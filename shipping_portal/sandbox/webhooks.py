@@ -54,9 +54,7 @@ class Courier:
         if fault and verb == "delay":
             return [(fault.number(5), event, url)]
         if fault and verb == "mutate":
-            return [
-                (0, event | (fault.arg if isinstance(fault.arg, dict) else {"description": "x" * 4000}), url)
-            ]
+            return [(0, event | (fault.arg if isinstance(fault.arg, dict) else {"description": "x" * 4000}), url)]
         if fault and verb == "storm":
             return [(0, self._with_new_id(event), url) for _ in range(int(fault.number(20)))]
         if verb == "old-secret":

@@ -59,8 +59,6 @@ def asked_by_nobody() -> QuerySet[CarrierAccount]:
 
 def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
     """What still wants an answer or a scan of these accounts; a parcel nobody heard of for 45 days no longer does."""
-    heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
-        heard_at=Coalesce("progress_at", "booked_at")
-    )
+    heard = Order.objects.filter(OPEN, account__in=accounts).annotate(heard_at=Coalesce("progress_at", "booked_at"))
     moving = Q(status=Status.BOOKED, heard_at__gt=now - GIVE_UP_SILENT) & ~Q(progress__in=TERMINAL)
     return heard.filter(moving | Q(status__in=UNCLEAR))

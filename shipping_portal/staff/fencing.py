@@ -74,9 +74,7 @@ def _pause(now: dt.datetime) -> Fenced:
     """Bookings of every account, until the gap is lifted; see staff/restoring.py."""
     gateway.account()  # there is one, though nothing was ever booked
     for account in CarrierAccount.objects.all():
-        CarrierAccount.objects.filter(pk=account.pk).update(
-            paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None
-        )
+        CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
         Audit.write("bookings paused", account, by=None, reason="by after_restore", at=now)
     return Fenced("carrier accounts whose bookings are paused", CarrierAccount.objects.count())
 

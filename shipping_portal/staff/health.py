@@ -90,9 +90,7 @@ def _of_account(known: Known, now: dt.datetime) -> AccountHealth:
 
 def _operations(now: dt.datetime) -> list[Operation]:
     calls = CarrierCall.objects.filter(at__gt=now - WINDOW)
-    counted = calls.values("operation").annotate(
-        calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR))
-    )
+    counted = calls.values("operation").annotate(calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR)))
     p95 = _p95(calls)
     return [
         Operation(row["operation"], row["calls"], row["errors"], p95[row["operation"]])

@@ -115,9 +115,7 @@ def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     return running
 
 
-def _put(
-    account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None
-) -> None:
+def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None) -> None:
     """Replace the pause as it was read: one of two operators at the same moment is told. Raises AlreadySo.
 
     When the last one ended stays, as bookings that waited are tried from then on; see booking._tried_since.

@@ -41,9 +41,7 @@ def probe(told: CarrierSettings) -> Iterator[Finding]:
     yield _asked("Our account is accepted", lambda: _ping(client))
     yield _asked("Another key is refused", lambda: _refused_to_strangers(told))
     yield _asked("Products are offered with prices", lambda: _products(client, offered))
-    yield Finding(
-        "Members of a product were found", bool(offered) or None, _members(offered, client.contract)
-    )
+    yield Finding("Members of a product were found", bool(offered) or None, _members(offered, client.contract))
     yield _asked("An unknown reference is not found", lambda: _not_found(client))
     yield Finding("The partner id is set", bool(told.partner_id), f"{told.prefix}_PARTNER_ID")
 
@@ -97,9 +95,7 @@ def _members(offered: list[Product], contract: Contract) -> str:
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
-        f"{point} ({path})"
-        for point, path in sought
-        if all(at(product.raw, path) is None for product in offered)
+        f"{point} ({path})" for point, path in sought if all(at(product.raw, path) is None for product in offered)
     ]
     found = f"{len(sought) - len(missing)} of {len(sought)}"
     return f"{found}; none had {', '.join(missing)}" if missing else found

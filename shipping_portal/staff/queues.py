@@ -150,7 +150,7 @@ SENDERS = {
         "Accounts waiting for approval",
         Q(approved_at=None, suspended_at=None),  # in the words of the index
         "Look at who it is and what it sends, then press Approve or Decline; its people wait for it.",
-    ),
+    )
 }
 DEAD_LETTERS = {
     "": Wait(
@@ -158,7 +158,7 @@ DEAD_LETTERS = {
         Q(),
         "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
         "parked_at",
-    ),
+    )
 }
 HELD = Wait(
     "Carrier account stopped or paused",

@@ -82,10 +82,6 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff import health, queues  # noqa: PLC0415
 
         now = timezone.now()
-        found: dict[str, Any] = {
-            "queues": queues.waiting(now),
-            "health": health.strip(now),
-            "gaps": health.meter(now),
-        }
+        found: dict[str, Any] = {"queues": queues.waiting(now), "health": health.strip(now), "gaps": health.meter(now)}
         found["may_bill"] = permissions.may(request.user, "billing")
         return super().index(request, found | (extra_context or {}))

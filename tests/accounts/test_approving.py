@@ -53,9 +53,7 @@ def test_who_may_sign_up(settings: Any, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_invitation_to_a_team_works_in_every_mode(
-    settings: Any, quill: Sender, alice: User, mode: str
-) -> None:
+def test_an_invitation_to_a_team_works_in_every_mode(settings: Any, quill: Sender, alice: User, mode: str) -> None:
     settings.SIGN_UP = mode
     Sender.objects.update(approved_at=None)
     team.invite(quill, "nia@new.example", Role.SHIPPER, by=alice, now=timezone.now())
@@ -76,12 +74,7 @@ def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: An
     [sent] = mail.outbox
     assert sent.to == ["desk@portal.example"]
     assert sent.subject == "Marlow Candles waits for approval"
-    for told in (
-        sender.number,
-        "Australia",
-        "Mia Marlow, mia@marlow.example",
-        f"/admin/accounts/sender/{sender.pk}/",
-    ):
+    for told in (sender.number, "Australia", "Mia Marlow, mia@marlow.example", f"/admin/accounts/sender/{sender.pk}/"):
         assert told in sent.body
 
 

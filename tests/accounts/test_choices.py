@@ -56,9 +56,7 @@ def test_single_keys_are_turned_off_by_a_form_without_its_tick(browser: Client, 
     assert alice.has_shortcuts
 
 
-def test_the_business_has_a_name_and_a_zone_of_its_country(
-    browser: Client, quill: Sender, alice: User
-) -> None:
+def test_the_business_has_a_name_and_a_zone_of_its_country(browser: Client, quill: Sender, alice: User) -> None:
     browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "Australia/Perth", "country": "US"})
     quill.refresh_from_db()
     assert (quill.name, quill.zone, quill.country) == ("Quill Ltd", "Australia/Perth", "AU")
@@ -87,9 +85,7 @@ def test_the_booking_rule_and_the_first_size_are_chosen(browser: Client, quill: 
     assert (quill.service_rule, quill.default_size) == ("last", None)
 
 
-def test_the_owner_sets_limits_of_their_own_and_sees_what_is_used(
-    browser: Client, quill: Sender, alice: User
-) -> None:
+def test_the_owner_sets_limits_of_their_own_and_sees_what_is_used(browser: Client, quill: Sender, alice: User) -> None:
     today = timezone.now().astimezone(quill.tzinfo).date()
     Sender.objects.update(counted_on=today, booked_today=3, spent_today="36.24", unbilled="99.50")
     page = text(browser.get("/settings/limits/"))
@@ -127,9 +123,7 @@ def test_an_account_is_closed_by_a_person_who_is_written_to(browser: Client, qui
 
 
 @pytest.mark.parametrize("page", OF_THE_ACCOUNT)
-def test_what_is_the_accounts_is_the_owners_to_change(
-    page: str, ana: User, bea: User, vic: User, visit: Visit
-) -> None:
+def test_what_is_the_accounts_is_the_owners_to_change(page: str, ana: User, bea: User, vic: User, visit: Visit) -> None:
     for member in (ana, bea, vic):
         assert visit(member).get(f"/settings/{page}/").status_code == 404
         assert visit(member).post(f"/settings/{page}/").status_code in {404, 405}

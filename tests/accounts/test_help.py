@@ -41,9 +41,7 @@ def test_an_article_that_does_not_exist_is_404(client: Client) -> None:
 
 def test_pages_link_only_to_articles_that_exist() -> None:
     linked = {
-        slug
-        for template in TEMPLATES
-        for slug in re.findall(r"url 'help_article' '([^']+)'", template.read_text())
+        slug for template in TEMPLATES for slug in re.findall(r"url 'help_article' '([^']+)'", template.read_text())
     }
     assert linked <= set(ARTICLES)
 

@@ -36,9 +36,7 @@ def leave(now: dt.datetime | None = None) -> list[str]:
     return [str(message.body) for message in mail.outbox]
 
 
-def test_bookers_are_told_and_others_are_not(
-    alice: User, ana: User, bea: User, vic: User, quill: Sender
-) -> None:
+def test_bookers_are_told_and_others_are_not(alice: User, ana: User, bea: User, vic: User, quill: Sender) -> None:
     notices.tell(fact(quill), now=NOON)
     assert set(Notice.objects.values_list("user__email", flat=True)) == {alice.email, ana.email}
 
@@ -115,9 +113,7 @@ def test_running_it_again_mails_nothing_more(alice: User, quill: Sender) -> None
     assert mail.outbox == []
 
 
-def test_a_mail_that_cannot_leave_is_tried_later(
-    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mail_that_cannot_leave_is_tried_later(alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: Any) -> None:
         raise OSError("no route")
 
@@ -222,9 +218,7 @@ def test_what_is_off_is_not_told(alice: User, quill: Sender) -> None:
     assert Notice.objects.count() == 0
 
 
-def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(
-    alice: User, ana: User, quill: Sender
-) -> None:
+def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(alice: User, ana: User, quill: Sender) -> None:
     for person in (alice, ana):
         notices.choose(person, "booking", "off", now=NOON)
     notices.tell(fact(quill, kind="booking"), now=NOON)
@@ -277,9 +271,7 @@ def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Cli
     }
 
 
-def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(
-    alice: User, quill: Sender
-) -> None:
+def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(alice: User, quill: Sender) -> None:
     notices.tell(fact(quill), now=NOON)
     [body] = leave()
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
@@ -363,9 +355,7 @@ def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
 
 
 @pytest.mark.parametrize(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
-def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_most(
-    tries: int, minutes: int
-) -> None:
+def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_most(tries: int, minutes: int) -> None:
     assert mailing.wait_after(tries) == dt.timedelta(minutes=minutes)
 
 
@@ -395,9 +385,7 @@ def test_another_time_for_a_kind_that_was_on_keeps_what_happened_before(alice: U
     assert Notice.objects.count() == 1
 
 
-def test_who_came_into_the_team_afterwards_is_told_nothing_of_before(
-    alice: User, ana: User, quill: Sender
-) -> None:
+def test_who_came_into_the_team_afterwards_is_told_nothing_of_before(alice: User, ana: User, quill: Sender) -> None:
     Membership.objects.filter(user=ana).update(created_at=NOON + dt.timedelta(hours=1))
     notices.tell(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=2))
     assert [row.user for row in Notice.objects.all()] == [alice]

@@ -31,11 +31,7 @@ def test_another_address_changes_neither_the_default_nor_the_zone(browser: Clien
     first = quill.pickup_address()
     assert browser.post(f"{LIST}new/", DARWIN)["Location"] == LIST
     quill.refresh_from_db()
-    assert (quill.pickup_addresses.count(), quill.pickup_address(), quill.zone) == (
-        2,
-        first,
-        "Australia/Melbourne",
-    )
+    assert (quill.pickup_addresses.count(), quill.pickup_address(), quill.zone) == (2, first, "Australia/Melbourne")
     page = text(browser.get(LIST))
     assert "12 Example Lane, FITZROY 3065 Default" in page
     assert "1 Far Road, DARWIN 0800 Contact" in page
@@ -48,9 +44,7 @@ def test_each_address_keeps_the_rules_of_the_first(browser: Client, quill: Sende
     assert quill.pickup_addresses.count() == 1
 
 
-def test_the_default_is_chosen_and_brings_its_zone(
-    browser: Client, quill: Sender, second: PickupAddress
-) -> None:
+def test_the_default_is_chosen_and_brings_its_zone(browser: Client, quill: Sender, second: PickupAddress) -> None:
     browser.post(f"{LIST}{second.pk}/change/", {"default": "yes"})
     quill.refresh_from_db()
     assert (quill.pickup_address(), quill.zone) == (second, "Australia/Darwin")
@@ -65,9 +59,7 @@ def test_an_edit_is_of_the_address_it_names(browser: Client, quill: Sender, seco
     assert quill.pickup_address().line1 == "12 Example Lane"
 
 
-def test_a_deleted_default_leaves_its_place_to_another(
-    browser: Client, quill: Sender, second: PickupAddress
-) -> None:
+def test_a_deleted_default_leaves_its_place_to_another(browser: Client, quill: Sender, second: PickupAddress) -> None:
     browser.post(f"{LIST}{quill.pickup_address().pk}/change/", {"delete": "yes"})
     quill.refresh_from_db()
     second.refresh_from_db()

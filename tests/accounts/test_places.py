@@ -115,11 +115,7 @@ def test_a_suggestion_asks_the_database_twice_at_most(django_assert_max_num_quer
 
 
 def test_importing_again_changes_nothing_and_a_new_file_is_switched_to_at_once(db: None) -> None:
-    assert [(one.country, one.rows, one.added) for one in load()] == [
-        ("AU", 8, 8),
-        ("CA", 1, 1),
-        ("US", 1, 1),
-    ]
+    assert [(one.country, one.rows, one.added) for one in load()] == [("AU", 8, 8), ("CA", 1, 1), ("US", 1, 1)]
     assert all(one.is_same for one in load())
     assert LocalityList.objects.count() == 3
     (change,) = load(b"country,suburb,state,postcode\nAU,Fitzroy,VIC,3065\nAU,Hobart,TAS,7000\n")

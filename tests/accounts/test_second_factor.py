@@ -165,9 +165,7 @@ def test_an_operator_is_logged_out_after_an_hour_of_doing_nothing(sam: User, vis
     assert not is_in(browser)
 
 
-def test_an_operator_is_logged_out_after_eight_hours_whatever_they_do(
-    sam: User, visit: Any, clock: Any
-) -> None:
+def test_an_operator_is_logged_out_after_eight_hours_whatever_they_do(sam: User, visit: Any, clock: Any) -> None:
     browser = visit(sam)
     for minutes in range(0, 8 * 60, 30):
         clock(minutes)

@@ -42,9 +42,7 @@ def test_all_others_end_at_once(alice: User, visit: Visit) -> None:
     assert not any(is_in(other) for other in others)
 
 
-def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(
-    alice: User, bob: User, visit: Visit
-) -> None:
+def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(alice: User, bob: User, visit: Visit) -> None:
     alices, bobs = visit(alice), visit(bob)
     for client in (alices, bobs):
         name = sessions.live(alice, this_key=alices.session.session_key)[0].name

@@ -34,9 +34,7 @@ def browser(alice: User, visit: Any) -> Client:
     return client
 
 
-def test_a_pickup_address_is_stored_in_its_published_spelling_and_sets_the_zone(
-    browser: Client, quill: Sender
-) -> None:
+def test_a_pickup_address_is_stored_in_its_published_spelling_and_sets_the_zone(browser: Client, quill: Sender) -> None:
     Sender.objects.update(zone="Australia/Perth")
     assert browser.post(URL, ADDRESS)["Location"] == "/settings/"
     stored = PickupAddress.objects.get()
@@ -166,12 +164,8 @@ def test_only_the_owner_changes_the_pickup_address(ana: User, bea: User, vic: Us
         assert visit(member).get("/start/").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "address", ["/start/", "/settings/", URL, "/settings/label-size/", "/suggest/localities/"]
-)
-def test_strangers_are_asked_to_log_in_and_operators_find_nothing(
-    address: str, sam: User, visit: Any
-) -> None:
+@pytest.mark.parametrize("address", ["/start/", "/settings/", URL, "/settings/label-size/", "/suggest/localities/"])
+def test_strangers_are_asked_to_log_in_and_operators_find_nothing(address: str, sam: User, visit: Any) -> None:
     assert Client().get(address)["Location"].startswith("/accounts/login/")
     assert visit(sam).get(address).status_code == 404
 

@@ -68,9 +68,7 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
         ({"name": "\u200b"}, "hidden characters"),
     ],
 )
-def test_a_sign_up_that_cannot_stand_says_why_and_creates_nothing(
-    changes: dict[str, str], words: str
-) -> None:
+def test_a_sign_up_that_cannot_stand_says_why_and_creates_nothing(changes: dict[str, str], words: str) -> None:
     response = sign_up(**changes)
     assert words in response.content.decode()
     assert not User.objects.exists()
@@ -123,9 +121,7 @@ def test_signing_up_twice_tells_a_stranger_nothing(is_verified: bool) -> None:
 
 
 def log_in(browser: Client, person: User, *, remember: bool = False, **extra: Any) -> Any:
-    fields = {"login": person.email, "password": factories.PASSWORD} | (
-        {"remember": "on"} if remember else {}
-    )
+    fields = {"login": person.email, "password": factories.PASSWORD} | ({"remember": "on"} if remember else {})
     return browser.post("/accounts/login/", fields, **extra)
 
 
@@ -194,8 +190,7 @@ def test_a_new_password_by_mail(alice_with_password: User) -> None:
     browser.post("/accounts/password/reset/", {"email": alice_with_password.email})
     page = browser.get(link_in_mail(), follow=True)
     browser.post(
-        page.redirect_chain[-1][0],
-        {"password1": "violin-candle-harbour", "password2": "violin-candle-harbour"},
+        page.redirect_chain[-1][0], {"password1": "violin-candle-harbour", "password2": "violin-candle-harbour"}
     )
     alice_with_password.refresh_from_db()
     assert alice_with_password.check_password("violin-candle-harbour")
@@ -281,9 +276,7 @@ def test_only_an_owner_is_led_to_the_first_steps(ana: User, quill: Sender, visit
     assert visit(ana).get("/")["Location"] == "/today/"
 
 
-def test_an_address_on_the_labels_of_another_account_can_be_removed(
-    alice_with_password: User, bob: User
-) -> None:
+def test_an_address_on_the_labels_of_another_account_can_be_removed(alice_with_password: User, bob: User) -> None:
     EmailAddress.objects.create(user=alice_with_password, email="second@quill.example", verified=True)
     bob.membership.sender.pickup_addresses.update(email="second@quill.example")
     browser = Client()

@@ -111,9 +111,7 @@ def test_a_weak_password_is_refused_at_the_field(page: Client) -> None:
     assert not User.objects.filter(email=NEW).exists()
 
 
-def test_who_has_a_log_in_already_logs_in_first(
-    page: Client, visit: Callable[[User], Client], quill: Sender
-) -> None:
+def test_who_has_a_log_in_already_logs_in_first(page: Client, visit: Callable[[User], Client], quill: Sender) -> None:
     known = factories.user(NEW, name="Wren Sato")
     link = invite(page)
     assert "Log in to join" in text(Client().get(link))
@@ -176,9 +174,7 @@ def test_only_links_that_still_work_count_as_open(
     assert page.post(URL, {"email": NEW, "role": "viewer"}).status_code == 302
 
 
-def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(
-    quill: Sender, alice: User
-) -> None:
+def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(quill: Sender, alice: User) -> None:
     now = timezone.now()
     team.invite(quill, NEW, "viewer", by=alice, now=now)
     Invitation.objects.update(accepted_at=now)
@@ -186,9 +182,7 @@ def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(
     assert Invitation.objects.get(accepted_at=now).revoked_at is None
 
 
-def test_who_is_removed_is_logged_out_at_once(
-    page: Client, ana: User, visit: Callable[[User], Client]
-) -> None:
+def test_who_is_removed_is_logged_out_at_once(page: Client, ana: User, visit: Callable[[User], Client]) -> None:
     hers = visit(ana)
     page.post(f"{URL}members/{ana.membership.pk}/", {"remove": "1"})
     assert not Membership.objects.filter(user=ana).exists()
@@ -208,9 +202,7 @@ def test_with_two_owners_one_may_step_back(page: Client, alice: User, ana: User)
     assert Membership.objects.get(user=alice).role == "viewer"
 
 
-def test_who_steps_back_is_led_home_and_an_owner_back_to_the_team(
-    page: Client, alice: User, ana: User
-) -> None:
+def test_who_steps_back_is_led_home_and_an_owner_back_to_the_team(page: Client, alice: User, ana: User) -> None:
     change = f"{URL}members/{ana.membership.pk}/"
     assert page.post(change, {"role": "owner"})["Location"] == URL
     mine = page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
@@ -256,15 +248,11 @@ def test_a_link_of_an_owner_whose_log_in_is_turned_off_is_over(
     assert Client().get(link).status_code == 410
     assert Client().post(link, {"name": "Wren", "password": PASSWORD}).status_code == 410
     with pytest.raises(team.NotPossible):
-        team.accept(
-            Invitation.objects.get(), factories.user("backdoor@elsewhere.example"), now=timezone.now()
-        )
+        team.accept(Invitation.objects.get(), factories.user("backdoor@elsewhere.example"), now=timezone.now())
     assert "Ana can't log in any more" in text(page.get(URL))
 
 
-def test_a_link_of_somebody_no_longer_an_owner_is_over_whoever_changed_that(
-    page: Client, alice: User
-) -> None:
+def test_a_link_of_somebody_no_longer_an_owner_is_over_whoever_changed_that(page: Client, alice: User) -> None:
     link = invite(page)
     Membership.objects.filter(user=alice).update(role="shipper")
     assert Client().get(link).status_code == 410
@@ -295,15 +283,10 @@ def test_an_address_that_somebody_only_claims_is_not_theirs(page: Client, bob: U
     ("change", "words"),
     [
         ({"expires_at": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "It was good for 72 hours."),
-        (
-            {"revoked_at": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)},
-            "It was taken back, or a newer one was sent",
-        ),
+        ({"revoked_at": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "It was taken back, or a newer one was sent"),
     ],
 )
-def test_a_link_that_is_over_says_why_and_whom_to_ask(
-    page: Client, change: dict[str, Any], words: str
-) -> None:
+def test_a_link_that_is_over_says_why_and_whom_to_ask(page: Client, change: dict[str, Any], words: str) -> None:
     link = invite(page)
     Invitation.objects.update(**change)
     told = text(Client().get(link))
@@ -332,9 +315,7 @@ def test_nobody_is_flooded_with_invitations(
     monkeypatch.setattr(team, "MOST_A_DAY", 2)
     for _ in range(2):
         team.invite(quill, NEW, "viewer", by=alice, now=timezone.now())
-    assert "2 invitations were sent within 24 hours." in text(
-        page.post(URL, {"email": NEW, "role": "viewer"})
-    )
+    assert "2 invitations were sent within 24 hours." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
     assert len(mail.outbox) == 2
     team.invite(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
 

@@ -68,12 +68,7 @@ def test_a_total_names_its_currency_once() -> None:
 
 
 def test_numbers_lose_trailing_zeros_only_after_the_dot() -> None:
-    assert [words.plain(Decimal(one)) for one in ("2.400", "100", "0.0", "1E+2")] == [
-        "2.4",
-        "100",
-        "0",
-        "100",
-    ]
+    assert [words.plain(Decimal(one)) for one in ("2.400", "100", "0.0", "1E+2")] == ["2.4", "100", "0", "100"]
 
 
 def test_dates_and_times_are_the_senders() -> None:

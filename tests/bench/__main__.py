@@ -30,12 +30,7 @@ class Portal:
     """A portal without a web server: a process that asks itself for pages and says how long each took."""
 
     def __init__(self, url: str, rows: int) -> None:
-        env = {
-            **os.environ,
-            "DATABASE_URL": url,
-            "TESTING": "1",
-            "DJANGO_SETTINGS_MODULE": "shipping_portal.settings",
-        }
+        env = {**os.environ, "DATABASE_URL": url, "TESTING": "1", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings"}
         command = [sys.executable, "-c", f"{START}; main({rows})"]
         self.process: Any = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 

@@ -67,17 +67,10 @@ def fill(rows: int) -> Cast:
     for numbers in _batches(range(rows - 1, -1, -1)):  # the newest last, as it happens
         made = Order.objects.bulk_create(_order(one, n, dice) for n in numbers)
         parcels = Parcel.objects.bulk_create(
-            Parcel(
-                reference=order.carrier_reference,
-                order=order,
-                account=order.account,
-                created_at=order.created_at,
-            )
+            Parcel(reference=order.carrier_reference, order=order, account=order.account, created_at=order.created_at)
             for order in made
         )
-        TrackingEvent.objects.bulk_create(
-            _scan(each, number) for each, number in zip(parcels, numbers, strict=True)
-        )
+        TrackingEvent.objects.bulk_create(_scan(each, number) for each, number in zip(parcels, numbers, strict=True))
         Charge.objects.bulk_create(_charges(made, reports, like=one))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -95,15 +88,10 @@ def _places(rows: int, dice: random.Random) -> None:
         country="AU", source="bench", sha256="0" * 64, rows=rows, loaded_at=timezone.now(), is_active=True
     )
     pairs = [("BRUNSWICK", "3056"), ("FITZROY", "3065")]
-    pairs += [
-        (dice.choice(SOUNDS) + dice.choice(ENDS) + f" {n}", f"{dice.randrange(10000):04d}")
-        for n in range(rows)
-    ]
+    pairs += [(dice.choice(SOUNDS) + dice.choice(ENDS) + f" {n}", f"{dice.randrange(10000):04d}") for n in range(rows)]
     Locality.objects.bulk_create(
         (
-            Locality(
-                list=loaded, country="AU", suburb=name, state="VIC", postcode=code, folded=name.casefold()
-            )
+            Locality(list=loaded, country="AU", suburb=name, state="VIC", postcode=code, folded=name.casefold())
             for name, code in pairs
         ),
         batch_size=BATCH,
@@ -118,8 +106,7 @@ def _file(of: Sender, by: User, *, like: Order) -> Import:
     ready = {"state": "ready", "quote": like.quote}
     fix = {"state": "fix", "problems": to_fix.problems}
     ImportRow.objects.bulk_create(
-        ImportRow(**fields, number=number, **(ready if number % 4 else fix))
-        for number in range(3, ROWS_OF_A_FILE + 2)
+        ImportRow(**fields, number=number, **(ready if number % 4 else fix)) for number in range(3, ROWS_OF_A_FILE + 2)
     )
     return file
 
@@ -129,9 +116,7 @@ def _order(like: Order, number: int, dice: random.Random) -> Order:
     name = f"{dice.choice(FIRST)} {dice.choice(LAST)}"
     at = like.created_at - dt.timedelta(minutes=number)
     values: dict[str, Any] = {
-        field.attname: getattr(like, field.attname)
-        for field in Order._meta.concrete_fields
-        if not field.primary_key
+        field.attname: getattr(like, field.attname) for field in Order._meta.concrete_fields if not field.primary_key
     }
     values |= {
         "uuid": uuid.uuid4(), "form_token": uuid.uuid4(), "status": status, "progress": progress,

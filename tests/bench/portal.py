@@ -23,9 +23,7 @@ def main(rows: int) -> None:
     for line in sys.stdin:
         who, path, times = json.loads(line)
         print(
-            json.dumps(
-                _measure(clients[who], path.format(order=cast.order, file=cast.file, week=cast.week), times)
-            ),
+            json.dumps(_measure(clients[who], path.format(order=cast.order, file=cast.file, week=cast.week), times)),
             flush=True,
         )
 

@@ -47,13 +47,9 @@ class Story(Scene):
     def a_parcel_is_booked(self, which: int, *, is_heard_of: bool) -> None:
         """Where the portal has not heard the carrier's answer yet, nobody here knows the reference."""
         user, sender = self.traders[which % 2]
-        order = factories.order(
-            sender, user, status="booked", carrier_reference=f"SROW{len(self.parcels):04d}"
-        )
+        order = factories.order(sender, user, status="booked", carrier_reference=f"SROW{len(self.parcels):04d}")
         if not is_heard_of:
-            Order.objects.filter(pk=order.pk).update(
-                carrier_reference=None, status="unconfirmed", booked_at=None
-            )
+            Order.objects.filter(pk=order.pk).update(carrier_reference=None, status="unconfirmed", booked_at=None)
             self.unheard.append(order)
         self.parcels.append(Parcel(order, self.write(order, line)))
 
@@ -115,9 +111,7 @@ class Story(Scene):
     def a_report_is_taken(self, which: int, copy: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            made = uploads.take(
-                gateway.account(), file.name, file.content(copy), by=self.sam, now=timezone.now()
-            )
+            made = uploads.take(gateway.account(), file.name, file.content(copy), by=self.sam, now=timezone.now())
             file.reports.append(made.pk)
 
     @precondition(lambda self: self.files)
@@ -125,9 +119,7 @@ class Story(Scene):
     def a_damaged_report_is_taken(self, which: int, cut: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            broken = uploads.take(
-                gateway.account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now()
-            )
+            broken = uploads.take(gateway.account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now())
             checking.work(broken.pk)
             with pytest.raises(posting.NotReady):
                 posting.post(broken, by=self.sam, now=timezone.now())

@@ -25,9 +25,7 @@ def of_ledger(ledger: Iterable[dict[str, Any]]) -> Sums:
             owners[line["order_key"]] = line["parcel"]["body"]["sender"]["contact"]["email"]
         for billed in line.get("lines", []):
             key, owner = billed["order_key"], owners[billed["order_key"]]
-            _add(
-                sums, key or NOBODY, owner, _monday(line["at"]), billed["currency"], Decimal(billed["amount"])
-            )
+            _add(sums, key or NOBODY, owner, _monday(line["at"]), billed["currency"], Decimal(billed["amount"]))
     return dict(sums)
 
 

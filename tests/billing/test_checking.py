@@ -149,9 +149,7 @@ def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_fi
 ) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="SUSED01")
     posting.post(take(summed(line("SUSED01"))), by=None, now=timezone.now())
-    again = take(
-        summed(line("SUSED01"), line("SUSED02"))
-    )  # the same line once more, before anything else happened
+    again = take(summed(line("SUSED01"), line("SUSED02")))  # the same line once more, before anything else happened
     assert [charge.is_repeat for charge in again.lines.order_by("line")] == [True, False]
     used = timezone.now()
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=used, used_after_cancel_at=used)
@@ -215,9 +213,7 @@ def test_a_label_used_while_nobody_knew_whether_its_order_was_cancelled_is_bille
     )
     posting.post(take(summed(line("SUSED01"))), by=None, now=now)
     order.changes.create(old="cancelling", new="cancel_unconfirmed", reason="the connection broke", at=now)
-    second = take(
-        summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=now.date() + timedelta(days=7)
-    )
+    second = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=now.date() + timedelta(days=7))
     assert kinds(second) == [("cancel-refund-later", "-12.08"), ("un-cancellation", "12.08")]
     assert not second.lines.filter(is_repeat=True).exists()
 
@@ -366,9 +362,7 @@ def test_a_file_without_lines_is_damaged(take: Take) -> None:
     assert take(written()).state == "damaged"
 
 
-def test_a_worker_killed_midway_leaves_each_line_once(
-    take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_killed_midway_leaves_each_line_once(take: Take, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "BATCH", 2)
     rows = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 109)]
     report = uploads.take(gateway.account(), "a.csv", summed(*rows), by=None, now=timezone.now())
@@ -444,9 +438,7 @@ def test_a_line_that_is_read_again_keeps_its_number_at_the_desk(take: Take) -> N
     profile.save()
     assert checking.again(report, now=timezone.now())
     checking.work(report.pk)
-    assert (
-        dict(report.lines.values_list("reference", "pk")) == before
-    )  # the cover inside SB4N8X has no line any more
+    assert dict(report.lines.values_list("reference", "pk")) == before  # the cover inside SB4N8X has no line any more
 
 
 def test_lines_read_again_tell_nothing_of_their_order_meanwhile(take: Take, order: Order) -> None:

@@ -50,9 +50,7 @@ def standing(sender: Sender) -> tuple[Decimal, Decimal]:
     return sender.spent_today, sender.unbilled
 
 
-def test_an_order_is_unbilled_until_its_line_is_posted(
-    take: Take, booked: Callable[..., Order], quill: Sender
-) -> None:
+def test_an_order_is_unbilled_until_its_line_is_posted(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
     booked("SQ7K2M"), booked("SQ7K2N")
     report = take(summed(line("SQ7K2M")))
     assert standing(quill) == (2 * PRICE, 2 * PRICE)
@@ -69,9 +67,7 @@ def test_room_comes_back_with_the_bill(take: Take, booked: Callable[..., Order],
     booked("SQ7K2N")
 
 
-def test_a_line_that_finds_its_order_later_ends_it_too(
-    take: Take, booked: Callable[..., Order], quill: Sender
-) -> None:
+def test_a_line_that_finds_its_order_later_ends_it_too(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
     post(take(summed(line("SQ7K2M"))))
     booked("SQ7K2M")
     assert matching.match_late() == 1
@@ -80,10 +76,7 @@ def test_a_line_that_finds_its_order_later_ends_it_too(
 
 @pytest.mark.parametrize(
     ("row", "unbilled"),
-    [
-        (refund("SQ7K2M"), Decimal(0)),
-        (line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"), PRICE),
-    ],
+    [(refund("SQ7K2M"), Decimal(0)), (line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"), PRICE)],
     ids=["a refund", "only an adjustment"],
 )
 def test_only_a_line_of_the_order_itself_ends_it(
@@ -107,9 +100,7 @@ def test_what_is_billed_and_then_cancelled_is_taken_off_once(
     assert standing(quill) == (PRICE, PRICE)
 
 
-@pytest.mark.parametrize(
-    ("days", "more"), [(0, Decimal("3.00")), (1, Decimal(0))], ids=["today", "yesterday"]
-)
+@pytest.mark.parametrize(("days", "more"), [(0, Decimal("3.00")), (1, Decimal(0))], ids=["today", "yesterday"])
 def test_a_bill_that_adds_counts_on_the_day_of_its_order_while_that_lasts(
     take: Take, booked: Callable[..., Order], quill: Sender, days: int, more: Decimal
 ) -> None:

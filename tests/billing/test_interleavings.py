@@ -19,9 +19,7 @@ Tell = Callable[[int, int], None]
 def tell(alice: User, bob: User, sam: User, monkeypatch: pytest.MonkeyPatch) -> Tell:
     """`tell(40, 30)` lives through forty stories of up to thirty steps."""
     monkeypatch.setattr(checking, "BATCH", 2)
-    monkeypatch.setattr(
-        celery, "_broken_until", float("inf")
-    )  # messages are lost; the story checks by itself
+    monkeypatch.setattr(celery, "_broken_until", float("inf"))  # messages are lost; the story checks by itself
     Story.cast = (alice, bob, sam)
     return partial(stories.tell, Story)
 

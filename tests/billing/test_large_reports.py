@@ -112,9 +112,7 @@ def test_twenty_thousand_lines_beside_two_hundred_thousand_orders(
     client.force_login(mia, backend="allauth.account.auth_backends.AuthenticationBackend")
     page = client.get(reverse("statement", args=[statements.week_name(report.week)]), secure=True)
     assert page.status_code == 200
-    client.force_login(
-        cast.people[filling.OPERATOR], backend="allauth.account.auth_backends.AuthenticationBackend"
-    )
+    client.force_login(cast.people[filling.OPERATOR], backend="allauth.account.auth_backends.AuthenticationBackend")
     assert f"{sum(prices):,}" in client.get(
         reverse("admin:billing_billingreport_change", args=[report.pk]), secure=True
     ).text.replace("&nbsp;", " ")

@@ -39,9 +39,7 @@ def month(
 
     def play(orders: int) -> Month:
         contract(FAST)
-        there = factories.receiver(
-            suburb="PORTLAND", state="OR", postcode="97205", country="US", phone="503 555 0142"
-        )
+        there = factories.receiver(suburb="PORTLAND", state="OR", postcode="97205", country="US", phone="503 555 0142")
         made = Month(carrier, [Trade.of(alice), Trade.of(bob, receiver=there)], orders=orders)
         made.play()
         return made
@@ -126,9 +124,7 @@ def test_a_month_is_the_ledgers_to_the_cent(
 
 
 @pytest.mark.nightly
-@pytest.mark.django_db(
-    transaction=True
-)  # in one transaction PostgreSQL checks a month of rows at its end, too late
+@pytest.mark.django_db(transaction=True)  # in one transaction PostgreSQL checks a month of rows at its end, too late
 def test_a_month_of_two_thousand_parcels_is_the_ledgers_to_the_cent(
     month: Callable[[int], Month], carrier: SandboxCarrier, sam: User, alice: User, bob: User
 ) -> None:

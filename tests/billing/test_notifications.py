@@ -82,9 +82,7 @@ def test_the_report_of_a_week_long_ago_is_posted_without_e_mails(
     order: Order, quill: Sender, days: int, is_news: bool
 ) -> None:
     """A business that moves here brings the reports of a year."""
-    report = factories.billing_report(
-        state="checked", week=week_of(timezone.now().date() - dt.timedelta(days=days))
-    )
+    report = factories.billing_report(state="checked", week=week_of(timezone.now().date() - dt.timedelta(days=days)))
     size_charge(order, report)
     post(report)
     assert bool(lines() and lines("statement")) is is_news
@@ -120,9 +118,7 @@ def test_j9_the_mail_leads_to_the_one_charge_or_to_the_statements_size_charges(
         size_charge(order, report)
     post(report)
     page = (
-        f"/parcels/{order.uuid}/#charges"
-        if count == 1
-        else f"/billing/{statements.week_name(report.week)}/?kind=size"
+        f"/parcels/{order.uuid}/#charges" if count == 1 else f"/billing/{statements.week_name(report.week)}/?kind=size"
     )
     for message in sent("charge"):
         assert f"{settings.SITE_URL}{page}\n" in str(message.body)
@@ -134,16 +130,12 @@ def test_j9_the_mail_leads_to_the_one_charge_or_to_the_statements_size_charges(
 def test_r17_no_mail_about_money_has_an_address_a_name_or_a_signed_link(
     quill: Sender, alice: User, report: BillingReport
 ) -> None:
-    order = factories.order(
-        quill, alice, status="booked", public_tracking_url="https://carrier.example/?token=x"
-    )
+    order = factories.order(quill, alice, status="booked", public_tracking_url="https://carrier.example/?token=x")
     factories.stored_label(order)
     size_charge(order, report)
     post(report)
     for message in (*sent("charge"), *sent("statement")):
-        inside = [
-            link for link in re.findall(r"https?://\S+", str(message.body)) if "/unsubscribe/" not in link
-        ]
+        inside = [link for link in re.findall(r"https?://\S+", str(message.body)) if "/unsubscribe/" not in link]
         assert len(inside) == 1
         assert inside[0].startswith(settings.SITE_URL + "/")
         assert message.content_subtype == "plain"
@@ -207,9 +199,7 @@ def test_c43_a_round_of_the_sweep_builds_no_news_of_charges(
     post(report)
     explained: list[Charge] = []
     monkeypatch.setattr(explaining, "measured", lambda charge, _: explained.append(charge) or "")
-    monkeypatch.setattr(
-        sweep, "close_old_connections", lambda: None
-    )  # a test's transaction holds the only one
+    monkeypatch.setattr(sweep, "close_old_connections", lambda: None)  # a test's transaction holds the only one
     sweep.Sweep().once_or_log()
     assert explained == []
     assert lines()

@@ -114,9 +114,7 @@ def test_the_database_refuses_a_line_posted_twice_and_a_posted_line_nobody_knows
         factories.charge(order, sender=None)
 
 
-def test_a_line_that_is_nobodys_is_on_no_senders_pages(
-    take: Take, order: Order, alice: User, bob: User
-) -> None:
+def test_a_line_that_is_nobodys_is_on_no_senders_pages(take: Take, order: Order, alice: User, bob: User) -> None:
     post(take(summed(line("SNOBODY1"))))
     assert not Charge.objects.for_user(alice).exists()
     assert not Charge.objects.for_user(bob).exists()

@@ -17,9 +17,7 @@ from tests.test_races import at_once
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.postgres,
-    pytest.mark.skipif(
-        "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"
-    ),
+    pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
 ]
 ROWS = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 160)]
 

@@ -10,15 +10,11 @@ from shipping_portal.billing.fields import DEFAULT_COLUMNS, Profile
 from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
 from tests.billing.conftest import HEADER, line, refund, total, written
 
-PROFILE = Profile(
-    ",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total"
-)
+PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 
 
 def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
-    content = written(
-        line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6")
-    )
+    content = written(line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6"))
     (row,) = read(content, PROFILE)
     assert isinstance(row, Row)
     assert (row.number, row.word, row.reference) == (2, "Order Invoiced / Paid", "Sq7K2m")
@@ -63,10 +59,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
     profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "line_id": "Customer Reference"})
     keys = {
         row.key
-        for content in (
-            line("SQ7K2M", Customer_Reference="L-1"),
-            line("SQ9M4R", "9.00", Customer_Reference="L-1"),
-        )
+        for content in (line("SQ7K2M", Customer_Reference="L-1"), line("SQ9M4R", "9.00", Customer_Reference="L-1"))
         for row in read(written(content), profile)
         if isinstance(row, Row)
     }

@@ -86,9 +86,7 @@ def test_a_cancelled_order_never_charged_is_nobodys_task(made: Any) -> None:
     assert not reconciling.not_refunded(NOW).exists()
 
 
-def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_back(
-    made: Any, sam: Any
-) -> None:
+def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_back(made: Any, sam: Any) -> None:
     order = made("cancelled")
     charge = factories.charge(order, kind="un-cancellation")
     assert reconciling.charged_after_cancelling(NOW).get() == order

@@ -102,11 +102,7 @@ class Month:
 
     def _fates(self, *, last: bool) -> list[str]:
         """One for each order of a week, and however small the week, each of them once."""
-        share = {
-            fate: max(1, of * self.a_week // 100)
-            for fate, of in FATES.items()
-            if not (last and "later" in fate)
-        }
+        share = {fate: max(1, of * self.a_week // 100) for fate, of in FATES.items() if not (last and "later" in fate)}
         fates = [fate for fate, times in share.items() for _ in range(times)]
         fates += [""] * (self.a_week - len(fates))
         self.dice.shuffle(fates)

@@ -87,13 +87,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
         }
         with portal:
-            command = [
-                "-m",
-                "gunicorn",
-                "shipping_portal.wsgi",
-                f"--bind=127.0.0.1:{web}",
-                "--worker-class=gthread",
-            ]
+            command = ["-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{web}", "--worker-class=gthread"]
             portal.start("web", *command, "--threads=8", "--no-control-socket")
             made = Stack(f"http://127.0.0.1:{web}", carrier, portal, {}, folder / "mail")
             made.people = json.loads(made.manage("demo", "--json").splitlines()[-1])
@@ -119,9 +113,7 @@ def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def opened(
-        *, javascript: bool = True, width: int = 1280, theme: str = "light", touch: bool = False
-    ) -> Page:
+    def opened(*, javascript: bool = True, width: int = 1280, theme: str = "light", touch: bool = False) -> Page:
         context = chromium.new_context(
             base_url=stack.url,
             java_script_enabled=javascript,
@@ -133,9 +125,7 @@ def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
-        )
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 

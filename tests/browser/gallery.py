@@ -99,12 +99,7 @@ def typical() -> dict[str, Any]:
     )  # fmt: skip
     pages["replacing"] = reverse("replacing", args=[waiting.uuid])
     a_quarter(of, by)
-    more = [
-        imports(of, by),
-        billed(of, by, things["charge"]),
-        exports(of, by, things["order"]),
-        guarded(of, by),
-    ]
+    more = [imports(of, by), billed(of, by, things["charge"]), exports(of, by, things["order"]), guarded(of, by)]
     for its in more:
         pages |= its
     return room(by, pages)
@@ -124,9 +119,7 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
     older = factories.billing_report(week=first.week - dt.timedelta(days=7))
     lines = []
     for kind, amount in LINES:
-        measured = (
-            {"measured_kg": Decimal("3.1"), "measured_m3": Decimal("0.012")} if kind in SIZE_CHARGES else {}
-        )
+        measured = {"measured_kg": Decimal("3.1"), "measured_m3": Decimal("0.012")} if kind in SIZE_CHARGES else {}
         factories.charge(made, kind, amount, report=older)
         lines.append(factories.charge(made, kind, amount, report=first.report, **measured))
     factories.charge(made, "order", "7.00", report=first.report, currency="USD")
@@ -172,11 +165,7 @@ def a_quarter(of: Sender, by: User) -> None:
         factories.event(parcel, event_type="Delivered", scan_time=at)
         week = week_of(moved.date())
         factories.charge(made, week=week)
-        for kind, amount, every in (
-            ("cover", "2.50", 2),
-            ("under-declared", "4.13", 6),
-            ("delay-refund", "-6.04", 9),
-        ):
+        for kind, amount, every in (("cover", "2.50", 2), ("under-declared", "4.13", 6), ("delay-refund", "-6.04", 9)):
             if number % every == 1:
                 factories.charge(made, kind, amount, week=week)
 
@@ -213,11 +202,7 @@ def imports(of: Sender, by: User) -> dict[str, str]:
             its["problems"] = {"": ["Booking is off for this account. Nothing was booked."]}
         factories.import_row(of, by, file=file, state=state, **its)
     for standing in ("draft", "rejected", "unconfirmed"):
-        stopped = (
-            factories.order(of, by, status="draft")
-            if standing == "unconfirmed"
-            else order(of, by, standing, "")
-        )
+        stopped = factories.order(of, by, status="draft") if standing == "unconfirmed" else order(of, by, standing, "")
         Order.objects.filter(pk=stopped.pk).update(status=standing)
         factories.import_row(of, by, file=done, state="booked", order=stopped, problems={})
     for _ in range(3):
@@ -266,14 +251,10 @@ def exports(of: Sender, by: User, subject: Order) -> dict[str, str]:
             of, by, finished_at=None, expires_at=None, due_at=now + day, done=480, total=1200, tries=2
         ),
         "everything": factories.export(of, by, length=81_000_000),
-        "missing": factories.export(
-            of, by, order=subject, problem="1 label is not in it. NOT-INCLUDED.txt says why."
-        ),
+        "missing": factories.export(of, by, order=subject, problem="1 label is not in it. NOT-INCLUDED.txt says why."),
         "gone": factories.export(of, by, order=subject, created_at=now - 8 * day, expires_at=now - day),
     }
-    return {
-        f"export_progress {name}": reverse("export_progress", args=[it.uuid]) for name, it in made.items()
-    }
+    return {f"export_progress {name}": reverse("export_progress", args=[it.uuid]) for name, it in made.items()}
 
 
 def guarded(of: Sender, by: User) -> dict[str, str]:
@@ -322,17 +303,16 @@ def addresses(things: dict[str, Any]) -> dict[str, str]:
 def public() -> dict[str, Any]:
     """What is open to everybody."""
     pages = {"login": "/accounts/login/", "signup": "/accounts/signup/", "reset": "/accounts/password/reset/"}
-    pages |= {
-        route: "/" + route for route, entry in OURS if route.startswith("help/") and "<" not in route
-    } | {"an article": "/help/fix-a-mistake/", "nothing": "/help/no-such-article/"}
+    pages |= {route: "/" + route for route, entry in OURS if route.startswith("help/") and "<" not in route} | {
+        "an article": "/help/fix-a-mistake/",
+        "nothing": "/help/no-such-article/",
+    }
     return {"cookie": "", "pages": pages}
 
 
 def operator() -> dict[str, Any]:
     """The desk: its first page, every list, one of each thing, and the pages of its own."""
-    person = factories.user(
-        f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True
-    )
+    person = factories.user(f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True)
     factories.second_factor(person)
     pages = {"admin": "/admin/", **reports()}
     busy_carrier()
@@ -352,13 +332,7 @@ def operator() -> dict[str, Any]:
 
 def busy_carrier() -> None:
     """The first page at its widest: slow calls of every kind, most in trouble, and a file with a long name."""
-    slow = {
-        "method": "GET",
-        "path": "/orders",
-        "milliseconds": 12_345,
-        "outcome": "TimedOut",
-        "at": timezone.now(),
-    }
+    slow = {"method": "GET", "path": "/orders", "milliseconds": 12_345, "outcome": "TimedOut", "at": timezone.now()}
     CarrierCall.objects.bulk_create(
         CarrierCall(operation=name, **slow) for name in ("book", "cancel", "label") for _ in range(1200)
     )
@@ -375,14 +349,10 @@ def reports() -> dict[str, str]:
     line = factories.charge(order(of, by, "booked", "delivered"), "under-declared", "4.20", report=posted)
     odd = factories.charge(line.order, "order", "13.00", report=posted, is_unexpected=True)
     stray = factories.charge(None, report=posted)
-    word, _ = ChargeWord.objects.get_or_create(
-        word="fuel levy / paid", defaults={"first_seen_at": timezone.now()}
-    )
+    word, _ = ChargeWord.objects.get_or_create(word="fuel levy / paid", defaults={"first_seen_at": timezone.now()})
     for kind, amount in (("order", "12.08"), ("cover", "2.00"), ("cancel-refund", "-12.08")):
         factories.charge(line.order, kind, amount, report=checked)
-    factories.charge(
-        None, "unknown", "1.10", report=checked, posted_at=None, term=word, word="Fuel Levy / Paid"
-    )
+    factories.charge(None, "unknown", "1.10", report=checked, posted_at=None, term=word, word="Fuel Levy / Paid")
     BillingReport.objects.filter(pk=checked.pk).update(rows=4, stated={"AUD": "4.10", "CAD": "7.00"})
     problems = [[number, "“12,08” is not a number."] for number in range(2, 9)]
     BillingReport.objects.filter(pk=damaged.pk).update(problems=problems)

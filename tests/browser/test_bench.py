@@ -44,9 +44,7 @@ def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list
     expect(page.locator("#bench-title .ref")).to_have_text(first)
     assert violations(page) == []
     frame = page.locator("#bench-now iframe").get_attribute("src") or ""
-    assert sha256(page.request.get(frame).body()) in {
-        sha256(path.read_bytes()) for path in label_files(stack, first)
-    }
+    assert sha256(page.request.get(frame).body()) in {sha256(path.read_bytes()) for path in label_files(stack, first)}
 
     page.keyboard.press("Enter")
     until(lambda: page.evaluate("top.printed") == 1, seconds=10, what="a print window opened")
@@ -117,9 +115,6 @@ def test_the_printers_lines_are_100_mm_and_4_in_apart(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/labels/test-page/")
     page.emulate_media(media="print")
-    high = [
-        ruler.evaluate("ruler => ruler.getBoundingClientRect().height")
-        for ruler in page.locator(".ruler").all()
-    ]
+    high = [ruler.evaluate("ruler => ruler.getBoundingClientRect().height") for ruler in page.locator(".ruler").all()]
     assert high == pytest.approx([100 / 25.4 * 96, 4 * 96], abs=0.02)
     expect(page.get_by_text("This is not a shipping label.")).to_be_visible()

@@ -42,9 +42,7 @@ def test_j4_a_label_is_opened_from_its_parcel_with_one_key(walk_in: Open, rooms:
 
 
 def test_j6_what_to_do_about_a_driver_in_vain_is_one_click_from_today(today: Page) -> None:
-    expect(
-        today.get_by_text("Another driver is booked for").first
-    ).to_be_visible()  # missed: nothing to press
+    expect(today.get_by_text("Another driver is booked for").first).to_be_visible()  # missed: nothing to press
     clicks = count_clicks(today)
     today.get_by_role("link", name=re.compile("^Open parcel tools of")).first.click()
     expect(today.get_by_role("link", name="Open the carrier's page")).to_be_visible()
@@ -52,9 +50,7 @@ def test_j6_what_to_do_about_a_driver_in_vain_is_one_click_from_today(today: Pag
 
 
 @pytest.mark.parametrize("mail", ["mail of one charge", "mail of several charges"])
-def test_j9_why_more_was_charged_is_one_click_from_the_mail(
-    stack: Stack, walk_in: Open, rooms: Any, mail: str
-) -> None:
+def test_j9_why_more_was_charged_is_one_click_from_the_mail(stack: Stack, walk_in: Open, rooms: Any, mail: str) -> None:
     page = walk_in()
     clicks = count_clicks(page)
     link = f"<a href='{stack.url}{rooms['typical']['pages'][mail]}'>Open the portal</a>"

@@ -40,9 +40,7 @@ def test_labels_and_hint_follow_the_country_chosen_by_hand(stack: Stack, log_in:
         page.locator("[name=receiver_country]").select_option(country)
         assert names(page) == LABELS[country]
         for name, label in zip(PLACE, LABELS[country], strict=True):
-            expect(page.locator(f"[name={name}]")).to_have_accessible_name(
-                re.compile(rf"^{label}( \(optional\))?$")
-            )
+            expect(page.locator(f"[name={name}]")).to_have_accessible_name(re.compile(rf"^{label}( \(optional\))?$"))
         if has_hint:
             expect(page.locator("#id_receiver_line1_helptext")).to_contain_text(ASKED[country][2])
 

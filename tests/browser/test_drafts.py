@@ -58,8 +58,7 @@ def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Ope
     page = log_in("sender")
     full = {"said": "50 drafts are kept already, so this one wasn't. Delete one first."}
     page.route(
-        "**/parcels/new/",
-        lambda route: route.fulfill(status=409, json=full) if is_save(route) else route.continue_(),
+        "**/parcels/new/", lambda route: route.fulfill(status=409, json=full) if is_save(route) else route.continue_()
     )
     page.goto("/parcels/new/#smart")
     paste(page, PASTED.replace("Rosa", "Ida"))
@@ -116,9 +115,7 @@ def test_booking_from_the_form_deletes_its_draft_even_while_it_is_being_saved(lo
     expect(page.locator("#prices form button")).to_contain_text("Book ")
     page.wait_for_timeout(1600)  # the second save starts about now
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        re.compile("^S[A-Z0-9]{5,} to "), timeout=30_000
-    )
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^S[A-Z0-9]{5,} to "), timeout=30_000)
     assert drafts_of(page, "Ida Books") == 0
 
 

@@ -67,9 +67,7 @@ def test_every_page_is_accessible_and_fits(
         for width, theme in looks:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)
-            page.evaluate(
-                "document.getAnimations().forEach(change => change.finish())"
-            )  # colours on their way
+            page.evaluate("document.getAnimations().forEach(change => change.finish())")  # colours on their way
             faults += [f"{name} {width} {theme}: {fault}" for fault in _faults(page, room)]
             _keep(page, f"{room}-{name}-{width}-{theme}")
     assert faults == []
@@ -89,9 +87,7 @@ def _frame(page: Page) -> Iterator[str]:
     title = page.title()
     if not re.fullmatch(r"\S.* – Shipping Portal", title):
         yield f"is titled {title!r}"
-    counts = {
-        part: page.locator(part).count() for part in ("h1", "html[lang]", "a.skip[href='#main']", "main")
-    }
+    counts = {part: page.locator(part).count() for part in ("h1", "html[lang]", "a.skip[href='#main']", "main")}
     yield from (f"has {count} {part}" for part, count in counts.items() if count != 1)
     footer = page.locator("footer.site a").all_inner_texts()
     if footer != FOOTER:

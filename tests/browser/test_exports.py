@@ -23,11 +23,7 @@ def download(page: Page, tmp_path: Path) -> zipfile.ZipFile:
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without"])
 def test_a_proof_pack_is_made_while_one_waits_and_fetched(
-    log_in: Open,
-    stack: Stack,
-    tmp_path: Path,
-    *,
-    javascript: bool,
+    log_in: Open, stack: Stack, tmp_path: Path, *, javascript: bool
 ) -> None:
     page = log_in("sender", javascript=javascript, width=360)
     fill_parcel(page, receiver_name=f"Proof {'Script' if javascript else 'Plain'}")

@@ -57,9 +57,7 @@ def checked(page: Page, file: Path, rows: Sequence[str]) -> None:
 
 
 def all_checked(page: Page, rows: int) -> None:
-    expect(page.locator("#progress[data-done]")).to_contain_text(
-        f"{rows} of {rows} checked.", timeout=TIMEOUT
-    )
+    expect(page.locator("#progress[data-done]")).to_contain_text(f"{rows} of {rows} checked.", timeout=TIMEOUT)
 
 
 def booked(stack: Stack, prefix: str) -> list[str]:
@@ -139,9 +137,7 @@ def test_one_place_is_applied_to_rows_like_it(log_in: Open, file: Path) -> None:
     page = log_in("sender", width=360)
     checked(page, file, numbered("PLACE", 3, postcode="3056"))
     assert not has_sideways_scroll(page)
-    page.get_by_role(
-        "button", name=re.compile("^Hobart TAS 7000 to 3 rows like this", re.IGNORECASE)
-    ).first.click()
+    page.get_by_role("button", name=re.compile("^Hobart TAS 7000 to 3 rows like this", re.IGNORECASE)).first.click()
     all_checked(page, 3)
     expect(page.get_by_role("button", name=re.compile("^Book 3 parcels"))).to_be_visible(timeout=TIMEOUT)
 

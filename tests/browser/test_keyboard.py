@@ -106,9 +106,7 @@ def test_b6_b7_b8_b9_the_tab_key_visits_every_page_in_order_and_is_always_seen(
     found = []
     for name in which or pages:
         page.goto(pages[name].partition("#")[0])  # from the top: the Tab key would begin at the fragment
-        if page.locator(
-            "iframe"
-        ).count():  # a browser's viewer takes the focus for a moment when its file is there
+        if page.locator("iframe").count():  # a browser's viewer takes the focus for a moment when its file is there
             page.wait_for_load_state("networkidle")
         page.evaluate("document.activeElement?.blur()")
         found += [f"{name}: {fault}" for fault in faults(page)]

@@ -89,9 +89,7 @@ factories.order(member.sender, member.user, status="rejected", problem={{"text":
 """
 
 
-def test_today_says_when_something_is_different_and_changes_nothing_by_itself(
-    log_in: Open, stack: Stack
-) -> None:
+def test_today_says_when_something_is_different_and_changes_nothing_by_itself(log_in: Open, stack: Stack) -> None:
     page = log_in("sender")
     page.clock.install()
     page.goto("/today/")

@@ -11,11 +11,7 @@ from tests.browser.walking import book, fill_parcel, label_files, see_prices, sh
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
-def test_a_sender_books_prints_and_watches_a_parcel(
-    stack: Stack,
-    log_in: Open,
-    javascript: bool,
-) -> None:
+def test_a_sender_books_prints_and_watches_a_parcel(stack: Stack, log_in: Open, javascript: bool) -> None:
     stack.carrier.settings(speed=12.0)
     page = log_in("sender", javascript=javascript, width=1280 if javascript else 360)
     fill_parcel(page)

@@ -70,10 +70,7 @@ def test_what_is_pasted_before_the_script_is_there_is_filled_in_too(log_in: Open
     page, held = log_in("sender"), []
     page.route("**/new-parcel*.js", lambda route: held.append(route))
     page.goto("/parcels/new/", wait_until="commit")
-    long = (
-        "Ida Early, Early and Daughters Candle Works, Unit 12, 9 Sample Street, Hobart TAS 7000, "
-        + "ida" * 12
-    )
+    long = "Ida Early, Early and Daughters Candle Works, Unit 12, 9 Sample Street, Hobart TAS 7000, " + "ida" * 12
     page.locator("#smart").fill(f"{long}@example.net")
     until(lambda: held or page.wait_for_timeout(50), seconds=20, what="the script is asked for")
     held[0].continue_()

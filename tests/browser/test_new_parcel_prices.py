@@ -27,10 +27,7 @@ def filled(page: Page, **changes: str) -> None:
 def asks(page: Page) -> list[str]:
     """Grows by every question for prices that leaves the page."""
     asked: list[str] = []
-    page.on(
-        "request",
-        lambda request: asked.append(request.url) if request.headers.get("x-part") == "prices" else None,
-    )
+    page.on("request", lambda request: asked.append(request.url) if request.headers.get("x-part") == "prices" else None)
     return asked
 
 

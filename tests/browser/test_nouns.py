@@ -115,15 +115,11 @@ def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_oth
     expect(page.get_by_text("Original file from the carrier, unchanged")).to_have_count(2)
     kept = {sha256(path.read_bytes()) for path in label_files(stack, reference)}
     assert len(kept) == 2
-    assert {
-        sha256(page.request.get(f"{parcel}label/{size}.pdf").body()) for size in ("full", "cropped")
-    } == kept
+    assert {sha256(page.request.get(f"{parcel}label/{size}.pdf").body()) for size in ("full", "cropped")} == kept
 
     with printing_first(page, "Cropped"):
         page.goto(parcel)
-        expect(page.locator("main .button:not(.second)").filter(has_text="Print").first).to_have_text(
-            "Print cropped"
-        )
+        expect(page.locator("main .button:not(.second)").filter(has_text="Print").first).to_have_text("Print cropped")
     with one_byte_changed(stack, reference):
         answer = page.request.get(f"{parcel}label/full.pdf")
         assert (answer.status, b"%PDF" in answer.body()) == (500, False)
@@ -216,16 +212,12 @@ def test_missed_and_futile_pickups_are_explained_and_a_stale_cancel_button_is_re
     assert lines_of(stack, "cancelled", reference) == []
 
 
-def test_subscription_a_reference_booked_elsewhere_is_followed_until_it_is_stopped(
-    stack: Stack, page: Page
-) -> None:
+def test_subscription_a_reference_booked_elsewhere_is_followed_until_it_is_stopped(stack: Stack, page: Page) -> None:
     stack.carrier.foreign("SELSEWHERE9")
     page.goto("/watch/")
     page.get_by_label("Carrier reference").fill("selsewhere9")
     page.get_by_role("button", name="Watch this parcel").click()
-    until(
-        lambda: lines_of(stack, "subscribed", "SELSEWHERE9"), seconds=15, what="the carrier has subscribed us"
-    )
+    until(lambda: lines_of(stack, "subscribed", "SELSEWHERE9"), seconds=15, what="the carrier has subscribed us")
     stack.carrier.scan("SELSEWHERE9", "Pickup", description="Parcel picked up far away")
     reload_until(page, "Parcel picked up far away")
     expect(page.get_by_role("heading", level=1)).to_contain_text("SELSEWHERE9")

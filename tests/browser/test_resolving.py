@@ -135,12 +135,8 @@ def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
 
 
 @pytest.mark.usefixtures("settled")
-@pytest.mark.parametrize(
-    ("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.nightly)]
-)
-def test_the_page_is_clean_and_fits_with_all_it_can_show(
-    log_in: Open, stack: Stack, theme: str, width: int
-) -> None:
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.nightly)])
+def test_the_page_is_clean_and_fits_with_all_it_can_show(log_in: Open, stack: Stack, theme: str, width: int) -> None:
     late, overdue = (
         unclear(stack, minutes=20),
         unclear(stack, minutes=130, status="conflict", seen_reference="STOLD00001"),

@@ -37,9 +37,7 @@ def _measured(stack: Stack) -> None:
 def filled(page: Page, name: str) -> None:
     page.goto("/parcels/new/")
     for field in ("weight_kg", "length_cm", "width_cm", "height_cm"):
-        page.locator(f"[name={field}]").fill(
-            ""
-        )  # another size may be the default: without a script it stays filled in
+        page.locator(f"[name={field}]").fill("")  # another size may be the default: without a script it stays filled in
     page.get_by_role("radio", name=re.compile("^Guarded")).check()
     typed = {key: value for key, value in TO_HOBART.items() if not key.endswith(("_kg", "_cm"))}
     for field, value in {**typed, "receiver_name": name, "customer_reference": "GUARD-7"}.items():

@@ -46,9 +46,7 @@ class Line:
         self.bytes = 0.0
         self.browser = page.context.new_cdp_session(page)
         self.browser.on("Network.requestWillBeSent", self._ask)
-        self.browser.on(
-            "Network.requestServedFromCache", lambda event: self.asked.pop(event["requestId"], None)
-        )
+        self.browser.on("Network.requestServedFromCache", lambda event: self.asked.pop(event["requestId"], None))
         self.browser.on("Network.loadingFinished", self._finish)
         self.browser.send("Network.enable")
         self.browser.send("Network.clearBrowserCache")

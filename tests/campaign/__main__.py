@@ -39,9 +39,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev campaign", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--orders", type=int, default=1000)
-    parser.add_argument(
-        "--replays", choices=("on", "off"), default="on", help="does the carrier keep idempotency keys"
-    )
+    parser.add_argument("--replays", choices=("on", "off"), default="on", help="does the carrier keep idempotency keys")
     parser.add_argument("--forget", action="store_true", help="keep no logs, even of a red run")
     parser.add_argument("--plan", action="store_true", help="print every planned strike")
     return parser.parse_args()

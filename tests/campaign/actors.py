@@ -34,9 +34,7 @@ PARCEL = {
 }
 PRESSED_TWICE, CANCELS, REPLACES, USES_AFTER_CANCEL, LOOKS = 0.10, 0.07, 0.03, 0.01, 0.10
 ORDER = re.compile(r"/parcels/([0-9a-f-]{36})/")
-OFFER = re.compile(
-    r'name="form_token" value="([^"]+)">\s*<input type="hidden" name="product" value="([^"]+)"'
-)
+OFFER = re.compile(r'name="form_token" value="([^"]+)">\s*<input type="hidden" name="product" value="([^"]+)"')
 
 
 @dataclass
@@ -45,9 +43,7 @@ class Done:
 
     wanted: int
     seed: int
-    orders: dict[str, str] = field(
-        default_factory=dict
-    )  # order uuid → the customer reference it was booked with
+    orders: dict[str, str] = field(default_factory=dict)  # order uuid → the customer reference it was booked with
     cancels: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     asked: int = 0

@@ -22,13 +22,7 @@ from tests.campaign.servers import Servers
 from tests.recording import improper
 from tracking.models import TrackingEvent, WebhookDelivery
 
-TRANSIENT = {
-    Status.BOOKING,
-    Status.CANCELLING,
-    Status.UNCONFIRMED,
-    Status.CONFLICT,
-    Status.CANCEL_UNCONFIRMED,
-}
+TRANSIENT = {Status.BOOKING, Status.CANCELLING, Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED}
 ALLOWED_ERRORS = (
     "OperationalError", "InterfaceError", "ConnectionError", "TimeoutError", "WorkerLostError", "ChildProcessError",
     "AdminShutdown", "CrashShutdown", "consumer: Connection to broker lost", "ResponseError",
@@ -64,9 +58,7 @@ class Books:
         return {line["reference"] for line in self.cancelled}
 
     def live_of(self, key: str) -> list[dict[str, Any]]:
-        return [
-            line for line in self.booked if line["order_key"] == key and line["reference"] not in self.dead
-        ]
+        return [line for line in self.booked if line["order_key"] == key and line["reference"] not in self.dead]
 
 
 def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str]]:
@@ -143,9 +135,7 @@ def _differing(books: Books, orders: list[Order]) -> Iterator[str]:
 
 
 def _half_done(orders: list[Order]) -> Iterator[str]:
-    yield from (
-        f"{order.uuid} is {order.status}, due {order.due_at}" for order in orders if order.status in TRANSIENT
-    )
+    yield from (f"{order.uuid} is {order.status}, due {order.due_at}" for order in orders if order.status in TRANSIENT)
     waiting = Label.objects.filter(state__in=["pending", "failed"], order__status=Status.BOOKED)
     yield from (f"label {label.pk}: {label.state} {label.problem}" for label in waiting)
 
@@ -166,9 +156,7 @@ def _cancels(books: Books, orders: list[Order]) -> Iterator[str]:
     for reference in (ours ^ portal) - books.uncancelled:
         yield f"{reference} is cancelled on one side only; here {_story(by_reference.get(reference))}"
     for order in orders:
-        if sum(cancel.state == "done" for cancel in order.cancels.all()) != (
-            order.status == Status.CANCELLED
-        ):
+        if sum(cancel.state == "done" for cancel in order.cancels.all()) != (order.status == Status.CANCELLED):
             yield f"{order.uuid} is {order.status} with cancels {[c.state for c in order.cancels.all()]}"
 
 
@@ -193,9 +181,7 @@ def _webhooks(books: Books) -> Iterator[str]:
 
 def _progress(books: Books, orders: list[Order]) -> Iterator[str]:
     known: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    events = TrackingEvent.objects.select_related("parcel").only(
-        "parcel__reference", "event_type", "scan_time"
-    )
+    events = TrackingEvent.objects.select_related("parcel").only("parcel__reference", "event_type", "scan_time")
     for event in events.iterator():
         known[event.parcel.reference].add((event.event_type, _instant(event.scan_time)))
     for order in orders:

@@ -43,9 +43,7 @@ class Nemesis(threading.Thread):
     def run(self) -> None:
         for number, strike in enumerate(self.plan.strikes):
             if number == len(self.plan.strikes) // 2:
-                self.servers.tell_carrier(
-                    "report"
-                )  # so that some are cancelled, and used, after they were billed
+                self.servers.tell_carrier("report")  # so that some are cancelled, and used, after they were billed
             self.work.pace = strike.after + AHEAD
             while len(self.work.orders) < strike.after and self.work.asked < self.work.wanted:
                 time.sleep(0.02)

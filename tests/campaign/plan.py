@@ -67,9 +67,7 @@ class Strike:
     leases: float
 
     def __str__(self) -> str:
-        return f"{self.after:>5}  {self.kind} {self.target}" + (
-            f" for {self.leases:g} leases" if self.leases else ""
-        )
+        return f"{self.after:>5}  {self.kind} {self.target}" + (f" for {self.leases:g} leases" if self.leases else "")
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,5 @@ def _strikes(rng: random.Random, orders: int) -> Iterator[Strike]:
 def background() -> str:
     """The carrier's own share of trouble, as the sandbox takes it."""
     return ",".join(
-        f"{operation}:{verb}={share}"
-        for operation, verbs in BACKGROUND.items()
-        for verb, share in verbs.items()
+        f"{operation}:{verb}={share}" for operation, verbs in BACKGROUND.items() for verb, share in verbs.items()
     )

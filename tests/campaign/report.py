@@ -48,9 +48,7 @@ def phases(kills: Iterable[tuple[float, str]], booked_keys: set[str]) -> Counter
         if not name.startswith(WORKERS):
             found[f"kills of {name}"] += 1
             continue
-        mine = [
-            orphan for orphan in orphans if orphan.sent_at.timestamp() <= at <= orphan.lease_until.timestamp()
-        ]
+        mine = [orphan for orphan in orphans if orphan.sent_at.timestamp() <= at <= orphan.lease_until.timestamp()]
         if any(orphan.order.order_key() in booked_keys for orphan in mine):
             found["kills between the first byte and the result"] += 1
         elif mine:

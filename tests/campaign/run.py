@@ -24,11 +24,7 @@ from tests.campaign.sleeper import wake_late
 from tests.recording import cut, told
 from tracking.models import Parcel, Poll, WebhookDelivery
 
-BACKOFFS = (
-    60,
-    300,
-    900,
-)  # seconds, before scaling: the waits of a booking whose first two replays failed as well
+BACKOFFS = (60, 300, 900)  # seconds, before scaling: the waits of a booking whose first two replays failed as well
 DRAIN_BOUND = LEASE_SECONDS + sum(BACKOFFS) * TIME_SCALE
 JOURNEY_SECONDS = 13.0  # until the carrier has told the last scan of the last parcel
 UNDER_WAY = Q(status__in=[Status.BOOKING, Status.CANCELLING]) | Q(
@@ -69,9 +65,7 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     return report
 
 
-def _work_under_fire(
-    servers: Servers, plan: Plan, cast: list[people.Person], noticed: Noticed, done: Done
-) -> Nemesis:
+def _work_under_fire(servers: Servers, plan: Plan, cast: list[people.Person], noticed: Noticed, done: Done) -> Nemesis:
     senders = [Sender(cast[n % len(cast)], servers.url, noticed, done) for n in range(SENDERS)]
     nemesis = Nemesis(servers, plan, done)
     for thread in (*senders, nemesis):
@@ -122,9 +116,7 @@ def _nothing_was_resent(report: Report, servers: Servers) -> None:
     cases = {Status.UNCONFIRMED, Status.CONFLICT}
     report.note("unclear bookings, all with the operator", len(unclear))
     report.faults["G6 every unclear call is an operator's case"] = [
-        f"{attempt.order.uuid} is {attempt.order.status}"
-        for attempt in unclear
-        if attempt.order.status not in cases
+        f"{attempt.order.uuid} is {attempt.order.status}" for attempt in unclear if attempt.order.status not in cases
     ]
     sent = Counter(
         next((v for k, v in request["headers"].items() if k.lower() == "idempotency-key"), "")
@@ -171,16 +163,12 @@ def _watch_the_rest(report: Report, servers: Servers) -> None:
     }
     _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=patience)
     report.note("every scan and label there after, in seconds", f"{time.monotonic() - began_at:.1f}")
-    report.faults["nothing is owed any more"] = [
-        f"{n} {what}" for what, rows in busy.items() if (n := rows.count())
-    ]
+    report.faults["nothing is owed any more"] = [f"{n} {what}" for what, rows in busy.items() if (n := rows.count())]
 
 
 def _strangers(report: Report, servers: Servers, cast: list[people.Person], noticed: Noticed) -> None:
     """The owner of a label gets its very bytes, somebody else a 404."""
-    stored = list(
-        Label.objects.filter(state=Label.State.STORED, order__status=Status.BOOKED).select_related("order")
-    )
+    stored = list(Label.objects.filter(state=Label.State.STORED, order__status=Status.BOOKED).select_related("order"))
     some = random.Random(report.plan.seed).sample(stored, min(20, len(stored)))
     stranger = Browser(servers.url, noticed)
     stranger.log_in(cast[-1].email, cast[-1].password)
@@ -196,9 +184,7 @@ def _beside_the_naive(report: Report, servers: Servers, plan: Plan) -> None:
     counted = naive.doubles(plan, servers.folder, orders=orders)
     doubled = sum(times > 1 for times in counted.values())
     report.note("booked twice by this portal", len(report.faults["I1 never two live carrier orders for one"]))
-    report.note(
-        "booked twice by the naive variant", f"{doubled} of {orders} ({100 * doubled / orders:.1f} %)"
-    )
+    report.note("booked twice by the naive variant", f"{doubled} of {orders} ({100 * doubled / orders:.1f} %)")
     if not doubled:
         report.void.append("the naive variant booked nothing twice, so this plan proves nothing")
 

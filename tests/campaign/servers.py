@@ -49,9 +49,7 @@ class Servers:
         self.recipes: dict[str, tuple[list[str], dict[str, Any]]] = {}
         self.kills: list[tuple[float, str]] = []
         self._stopped: list[threading.Timer] = []
-        self._canaries = {
-            name: f"canary-{name}-{secrets.token_urlsafe(18)}" for name in ("key", "link", "hook", "app")
-        }
+        self._canaries = {name: f"canary-{name}-{secrets.token_urlsafe(18)}" for name in ("key", "link", "hook", "app")}
         self.contract = folder / "contract.toml"
         self.web, self.carrier = dev.free_port(), dev.free_port()
         self.url, self.carrier_url = f"http://127.0.0.1:{self.web}", f"http://127.0.0.1:{self.carrier}"

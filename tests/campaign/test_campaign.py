@@ -13,9 +13,7 @@ PATIENCE_SECONDS = 2400  # a slow machine needs half of it
 
 def campaign(*options: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "tests.campaign", *options]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
-    )
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
 
 def holds(done: "subprocess.CompletedProcess[str]") -> None:
@@ -56,9 +54,7 @@ def test_where_the_carrier_keeps_no_keys_nothing_unclear_is_sent_again() -> None
 @pytest.mark.nightly
 @pytest.mark.campaign
 @pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"]], ids=" ".join)
-def test_no_fault_of_a_long_campaign_costs_a_parcel(
-    capfd: pytest.CaptureFixture[str], options: list[str]
-) -> None:
+def test_no_fault_of_a_long_campaign_costs_a_parcel(capfd: pytest.CaptureFixture[str], options: list[str]) -> None:
     done = campaign(*options)
     with capfd.disabled():
         print(done.stdout)

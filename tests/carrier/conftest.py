@@ -122,11 +122,7 @@ def order(**changes: object) -> dict[str, Any]:
         "tracking_url": "https://track.carrier.example/tracking?ref=SQ7K2M",
         "metadata": {"partner_id": "PRT-0001", "portal_order": ORDER_KEY},
         "labels": [
-            {
-                "format": "pdf",
-                "size": "a4",
-                "url": f"https://carrier.example/api/orders/{ORDER_ID}/labels/a4.pdf",
-            }
+            {"format": "pdf", "size": "a4", "url": f"https://carrier.example/api/orders/{ORDER_ID}/labels/a4.pdf"}
         ],
         "scheduling": {"is_cancellable": True, "pickup_date": "2026-03-03"},
         "price": {"gross": {"amount": 12.08, "currency": "AUD"}},

@@ -6,11 +6,7 @@ from shipping_portal.carrier.errors import OperationOff, OutcomeUnknown, Rejecte
 
 from .conftest import ORDER_ID, reply
 
-CANCELLED = {
-    "order_id": ORDER_ID,
-    "state": "Cancelled",
-    "cancellation_message": "Cancelled by partnerAccount",
-}
+CANCELLED = {"order_id": ORDER_ID, "state": "Cancelled", "cancellation_message": "Cancelled by partnerAccount"}
 
 
 def cancel(client, far_side, answer, **points):
@@ -32,9 +28,7 @@ def test_nothing_to_add_is_a_yes(client, far_side, answer):
 
 def test_a_refusal_as_a_bare_string(client, far_side):
     words = "Order can not be cancelled; contact support for help."
-    answer = reply(
-        422, {"error": "unprocessable_entity", "error_description": "See messages.", "messages": words}
-    )
+    answer = reply(422, {"error": "unprocessable_entity", "error_description": "See messages.", "messages": words})
     with pytest.raises(Rejected) as told:
         cancel(client, far_side, answer)
     assert told.value.messages == {"": [words]}
@@ -66,10 +60,7 @@ def test_anything_else_leaves_it_unknown(client, far_side, answer):
 
 def test_another_path_and_word(client, far_side):
     answer = reply(200, CANCELLED | {"state": "Void"})
-    assert (
-        cancel(client, far_side, answer, cancel="POST /orders/{id}/cancel", cancelled_word="void").state
-        == "Void"
-    )
+    assert cancel(client, far_side, answer, cancel="POST /orders/{id}/cancel", cancelled_word="void").state == "Void"
     assert far_side.asked[0].target == f"/api/orders/{ORDER_ID}/cancel"
 
 

@@ -24,9 +24,7 @@ def test_no_file_means_the_defaults():
 
 
 def test_a_file_overrides_what_it_names(tmp_path):
-    contract = load(
-        tmp_path, 'replays = true\ncancel = "POST /orders/{id}/cancel"\nrequests_per_second = 2\n'
-    )
+    contract = load(tmp_path, 'replays = true\ncancel = "POST /orders/{id}/cancel"\nrequests_per_second = 2\n')
     assert (contract.replays, contract.cancel) == (True, "POST /orders/{id}/cancel")
     assert contract.requests_per_second == 2.0
     assert contract.quote == "GET /products"
@@ -130,14 +128,7 @@ def test_the_interface_documents_these_points_and_no_others():
             "sender_email",
             "pickup_date",
         ),
-        *(
-            "breakdown",
-            "reference_shape",
-            "events",
-            "event_id",
-            "event_type",
-            "scan_time",
-        ),
+        *("breakdown", "reference_shape", "events", "event_id", "event_type", "scan_time"),
         *("event_description", "location", "location_suburb", "location_state", "location_postcode"),
         "location_country",
     }
@@ -146,11 +137,7 @@ def test_the_interface_documents_these_points_and_no_others():
 @pytest.mark.parametrize(
     ("shape", "read", "not_read"),
     [
-        (
-            "S[A-Za-z0-9]{5,99}",
-            ["SQ7K2M", "S" * 100],
-            ["S" * 101, "SQ7K2", "XQ7K2M", "SQ7K2-M", "SQ7K2\u0661"],
-        ),
+        ("S[A-Za-z0-9]{5,99}", ["SQ7K2M", "S" * 100], ["S" * 101, "SQ7K2", "XQ7K2M", "SQ7K2-M", "SQ7K2\u0661"]),
         ("[0-9]{22}", ["9400100208303109505657", 9400100208303109505657], [True, 94001, 9.4, -1, 10**4000]),
         ("A{2}-[0-9]|B", ["AA-7", "B"], ["AA-77", "BB", "AA-7B", "aa-7"]),
     ],

@@ -34,11 +34,7 @@ def test_head_redirects_to_a_file_that_needs_no_credentials(client, far_side, fi
     far_side.answers(reply(302, b"", Location=signed))
     files.answers(pdf())
     got = client({"label_hosts": f"127.0.0.1:{files.port}"}).label(link(far_side))
-    assert (got.content, got.sha256, got.content_type) == (
-        PDF,
-        hashlib.sha256(PDF).hexdigest(),
-        "application/pdf",
-    )
+    assert (got.content, got.sha256, got.content_type) == (PDF, hashlib.sha256(PDF).hexdigest(), "application/pdf")
     assert (far_side.asked[0].method, "authorization" in far_side.asked[0].headers) == ("HEAD", True)
     assert (files.asked[0].method, files.asked[0].target) == ("GET", "/api/labels/a4.pdf?token=abc")
     assert "authorization" not in files.asked[0].headers
@@ -180,9 +176,7 @@ def test_an_address_that_is_not_the_carriers_is_never_opened(client, far_side, u
 
 @pytest.mark.parametrize("url", [*(url for url in UNSAFE if url.isprintable()), "https://evil.example/x"])
 def test_a_redirect_away_from_the_carrier_is_not_followed(client, far_side, url):
-    target = (
-        url.replace("PORT", str(far_side.port)).encode("utf-8").decode("latin-1") or "https://evil.example/"
-    )
+    target = url.replace("PORT", str(far_side.port)).encode("utf-8").decode("latin-1") or "https://evil.example/"
     far_side.answers(reply(302, b"", Location=target))
     with pytest.raises((Rejected, OutcomeUnknown)):
         client({"label_hosts": "files.carrier.example"}).label(link(far_side))

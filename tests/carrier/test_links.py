@@ -94,10 +94,7 @@ def test_a_reply_about_another_parcel(client, far_side):
 @pytest.mark.parametrize(
     ("template", "url"),
     [
-        (
-            "https://track.carrier.example/tracking?ref={reference}",
-            "https://track.carrier.example/tracking?ref=SQ7K2M",
-        ),
+        ("https://track.carrier.example/tracking?ref={reference}", "https://track.carrier.example/tracking?ref=SQ7K2M"),
         ("", ""),
     ],
 )

@@ -178,9 +178,7 @@ class TestOutcomeUnknown:
         far_side.answers(reply(status, {"error": "trouble"}))
         assert self.unknown(client()).status == status
 
-    @pytest.mark.parametrize(
-        "body", [b"", b"<html>", b"[]", b"null", b"{", b'{"order_id": 1, "order_id": 2}']
-    )
+    @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"null", b"{", b'{"order_id": 1, "order_id": 2}'])
     def test_a_success_that_says_nothing_readable(self, client, far_side, body):
         far_side.answers(reply(201, body))
         self.unknown(client())
@@ -223,9 +221,7 @@ class TestRejected:
 class TestAccountStopped:
     @pytest.mark.parametrize("status", [401, 402, 403, 412])
     def test_our_account_is_at_fault(self, client, far_side, status):
-        far_side.answers(
-            reply(status, {"error": "x", "error_description": "The account has no payment method."})
-        )
+        far_side.answers(reply(status, {"error": "x", "error_description": "The account has no payment method."}))
         with pytest.raises(AccountStopped) as told:
             book(client())
         assert (told.value.status, told.value.text) == (status, "The account has no payment method.")
@@ -269,9 +265,7 @@ class TestOneAttempt:
     def test_tls_with_our_own_authority_works(self, client, own_certificate):
         seen = []
         with tls_server(own_certificate, seen) as port:
-            booked = book(
-                client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(own_certificate.bundle))
-            )
+            booked = book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(own_certificate.bundle)))
         assert booked.reference == "SQ7K2M"
         assert seen[0].target == "/api/orders"
 

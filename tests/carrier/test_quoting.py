@@ -29,11 +29,7 @@ def product(**changes):
         },
         "tax_breakdown": {"gst": {"amount": 1.08, "currency": "AUD", "rate": 0.1}},
         "plan": "Pro",
-        "eta": {
-            "days_range": [2, 5],
-            "date_range": ["2026-03-05", "2026-03-10"],
-            "for_send_date": "2026-03-03",
-        },
+        "eta": {"days_range": [2, 5], "date_range": ["2026-03-05", "2026-03-10"], "for_send_date": "2026-03-03"},
         "product": {
             "code": "STANDARD-PICKUP",
             "name": "Standard Pickup",
@@ -126,11 +122,7 @@ def test_a_product_is_read(client, far_side):
         ("something_new", Money(Decimal(1), "AUD")),
     )
     assert read.taxes == (("gst", Money(Decimal("1.08"), "AUD")),)
-    assert (read.eta_from, read.eta_to, read.send_date) == (
-        date(2026, 3, 5),
-        date(2026, 3, 10),
-        date(2026, 3, 3),
-    )
+    assert (read.eta_from, read.eta_to, read.send_date) == (date(2026, 3, 5), date(2026, 3, 10), date(2026, 3, 3))
     assert (read.plan, read.duties_paid, read.cover_price) == ("Pro", False, Money(Decimal("0.0"), "AUD"))
     assert read.raw["plan"] == "Pro"
 

@@ -26,10 +26,7 @@ def test_a_flat_map():
 
 
 def test_nested_lists_of_objects():
-    said = {
-        "sender": [{"contact": [{"phone": ["is not valid"]}]}],
-        "receiver": [{"contact": [{"email": ["is bad"]}]}],
-    }
+    said = {"sender": [{"contact": [{"phone": ["is not valid"]}]}], "receiver": [{"contact": [{"email": ["is bad"]}]}]}
     assert messages(said) == {"sender_phone": ["is not valid"], "receiver_email": ["is bad"]}
 
 
@@ -112,15 +109,11 @@ def test_what_is_about_several_of_our_fields_is_about_the_parcel(said, words):
 def test_the_contracts_own_names_are_followed_back():
     points = {"receiver_suburb": "to.city", "query_receiver_suburb": "to_city", "error_messages": "problems"}
     body = {"problems": {"to": {"city": ["unknown"]}, "to_city": ["really unknown"]}}
-    assert read_refusal(body, Contract(**points)).messages == {
-        "receiver_suburb": ["unknown", "really unknown"]
-    }
+    assert read_refusal(body, Contract(**points)).messages == {"receiver_suburb": ["unknown", "really unknown"]}
 
 
 def test_words_are_capped_and_made_plain():
-    said = messages(
-        {"weight": ["x" * 9000, "a\x00b\x1b[0m\nc\u202e"], **{f"k{n}": ["m"] for n in range(500)}}
-    )
+    said = messages({"weight": ["x" * 9000, "a\x00b\x1b[0m\nc\u202e"], **{f"k{n}": ["m"] for n in range(500)}})
     assert said["weight"] == ["x" * 500, "a\ufffdb [0m c"]
     assert sum(map(len, said.values())) == 50
 
@@ -159,12 +152,7 @@ def test_what_says_nothing_is_no_message(said):
         ({"reason": "Parcel too heavy"}, {"": ["Parcel too heavy"]}),
         ({"messages": {"order_id": ["has already been collected"]}}, {"": ["has already been collected"]}),
         (
-            {
-                "errors": [
-                    {"field": "weight", "message": "too heavy"},
-                    {"path": "receiver.postcode", "detail": "no"},
-                ]
-            },
+            {"errors": [{"field": "weight", "message": "too heavy"}, {"path": "receiver.postcode", "detail": "no"}]},
             {"weight": ["too heavy"], "receiver_postcode": ["no"]},
         ),
     ],

@@ -70,9 +70,7 @@ def test_the_contract_says_which_status_answers_a_cancel(client, far_side, point
         ({"duties_paid_word": ""}, "STANDARD-DDP-PICKUP", "pickup", False),
     ],
 )
-def test_a_products_code_is_read_by_the_contracts_words(
-    client, far_side, points, code, first_mile, duties_paid
-):
+def test_a_products_code_is_read_by_the_contracts_words(client, far_side, points, code, first_mile, duties_paid):
     (read,) = ask(client, far_side, product(product={"code": code}), points=points)
     assert (read.first_mile, read.duties_paid) == (first_mile, duties_paid)
 
@@ -125,18 +123,12 @@ def test_a_currency_in_small_letters_is_the_same_currency(client, far_side):
     ],
 )
 def test_a_day_may_be_told_with_a_time(client, far_side, told, read):
-    scheduling = {
-        "pickup_date": told,
-        "estimated_delivery_date_minimum": told,
-        "estimated_delivery_date_maximum": told,
-    }
+    scheduling = {"pickup_date": told, "estimated_delivery_date_minimum": told, "estimated_delivery_date_maximum": told}
     booked = book(client, far_side, reply(201, order(scheduling=scheduling)))
     assert (booked.pickup_date, booked.eta_from, booked.eta_to) == (read, read, read)
 
 
-@pytest.mark.parametrize(
-    ("told", "read"), [(True, True), (False, False), (None, None), ("no", None), (0, None)]
-)
+@pytest.mark.parametrize(("told", "read"), [(True, True), (False, False), (None, None), ("no", None), (0, None)])
 def test_whether_it_may_be_cancelled_is_read_or_unknown(client, far_side, told, read):
     answer = order(scheduling={"is_cancellable": told})
     assert book(client, far_side, reply(201, answer)).is_cancellable is read

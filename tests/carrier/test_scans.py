@@ -43,9 +43,7 @@ def test_a_signed_link_in_a_scans_words_is_cut(member):
 
 
 def test_a_signed_link_in_a_scans_place_is_cut():
-    scan = read(
-        location_data=dict.fromkeys(["suburb", "state", "country"], LINK) | {"postcode": "eyJ0.eyJz.c2"}
-    )
+    scan = read(location_data=dict.fromkeys(["suburb", "state", "country"], LINK) | {"postcode": "eyJ0.eyJz.c2"})
     assert {scan.suburb, scan.state, scan.country, scan.postcode} == {"[cut]"}
 
 
@@ -78,17 +76,7 @@ def test_a_body_that_is_no_event(raw):
         body().decode().encode("utf-16"),
         b"\xff" + body(),
     ],
-    ids=[
-        "deep list",
-        "deep object",
-        "long number",
-        "NaN",
-        "infinity",
-        "1e400",
-        "key twice",
-        "UTF-16",
-        "not UTF-8",
-    ],
+    ids=["deep list", "deep object", "long number", "NaN", "infinity", "1e400", "key twice", "UTF-16", "not UTF-8"],
 )
 def test_a_body_made_to_hurt(raw):
     with pytest.raises(BadScan):
@@ -125,8 +113,7 @@ def test_an_id_that_is_no_uuid(event_id):
 
 
 @pytest.mark.parametrize(
-    "reference",
-    ["X123456", "S12", "s3ndle", "S" * 500, "S3NDL\u0415", "SQ7K2M ", 7, None, ..., "S12345\u0661"],
+    "reference", ["X123456", "S12", "s3ndle", "S" * 500, "S3NDL\u0415", "SQ7K2M ", 7, None, ..., "S12345\u0661"]
 )
 def test_a_reference_that_is_none(reference):
     with pytest.raises(BadScan, match="reference"):
@@ -212,7 +199,5 @@ def test_a_reason_never_quotes_the_event():
 def test_another_carriers_names():
     points = {"event_reference": "ref", "event_type": "kind", "location": "where", "location_suburb": "town"}
     renamed = {"ref": "SQ7K2M", "kind": "Pickup", "where": {"town": "Hobart"}}
-    scan = read_event(
-        body(carrier_reference=..., event_type=..., location_data=..., **renamed), Contract(**points)
-    )
+    scan = read_event(body(carrier_reference=..., event_type=..., location_data=..., **renamed), Contract(**points))
     assert (scan.reference, scan.event_type, scan.suburb) == ("SQ7K2M", "Pickup", "Hobart")

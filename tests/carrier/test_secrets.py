@@ -12,15 +12,7 @@ from shipping_portal.carrier.scrubbing import CUT, scrubbed
 
 from .conftest import ORDER_ID, order, reply, reset, shipment
 
-SECRETS = [
-    "s3cret-key",
-    "czNjcmV0",
-    "l1nk-token",
-    "Example Lane",
-    "Example+Lane",
-    "/labels/a4.pdf",
-    "signing-key",
-]
+SECRETS = ["s3cret-key", "czNjcmV0", "l1nk-token", "Example Lane", "Example+Lane", "/labels/a4.pdf", "signing-key"]
 TOKEN_URL = "https://track.carrier.example/?ref=SQ7K2M&token=l1nk-token"
 
 
@@ -34,9 +26,7 @@ def test_a_client_shows_its_host_only(client, far_side):
     assert "127.0.0.1" in repr(carrier)
 
 
-@pytest.mark.parametrize(
-    "answer", [reset, b"", reply(500, b"Example Lane"), reply(422, order()), reply(200, {})]
-)
+@pytest.mark.parametrize("answer", [reset, b"", reply(500, b"Example Lane"), reply(422, order()), reply(200, {})])
 def test_an_error_and_its_whole_traceback_show_nothing(client, far_side, answer):
     far_side.answers(answer)
     with pytest.raises(CarrierError) as told:
@@ -88,9 +78,7 @@ def test_a_broken_request_log_does_not_lose_a_booking(client, far_side):
     assert carrier.book(carrier.booking_body(shipment()), key="k").reference == "SQ7K2M"
 
 
-@pytest.mark.parametrize(
-    "link", [TOKEN_URL, "https://x.example/eyJhbGciOiJI.eyJzdWIiOiJT.c2ln", "opaque-l1nk-token"]
-)
+@pytest.mark.parametrize("link", [TOKEN_URL, "https://x.example/eyJhbGciOiJI.eyJzdWIiOiJT.c2ln", "opaque-l1nk-token"])
 def test_a_stored_reply_has_no_links(client, far_side, link):
     far_side.answers(reply(201, order(authorised_tracking_url=link, note=f"see {TOKEN_URL}")))
     carrier = client()

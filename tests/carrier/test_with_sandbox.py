@@ -137,16 +137,10 @@ def test_another_orders_reply_is_a_conflict(carrier, sandbox):
     assert told.value.conflict
 
 
-CLEAR = {
-    Rejected: ("400", "404", "413", "422"),
-    NotSent: ("429",),
-    AccountStopped: ("401", "402", "403", "412"),
-}
+CLEAR = {Rejected: ("400", "404", "413", "422"), NotSent: ("429",), AccountStopped: ("401", "402", "403", "412")}
 
 
-@pytest.mark.parametrize(
-    ("verb", "error"), [(verb, error) for error, verbs in CLEAR.items() for verb in verbs]
-)
+@pytest.mark.parametrize(("verb", "error"), [(verb, error) for error, verbs in CLEAR.items() for verb in verbs])
 def test_trouble_with_a_clear_answer(carrier, sandbox, verb, error):
     sandbox.trouble("book", verb)
     with pytest.raises(error):

@@ -46,9 +46,7 @@ def push(body: bytes, *, url: str = URL, content_type: str = "application/json",
     if not extra["HTTP_AUTHORIZATION"]:
         del extra["HTTP_AUTHORIZATION"]
     browser = Client(enforce_csrf_checks=True, raise_request_exception=False)
-    return browser.generic(
-        "POST", url, body, content_type=content_type, **extra
-    )  # post() would recode the body
+    return browser.generic("POST", url, body, content_type=content_type, **extra)  # post() would recode the body
 
 
 def last() -> WebhookDelivery:

@@ -149,6 +149,4 @@ SETTLED = {
 
 def rows(names: str, *cases: tuple[Any, ...]) -> pytest.MarkDecorator:
     """Parametrises a test with catalogue rows: each case is its row's number, a few words, and the values."""
-    return pytest.mark.parametrize(
-        names, [pytest.param(*values, id=f"{row}-{words}") for row, words, *values in cases]
-    )
+    return pytest.mark.parametrize(names, [pytest.param(*values, id=f"{row}-{words}") for row, words, *values in cases])

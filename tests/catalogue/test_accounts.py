@@ -39,13 +39,7 @@ COMMON = "This is a common word with digits around it. A few unrelated words wor
     "name, typed, message",
     ("A9", "a direction in the name", "name", "admin\u202e", HIDDEN),
     ("A9", "a direction in the business", "business", "Quill\u202e", HIDDEN),
-    (
-        "A9",
-        "a Cyrillic letter in the name",
-        "name",
-        "Аdmin",
-        "Write this in Latin letters: “А” cannot be printed.",
-    ),
+    ("A9", "a Cyrillic letter in the name", "name", "Аdmin", "Write this in Latin letters: “А” cannot be printed."),
     ("A9", "a Cyrillic letter in the domain", "email", "mia@mаrlow.example", PLAIN),
     ("A9", "a fullwidth domain", "email", "mia@ｍarlow.example", PLAIN),
     (
@@ -59,20 +53,8 @@ COMMON = "This is a common word with digits around it. A few unrelated words wor
     ("A10", "password1234567", "password1", "password1234567", COMMON),
     ("A10", "shippingportal2026", "password1", "shippingportal2026", COMMON),
     ("A10", "Parcel in digits", "password1", "2026Parcel2026!", COMMON),
-    (
-        "B23",
-        "no-reply",
-        "email",
-        "noreply@marlow.example",
-        sender_email.SENTENCES["no_reply"],
-    ),
-    (
-        "B42",
-        "not acknowledged",
-        "no_dangerous_goods",
-        "",
-        GOODS,
-    ),
+    ("B23", "no-reply", "email", "noreply@marlow.example", sender_email.SENTENCES["no_reply"]),
+    ("B42", "not acknowledged", "no_dangerous_goods", "", GOODS),
 )
 def test_a_sign_up_that_cannot_stand(name: str, typed: str, message: str) -> None:
     answer = Browser().send(SIGN_UP, {**MIA, name: typed})
@@ -85,20 +67,8 @@ def test_a_sign_up_that_cannot_stand(name: str, typed: str, message: str) -> Non
 @rows(
     "address, name, others",
     ("A9", "logging in with 10 kB", LOG_IN, "password", {"login": "alice@quill.example"}),
-    (
-        "A9",
-        "changing to 10 kB",
-        "/accounts/password/change/",
-        "password1",
-        {"oldpassword": factories.PASSWORD},
-    ),
-    (
-        "A9",
-        "changing from 10 kB",
-        "/accounts/password/change/",
-        "oldpassword",
-        {"password1": "candle-harbour-violin"},
-    ),
+    ("A9", "changing to 10 kB", "/accounts/password/change/", "password1", {"oldpassword": factories.PASSWORD}),
+    ("A9", "changing from 10 kB", "/accounts/password/change/", "oldpassword", {"password1": "candle-harbour-violin"}),
 )
 def test_a_huge_password_is_never_computed(
     alice: User, monkeypatch: Any, address: str, name: str, others: dict[str, str]

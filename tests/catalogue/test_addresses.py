@@ -144,9 +144,7 @@ def two_named(quill: Sender, alice: User) -> None:
     ("B40", "many words", "plain " * 30, 1),
 )
 @pytest.mark.postgres
-def test_a_search_is_read_to_the_letter(
-    alices: Browser, two_named: None, typed: str, count: int | None
-) -> None:
+def test_a_search_is_read_to_the_letter(alices: Browser, two_named: None, typed: str, count: int | None) -> None:
     answer = alices.get(f"/parcels/?{encoded({'q': typed}).decode()}")
     if count is None:
         assert answer.status_code == 400

@@ -50,9 +50,7 @@ def page(thing: Any, name: str) -> str:
     ("A1", "price", {"price": "0.01", "charged_price": "0.01", "currency": "XXX"}),
     ("A1", "all of it, saved", {"sender": "1", "receiver_name": "Mallory", "_save": "Save"}),
 )
-def test_read_only_fields_in_a_post_change_nothing(
-    sams: Browser, order: Order, forged: dict[str, str]
-) -> None:
+def test_read_only_fields_in_a_post_change_nothing(sams: Browser, order: Order, forged: dict[str, str]) -> None:
     before = Order.objects.filter(pk=order.pk).values().get()
     assert sams.send(page(order, "change"), forged).status_code == 403
     assert Order.objects.filter(pk=order.pk).values().get() == before
@@ -68,9 +66,7 @@ def test_read_only_fields_in_a_post_change_nothing(
     ("A2", "sender", Sender),
     ("A2", "person", User),
 )
-def test_a_fact_is_deleted_by_nobody(
-    sams: Browser, facts: dict[type[Model], Model], kind: type[Model]
-) -> None:
+def test_a_fact_is_deleted_by_nobody(sams: Browser, facts: dict[type[Model], Model], kind: type[Model]) -> None:
     """Sam is a superuser."""
     fact = facts[kind]
     assert sams.get(page(fact, "delete")).status_code == 403
@@ -165,12 +161,7 @@ def test_an_odd_key_of_an_order_is_not_found(sams: Browser, order: Order, key: s
         assert sams.get(f"{ORDERS}{key}/{end}").status_code in {302, 404}
 
 
-@rows(
-    "address",
-    ("A14", "its front", "/admin/"),
-    ("A14", "its door", "/admin/login/"),
-    ("A14", "a list", ORDERS),
-)
+@rows("address", ("A14", "its front", "/admin/"), ("A14", "its door", "/admin/login/"), ("A14", "a list", ORDERS))
 def test_a_sender_finds_no_desk(alices: Browser, address: str) -> None:
     answer = alices.client.get(address, follow=True)
     assert answer.status_code == 404

@@ -138,11 +138,7 @@ def test_an_old_price_is_asked_again_before_anything_is_booked(
     ("B28", "total and amount", {"total": "0", "amount": "0.01", "charged_price": "0"}),
     ("B29", "state", {"state": "BOOKED", "status": "booked"}),
     ("B29", "owner", {"owner": "1", "sender": "1", "sender_id": "1", "made_by": "1", "account": "1"}),
-    (
-        "B29",
-        "carrier's reference",
-        {"carrier_reference": "SX", "carrier_order_id": "1", "booked_at": "2026-01-01"},
-    ),
+    ("B29", "carrier's reference", {"carrier_reference": "SX", "carrier_order_id": "1", "booked_at": "2026-01-01"}),
     ("B29", "receiver", {"receiver_name": "Mallory", "receiver_line1": "1 Other Street"}),
 )
 def test_columns_in_the_post_change_nothing(
@@ -177,8 +173,6 @@ def test_somebody_elses_form_is_not_found(book: Callable[..., Any], bob: User, q
     book()
     assert book(Browser(bob)).status_code == 404
     theirs = factories.quote(bob.membership.sender, bob)
-    own = book(
-        Browser(bob), theirs, form_token=str(quote.uuid)
-    )  # a token means something to one account only
+    own = book(Browser(bob), theirs, form_token=str(quote.uuid))  # a token means something to one account only
     assert own["Location"] != f"/parcels/{Order.objects.get(sender=quote.sender).uuid}/booking/"
     assert Order.objects.filter(sender=quote.sender).count() == 1

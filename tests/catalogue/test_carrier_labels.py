@@ -24,9 +24,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
-KEEP_ASKING = (
-    "The carrier hasn't given us this label yet. The parcel is booked; we keep asking. Don't book it again."
-)
+KEEP_ASKING = "The carrier hasn't given us this label yet. The parcel is booked; we keep asking. Don't book it again."
 HTML = b"<html><body><h1>Please sign in</h1></body></html>"
 
 ELSEWHERE = {
@@ -84,10 +82,7 @@ def test_a_label_anywhere_but_at_the_carriers_is_not_fetched(
     assert knocked == []
 
 
-@rows(
-    "url",
-    *(("R5", f"redirect: {words}", url) for words, url in ELSEWHERE.items() if url.isprintable()),
-)
+@rows("url", *(("R5", f"redirect: {words}", url) for words, url in ELSEWHERE.items() if url.isprintable()))
 def test_a_redirect_of_a_label_away_from_the_carrier_is_not_followed(
     book: Book, reads: Read, line: Meddler, carrier: SandboxCarrier, knocked: list[Any], url: str
 ) -> None:
@@ -196,9 +191,7 @@ def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
 
 
 def test_the_last_try_is_three_days_after_the_first() -> None:
-    assert sum(labels.wait_after(tries) for tries in range(labels.LAST_TRY)) == pytest.approx(
-        3 * 24 * 3600, rel=0.001
-    )
+    assert sum(labels.wait_after(tries) for tries in range(labels.LAST_TRY)) == pytest.approx(3 * 24 * 3600, rel=0.001)
 
 
 @rows("", ("R6", "more tries than a small number holds"))
@@ -209,9 +202,7 @@ def test_the_count_of_tries_has_a_ceiling(book: Book, line: Meddler) -> None:
     assert fetch(order).tries <= 32_767
 
 
-def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
-    book: Book, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look and a file may take longer than one lease; in a slow hour that must not end in a dead letter."""
     order = book()
     with time_machine.travel(timezone.now(), tick=False) as clock:
@@ -238,9 +229,7 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
     assert (full.failures, full.tries) == (0, 1)
 
 
-def test_a_worker_that_slept_through_its_lease_undoes_nothing(
-    book: Book, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_slept_through_its_lease_undoes_nothing(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     order = book()
 
     class FetchedAgainMeanwhile:

@@ -112,21 +112,14 @@ def polled(order: Order) -> Parcel:
 
 def scan(number: int, **changes: Any) -> dict[str, Any]:
     at = timezone.now().replace(microsecond=0) - dt.timedelta(days=1) + dt.timedelta(seconds=number)
-    return {
-        "event_type": "In Transit",
-        "scan_time": at.isoformat(),
-        "description": f"Scan {number}",
-        **changes,
-    }
+    return {"event_type": "In Transit", "scan_time": at.isoformat(), "description": f"Scan {number}", **changes}
 
 
 @rows("backwards", ("R9", "10,000 events", False), ("R9", "10,000 events, newest first", True))
 def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_desk_is_told(
     book: Book, line: Meddler, monkeypatch: pytest.MonkeyPatch, backwards: bool
 ) -> None:
-    monkeypatch.setattr(
-        "shipping_portal.carrier.reading.MOST_SCANS", 50
-    )  # a thousand rows take seconds to store
+    monkeypatch.setattr("shipping_portal.carrier.reading.MOST_SCANS", 50)  # a thousand rows take seconds to store
     order = book()
     events = [scan(number) for number in range(9_999)] + [scan(9_999, event_type="Delivered")]
     line.edits("track", lambda reply: reply.update(tracking_events=events[::-1] if backwards else events))
@@ -140,18 +133,14 @@ def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_desk_is_told
 @rows("", ("R9", "10,000 events nobody can read"))
 def test_ten_thousand_unreadable_scans_do_not_bury_the_desk(book: Book, line: Meddler) -> None:
     order = book()
-    line.edits(
-        "track", lambda reply: reply.update(tracking_events=[scan(n, scan_time=n) for n in range(10_000)])
-    )
+    line.edits("track", lambda reply: reply.update(tracking_events=[scan(n, scan_time=n) for n in range(10_000)]))
     parcel = polled(order)
     assert (parcel.poll.tries, parcel.events.count()) == (0, 0)
     assert WebhookDelivery.objects.filter(state="quarantined").count() <= 101
 
 
 @rows("", ("R9", "events of another reference"))
-def test_scans_of_another_parcel_move_nothing_and_reach_the_desk(
-    book: Book, reads: Read, line: Meddler
-) -> None:
+def test_scans_of_another_parcel_move_nothing_and_reach_the_desk(book: Book, reads: Read, line: Meddler) -> None:
     order = book()
     strange = scan(5, event_type="Delivered", carrier_reference="SOTHER1", description="Left with Mr Other")
     line.edits("track", lambda reply: reply.update(tracking_events=[scan(1), strange]))

@@ -21,9 +21,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
-DONT_BOOK_AGAIN = (
-    "so the parcel may or may not be booked. Don't book it again – the answer will be on this page."
-)
+DONT_BOOK_AGAIN = "so the parcel may or may not be booked. Don't book it again – the answer will be on this page."
 ANSWERS_DISAGREE = "The carrier's answers don't agree, so a person is looking at it. Don't book it again"
 
 
@@ -128,9 +126,7 @@ def test_an_odd_price_books_the_parcel_and_is_not_shown_as_what_it_costs(
 
 
 @rows("", ("R4", "another currency"))
-def test_a_price_in_another_currency_stands_beside_the_agreed_one(
-    book: Book, reads: Read, line: Meddler
-) -> None:
+def test_a_price_in_another_currency_stands_beside_the_agreed_one(book: Book, reads: Read, line: Meddler) -> None:
     line.edits("book", priced({"amount": 7.77, "currency": "USD"}))
     order = book()
     assert (order.status, order.charged_price, order.total) == ("booked", None, Decimal("12.08"))
@@ -145,9 +141,7 @@ def test_a_price_in_another_currency_stands_beside_the_agreed_one(
     ("R4", "nothing to pay", 0, "0.00"),
     ("R4", "the largest we read", "999999999999.99", "999999999999.99"),
 )
-def test_a_readable_price_is_what_it_costs(
-    book: Book, reads: Read, line: Meddler, amount: Any, charged: str
-) -> None:
+def test_a_readable_price_is_what_it_costs(book: Book, reads: Read, line: Meddler, amount: Any, charged: str) -> None:
     line.edits("book", priced({"amount": amount, "currency": "AUD"}))
     order = book()
     assert (order.status, order.charged_price) == ("booked", Decimal(charged))
@@ -168,13 +162,7 @@ HTML = f"<html><body><h1>Gateway</h1>{SCRIPT}</body></html>".encode()
     ("R7", "402 in HTML", reply(402, HTML, Content_Type="text/html"), "booking"),
 )
 def test_markup_in_an_error_is_text_for_the_sender_and_the_operator(
-    book: Book,
-    line: Meddler,
-    alice: User,
-    sam: User,
-    visit: Callable[[User], Client],
-    answer: bytes,
-    status: str,
+    book: Book, line: Meddler, alice: User, sam: User, visit: Callable[[User], Client], answer: bytes, status: str
 ) -> None:
     line.says("book", answer)
     order = book()
@@ -186,9 +174,7 @@ def test_markup_in_an_error_is_text_for_the_sender_and_the_operator(
     desk = visit(sam)
     pages = [
         desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode(),
-        desk.get(
-            reverse("admin:orders_bookingattempt_change", args=[order.attempts.get().pk])
-        ).content.decode(),
+        desk.get(reverse("admin:orders_bookingattempt_change", args=[order.attempts.get().pk])).content.decode(),
         desk.get(reverse("admin:orders_carrieraccount_change", args=[order.account_id])).content.decode(),
     ]
     assert not [page for page in (for_alice, *pages) if "<script>alert" in page]
@@ -234,9 +220,7 @@ def bombed(count: int, size: int) -> bytes:
     ("R10", "header lines without end", b"HTTP/1.1 201 Said\r\n" + b"X-Bomb: 1\r\n" * 200_000, "unconfirmed"),
     ("R10", "a status nobody knows", b"HTTP/1.1 999 Said\r\nContent-Length: 0\r\n\r\n", "unconfirmed"),
 )
-def test_headers_are_read_up_to_a_limit_and_no_further(
-    book: Book, line: Meddler, answer: bytes, status: str
-) -> None:
+def test_headers_are_read_up_to_a_limit_and_no_further(book: Book, line: Meddler, answer: bytes, status: str) -> None:
     line.says("book", answer)
     order = book()
     assert order.status == status
@@ -262,20 +246,8 @@ SHORTEST = dt.timedelta(milliseconds=100)  # of our own back-off
 @rows(
     "told, least, most",
     ("R10", "Retry-After 10^9", "1000000000", HOUR, HOUR),
-    (
-        "R10",
-        "Retry-After in the year 9999",
-        "Fri, 31 Dec 9999 23:59:59 GMT",
-        HOUR - dt.timedelta(minutes=1),
-        HOUR,
-    ),
-    (
-        "R10",
-        "Retry-After in the past",
-        "Wed, 01 Jan 2020 00:00:00 GMT",
-        SHORTEST,
-        dt.timedelta(minutes=1),
-    ),
+    ("R10", "Retry-After in the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", HOUR - dt.timedelta(minutes=1), HOUR),
+    ("R10", "Retry-After in the past", "Wed, 01 Jan 2020 00:00:00 GMT", SHORTEST, dt.timedelta(minutes=1)),
     ("R10", "Retry-After 0", "0", SHORTEST, dt.timedelta(minutes=1)),
     ("R10", "Retry-After -5", "-5", SHORTEST, dt.timedelta(minutes=1)),
     ("R10", "Retry-After soon", "soon", SHORTEST, dt.timedelta(minutes=1)),

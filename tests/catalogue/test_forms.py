@@ -56,26 +56,14 @@ COUNTRY = "Choose a country on the list."
         "\u3164",
         "Write this in Latin letters: “\u3164” cannot be printed.",
     ),
-    (
-        "B2",
-        "only an accent",
-        "receiver_name",
-        "\u0301",
-        "Write this in Latin letters: “\u0301” cannot be printed.",
-    ),
+    ("B2", "only an accent", "receiver_name", "\u0301", "Write this in Latin letters: “\u0301” cannot be printed."),
     ("B2", "only dots", "receiver_name", "...", "Use at least one letter or digit."),
     ("B3", "a header in an address line", "receiver_line1", "x\r\nBcc: a@b", HIDDEN),
     ("B3", "a bare CR in the name", "receiver_name", "Priya\rNair", HIDDEN),
     ("B3", "a tab in the company", "receiver_company", "Nair\tCeramics", HIDDEN),
     ("B3", "a line at the end", "receiver_line2", "Unit 2\n", HIDDEN),
     ("B3", "two lines of instructions", "delivery_place", "porch\nor door", HIDDEN),
-    (
-        "B5",
-        "256 characters",
-        "receiver_line1",
-        "x" * 256,
-        "Use at most 255 characters; this has 256.",
-    ),
+    ("B5", "256 characters", "receiver_line1", "x" * 256, "Use at most 255 characters; this has 256."),
     (
         "B6",
         "suburb",
@@ -90,13 +78,7 @@ COUNTRY = "Choose a country on the list."
         "4 Sample Street 3056",
         "Leave out “3056” here. It's printed from the suburb field.",
     ),
-    (
-        "B6",
-        "state",
-        "receiver_line2",
-        "Unit 2, Vic",
-        "Leave out “Vic” here. It's printed from the suburb field.",
-    ),
+    ("B6", "state", "receiver_line2", "Unit 2, Vic", "Leave out “Vic” here. It's printed from the suburb field."),
     (
         "B6",
         "country",
@@ -143,13 +125,7 @@ COUNTRY = "Choose a country on the list."
         "ab",
         "Brunswick doesn't match ab on the carrier's list. Did you mean Brunswick 3056?",
     ),
-    (
-        "B17",
-        "Arabic digits",
-        "receiver_postcode",
-        "٢٠٠٠",
-        "Write this in Latin letters: “٢” cannot be printed.",
-    ),
+    ("B17", "Arabic digits", "receiver_postcode", "٢٠٠٠", "Write this in Latin letters: “٢” cannot be printed."),
     (
         "B18",
         "off the list",
@@ -184,26 +160,16 @@ COUNTRY = "Choose a country on the list."
     ("B24", "40 digits", "receiver_phone", "4" * 40, PHONE),
     ("B24", "fullwidth digits", "receiver_phone", "０４９１５７０１５６", PHONE),
     ("B24", "an extension", "receiver_phone", "03 9555 0101 ext 5", PHONE),
-    (
-        "B25",
-        "10,000 characters",
-        "delivery_place",
-        "x" * 10_000,
-        "Use at most 200 characters; this has 10000.",
-    ),
+    ("B25", "10,000 characters", "delivery_place", "x" * 10_000, "Use at most 200 characters; this has 10000."),
     ("B30", "weight=1&weight=100", "weight_kg", ["1", "100"], TWICE),
     ("B30", "the same name twice", "receiver_name", ["Priya Nair", "Priya Nair"], TWICE),
     ("B30", "two countries", "receiver_country", ["AU", "US"], TWICE),
 )
-def test_a_parcel_at_home(
-    alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str
-) -> None:
+def test_a_parcel_at_home(alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str) -> None:
     refused(alices, {**AT_HOME, name: typed}, name, message, listener)
 
 
-def refused(
-    browser: Browser, form: dict[str, Any], name: str, message: str, listener: ListeningCarrier
-) -> None:
+def refused(browser: Browser, form: dict[str, Any], name: str, message: str, listener: ListeningCarrier) -> None:
     """The message stands at its field, everything else that was typed is kept, and nothing was done."""
     answer = browser.send(NEW, form)
     assert answer.status_code == 422
@@ -237,9 +203,7 @@ def test_a_lone_surrogate_never_gets_to_the_database(quill: Sender, alice: User,
     assert field in form.errors
 
 
-@rows(
-    "name", ("B4", "as three bytes in the name", "receiver_name"), ("B4", "in the e-mail", "receiver_email")
-)
+@rows("name", ("B4", "as three bytes in the name", "receiver_name"), ("B4", "in the e-mail", "receiver_email"))
 def test_the_bytes_of_a_surrogate_are_refused(alices: Browser, listener: ListeningCarrier, name: str) -> None:
     answer = alices.send(NEW, {**AT_HOME, name: AT_HOME[name] + "\ud800"})
     assert answer.status_code == 422
@@ -248,18 +212,12 @@ def test_the_bytes_of_a_surrogate_are_refused(alices: Browser, listener: Listeni
 
 
 @rows("", ("B18", "the carrier's own refusal, where no list is loaded"))
-def test_the_carriers_word_about_a_place_stands_at_both_fields(
-    alices: Browser, listener: ListeningCarrier
-) -> None:
+def test_the_carriers_word_about_a_place_stands_at_both_fields(alices: Browser, listener: ListeningCarrier) -> None:
     LocalityList.objects.all().delete()
     word = "is not a place we serve"
     listener.refuses = Rejected(422, messages={"receiver_suburb": [word]})
     form = {**AT_HOME, "receiver_state": "VIC"}
     answer = alices.send(NEW, form)
-    assert (
-        messages_at(answer, "receiver_suburb")
-        == messages_at(answer, "receiver_postcode")
-        == [f"Suburb: {word}."]
-    )
+    assert messages_at(answer, "receiver_suburb") == messages_at(answer, "receiver_postcode") == [f"Suburb: {word}."]
     assert lost(answer, form) == {}
     assert not Quote.objects.exists()

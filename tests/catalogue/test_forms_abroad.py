@@ -30,9 +30,7 @@ pytestmark = pytest.mark.django_db
     ("B12", "half a piece", "item_1_quantity", "1.5", "Use a whole number."),
     ("B30", "value of an item", "item_1_value", ["1", "1000"], TWICE),
 )
-def test_a_parcel_abroad(
-    alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str
-) -> None:
+def test_a_parcel_abroad(alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str) -> None:
     refused(alices, {**ABROAD, name: typed}, name, message, listener)
 
 
@@ -61,9 +59,7 @@ def test_a_parcel_in_the_united_states(
 
 
 @rows("amount", ("B21", "from the United States", "100"), ("B21", "none at all, yet sent", "0"))
-def test_extra_cover_is_for_parcels_from_australia(
-    from_ohio: Browser, listener: ListeningCarrier, amount: str
-) -> None:
+def test_extra_cover_is_for_parcels_from_australia(from_ohio: Browser, listener: ListeningCarrier, amount: str) -> None:
     answer = from_ohio.send(NEW, {**FROM_OHIO, "cover_amount": amount})
     assert answer.status_code == 422
     assert "Extra Cover is for parcels from Australia only." in text(answer)

@@ -25,13 +25,7 @@ PLAIN = (HEAD + ROW).encode()
     ("C8", "semicolons", PLAIN.replace(b",", b";"), "utf-8", ";"),
     ("C8", "tabs", PLAIN.replace(b",", b"\t"), "utf-8", "\t"),
     ("C8", "a line that names the delimiter", b"sep=;\r\n" + PLAIN.replace(b",", b";"), "utf-8", ";"),
-    (
-        "C8",
-        "a line break in the first name",
-        b'"Name\n(first)";"Town, or city"\nPriya;Brunswick',
-        "utf-8",
-        ";",
-    ),
+    ("C8", "a line break in the first name", b'"Name\n(first)";"Town, or city"\nPriya;Brunswick', "utf-8", ";"),
     ("C2", "UTF-16, big end first", b"\xfe\xff" + (HEAD + ROW).encode("utf-16-be"), "utf-16", ","),
     ("C8", "commas inside quotes", b'"Name, first";"Town, or city"\nPriya;Brunswick', "utf-8", ";"),
     ("C16", "CRLF", PLAIN.replace(b"\n", b"\r\n"), "utf-8", ","),
@@ -138,7 +132,5 @@ def header_of(*names: str) -> Any:
 
 
 def test_a_header_is_known_again_in_another_case_and_with_its_reasons() -> None:
-    assert (
-        header_of("Name", "Suburb") == header_of("NAME", " suburb ") == header_of("Name", "Suburb", "Reason")
-    )
+    assert header_of("Name", "Suburb") == header_of("NAME", " suburb ") == header_of("Name", "Suburb", "Reason")
     assert header_of("Name", "Suburb") != header_of("Suburb", "Name")

@@ -25,9 +25,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
     portal = Portal(tmp_path_factory.mktemp("web"), "http://127.0.0.1:9")
     portal.run("manage.py", "migrate", "-v0")
     port = dev.free_port()
-    portal.start(
-        "web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket"
-    )
+    portal.start("web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket")
 
     def send(head: str) -> tuple[int, str]:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
@@ -70,12 +68,7 @@ def test_the_server_refuses_it(say: Say, head: str) -> None:
 @rows(
     "head, status",
     ("B44", "compressed chunks", f"{LOG_IN}Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", 415),
-    (
-        "B34",
-        "JSON through the server",
-        LOG_IN.replace(FORM, "application/json") + "Content-Length: 2\r\n",
-        415,
-    ),
+    ("B34", "JSON through the server", LOG_IN.replace(FORM, "application/json") + "Content-Length: 2\r\n", 415),
     ("B37", "NUL through the server", f"GET /parcels/%00/ HTTP/1.1\r\n{OURS}", 404),
     ("B31", "chunks without a token", f"{LOG_IN}Transfer-Encoding: chunked\r\n", 403),
 )

@@ -20,9 +20,7 @@ pytestmark = pytest.mark.django_db
 def owed(quill: Sender, alice: User) -> Order:
     """A booking that Alice's press of the button owes the carrier."""
     order = factories.order(quill, alice)
-    order.move_to(
-        "booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now()
-    )
+    order.move_to("booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now())
     return order
 
 
@@ -71,13 +69,7 @@ def test_a_yes_of_somebody_else_counts(owed: Order, alice: User, ana: User, monk
 def test_what_was_sent_is_still_resolved(owed: Order, alice: User) -> None:
     now = timezone.now()
     BookingAttempt.objects.create(
-        order=owed,
-        generation=1,
-        body=b"{}",
-        body_sha256="0" * 64,
-        state="in_flight",
-        lease_until=now,
-        sent_at=now,
+        order=owed, generation=1, body=b"{}", body_sha256="0" * 64, state="in_flight", lease_until=now, sent_at=now
     )
     User.objects.filter(pk=alice.pk).update(is_active=False)
     booking.work(owed.pk)

@@ -13,12 +13,7 @@ from tests.pages.typed import ABROAD, AT_HOME, text
 pytestmark = pytest.mark.django_db
 
 NEW = "/parcels/new/"
-LOOKS_LIKE_CODE = [
-    "{{7*7}}",
-    "${jndi:ldap://x.example/a}",
-    "<img src=x onerror=alert(1)>",
-    "'; DROP TABLE x; --",
-]
+LOOKS_LIKE_CODE = ["{{7*7}}", "${jndi:ldap://x.example/a}", "<img src=x onerror=alert(1)>", "'; DROP TABLE x; --"]
 DARWIN = {"receiver_suburb": "Darwin City", "receiver_postcode": "0800"}
 SYDNEY = {"receiver_suburb": "Sydney"}
 
@@ -44,13 +39,7 @@ def send(alices: Browser) -> Any:
     ("B19", "au", {"receiver_country": "au"}, "country", "AU"),
     ("B2", "a no-break space", {"receiver_name": "Priya\u00a0 Nair"}, "name", "Priya Nair"),
     ("B2", "an accent in two characters", {"receiver_name": "Ame\u0301lie"}, "name", "Amélie"),
-    (
-        "B6",
-        "a street named like the suburb",
-        {"receiver_line1": "4 Brunswick Street"},
-        "line1",
-        "4 Brunswick Street",
-    ),
+    ("B6", "a street named like the suburb", {"receiver_line1": "4 Brunswick Street"}, "line1", "4 Brunswick Street"),
     ("B7", "another company", {"receiver_company": "Nair Ceramics"}, "company", "Nair Ceramics"),
     ("B23", "capitals in the domain", {"receiver_email": "priya@Example.NET"}, "email", "priya@Example.NET"),
     ("B24", "dots and a plus", {"receiver_phone": "+61.491.570.156"}, "phone", "0491 570 156"),
@@ -108,13 +97,7 @@ def test_code_in_a_text_is_a_text_on_every_page(
     )
     order = Order.objects.get()
     assert order.receiver_name == typed
-    ours = (
-        "parcels/",
-        "parcels/new/?again={0}",
-        "parcels/{0}/",
-        "parcels/{0}/booking/",
-        "parcels/{0}/cancel/",
-    )
+    ours = ("parcels/", "parcels/new/?again={0}", "parcels/{0}/", "parcels/{0}/booking/", "parcels/{0}/cancel/")
     pages += [alices.get(f"/{page.format(order.uuid)}") for page in ours]
     pages += [sams.get(f"/admin/orders/order/{page}") for page in ("", f"{order.pk}/change/", "?q=img")]
     for page in pages:

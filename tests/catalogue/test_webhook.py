@@ -198,9 +198,7 @@ class NotAChunk(Exception):
     ("W10", "the line breaks while it is read", ConnectionResetError),
     ("W10", "the chunks make no sense", NotAChunk),
 )
-def test_a_line_that_breaks_is_no_error_of_ours(
-    error: type[Exception], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_line_that_breaks_is_no_error_of_ours(error: type[Exception], caplog: pytest.LogCaptureFixture) -> None:
     class Broken(io.BytesIO):
         def read(self, *_: Any) -> bytes:
             raise error

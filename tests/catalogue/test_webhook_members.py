@@ -60,16 +60,12 @@ TYPE_REASON, TIME_REASON, WORDS_REASON = "the event type", "the scan time is", "
     ("W26", "an object", {"description": {"text": "x"}}, WORDS_REASON),
     ("W26", "missing", {"description": ...}, WORDS_REASON),
 )
-def test_an_event_with_a_bad_member_is_set_aside_and_its_reason_names_it(
-    changes: dict[str, Any], reason: str
-) -> None:
+def test_an_event_with_a_bad_member_is_set_aside_and_its_reason_names_it(changes: dict[str, Any], reason: str) -> None:
     body = wire(**changes)
     assert push(body).status_code == 200
     assert (last().state, bytes(last().body)) == ("quarantined", body)
     assert last().reason.startswith(reason)
-    assert not any(
-        str(value)[:40] in last().reason for value in changes.values() if value and value is not ...
-    )
+    assert not any(str(value)[:40] in last().reason for value in changes.values() if value and value is not ...)
     assert not TrackingEvent.objects.exists()
     assert not Parcel.objects.exists()
 
@@ -120,9 +116,7 @@ def test_a_scan_from_the_future_is_stored_and_moves_nothing(ahead: dt.timedelta)
     ("W23", "DELIVERED", "DELIVERED", "delivered", False),
     ("W23", "blanks around and within", "  Dropped   OFF ", "dropped_off", False),
 )
-def test_a_word_means_what_its_letters_say_whatever_their_case(
-    word: str, progress: str, is_asked_about: bool
-) -> None:
+def test_a_word_means_what_its_letters_say_whatever_their_case(word: str, progress: str, is_asked_about: bool) -> None:
     push(wire(event_type=word))
     assert last().state == "stored"
     assert Parcel.objects.get().progress == progress
@@ -139,23 +133,11 @@ ODD_PLACE = "the location could not be read"
     ("W24", "missing", ..., NOTHING, ""),
     ("W24", "empty", {}, NOTHING, ""),
     ("W24", "null members", {"suburb": None, "state": None, "postcode": None, "country": None}, NOTHING, ""),
-    (
-        "W24",
-        "two members",
-        {"suburb": "Fitzroy", "country": "Australia"},
-        ("Fitzroy", "", "", "Australia"),
-        "",
-    ),
+    ("W24", "two members", {"suburb": "Fitzroy", "country": "Australia"}, ("Fitzroy", "", "", "Australia"), ""),
     ("W24", "a list", ["Fitzroy", "VIC"], NOTHING, ODD_PLACE),
     ("W24", "a text", "Fitzroy VIC", NOTHING, ODD_PLACE),
     ("W24", "nested", {"suburb": {"name": "Fitzroy"}, "state": "VIC"}, ("", "VIC", "", ""), ODD_PLACE),
-    (
-        "W24",
-        "a number as postcode",
-        {"suburb": "Fitzroy", "postcode": 3065},
-        ("Fitzroy", "", "", ""),
-        ODD_PLACE,
-    ),
+    ("W24", "a number as postcode", {"suburb": "Fitzroy", "postcode": 3065}, ("Fitzroy", "", "", ""), ODD_PLACE),
     ("W24", "10 kB of suburb", {"suburb": "x" * 10_000}, ("x" * 100, "", "", ""), ""),
 )
 def test_an_odd_place_is_left_out_with_a_remark_and_the_scan_is_kept(

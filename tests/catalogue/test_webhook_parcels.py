@@ -174,9 +174,7 @@ def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPa
 
 
 @rows("", ("W28", "a pickup after the cancellation"))
-def test_a_label_used_after_cancelling_reaches_the_desk_and_the_sender(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_a_label_used_after_cancelling_reaches_the_desk_and_the_sender(order: Order, alice: User, visit: Visit) -> None:
     now = timezone.now()
     order.move_to("cancelling", reason="-", at=now)
     order.move_to("cancelled", reason="-", at=now, cancelled_at=now - dt.timedelta(hours=1))

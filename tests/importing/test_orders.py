@@ -397,9 +397,7 @@ def test_an_order_of_more_items_than_a_form_has_is_asked_about(take: Take) -> No
     rows = [woocommerce("812", f"Mug {number}", **TO_OREGON) for number in range(6)]
     file = take(shop_files.WOOCOMMERCE, *rows, item_1_origin="AU")
     row = file.rows.get(number=2)
-    assert row.problems["item_1_description"] == [
-        "This order has more than 5 items. Write them as 5 or fewer."
-    ]
+    assert row.problems["item_1_description"] == ["This order has more than 5 items. Write them as 5 or fewer."]
     assert checking.again(row, {"item_1_description": "Mugs"}, timezone.now())
     work_off(file)
     assert len(entry_of(file)["contents"]) == 5
@@ -482,9 +480,7 @@ def mixed() -> list[Row]:
     ]  # fmt: skip
 
 
-def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(
-    take: Take, carrier: SandboxCarrier
-) -> None:
+def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: Take, carrier: SandboxCarrier) -> None:
     file = take(shop_files.SHOPIFY, *mixed())
     counts = progress.counts(file)
     assert file.rows.count() == 20
@@ -510,9 +506,7 @@ def test_one_press_takes_all_that_were_left_out_for_one_reason(take: Take) -> No
     assert dict(progress.left_out_by_shop(file)).keys() == {shops.SHIPPED, shops.CANCELLED, shops.REFUNDED}
 
 
-def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(
-    take: Take, quill: Sender, alice: User
-) -> None:
+def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(take: Take, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booked", customer_reference="#1001")
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     row = file.rows.get()
@@ -520,10 +514,7 @@ def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(
     assert checking.again(row, checking.let_through(row), timezone.now())
     work_off(file)
     row = file.rows.get()
-    assert (row.state, row.problems[""][0].partition(" is booked")[0]) == (
-        "skipped",
-        "Your order number #1001",
-    )
+    assert (row.state, row.problems[""][0].partition(" is booked")[0]) == ("skipped", "Your order number #1001")
 
 
 def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None:
@@ -550,12 +541,7 @@ def test_letters_lost_by_an_export_are_told_once(take: Take) -> None:
 
 @pytest.mark.parametrize(
     ("country", "typed", "read"),
-    [
-        ("US", "2155", "02155"),
-        ("US", "2155-1234", "02155-1234"),
-        ("US", "97205", "97205"),
-        ("AU", "800", "800"),
-    ],
+    [("US", "2155", "02155"), ("US", "2155-1234", "02155-1234"), ("US", "97205", "97205"), ("AU", "800", "800")],
 )
 def test_a_zip_code_gets_its_zero_back(take: Take, country: str, typed: str, read: str) -> None:
     changes = {"Postcode (Shipping)": typed, "Country Code (Shipping)": country}
@@ -576,9 +562,7 @@ def test_a_zip_code_gets_its_zero_back(take: Take, country: str, typed: str, rea
         ("", "back door", None),
     ],
 )
-def test_instructions_are_kept_or_asked_about(
-    take: Take, choice: str, place: str, instructions: str | None
-) -> None:
+def test_instructions_are_kept_or_asked_about(take: Take, choice: str, place: str, instructions: str | None) -> None:
     words = "Where to leave it, or what the driver should know"
     row = {**READY["Starshipit"][1], "Delivery Instructions": choice, words: place}
     file = take([*shop_files.STARSHIPIT.split(","), words], row)
@@ -616,11 +600,7 @@ def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Tak
     [
         ([{"weight": "0.4 kg", "item_1_quantity": "2"}, {"weight": "0.15 kg"}], {}, "0.95 kg"),
         ([{"weight": "0.4 kg"}, {"weight": "0.1 kg"}], {"item_1_quantity": "3"}, "1.5 kg"),
-        (
-            [{"weight": "0.4 kg", "item_1_quantity": "1"}, {"weight": "0.1 kg"}],
-            {"item_1_quantity": "3"},
-            "0.7 kg",
-        ),
+        ([{"weight": "0.4 kg", "item_1_quantity": "1"}, {"weight": "0.1 kg"}], {"item_1_quantity": "3"}, "0.7 kg"),
     ],
 )
 def test_the_weight_of_a_parcel_counts_each_item_as_often_as_it_is_in_it(

@@ -30,9 +30,7 @@ def press_check(client: Client, file: Import) -> None:
     """Presses “Check all rows” as the page came, with one box for every row."""
     url = reverse("match_columns", args=[file.uuid])
     page = client.get(url).content.decode()
-    chosen = dict(
-        re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL)
-    )
+    chosen = dict(re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL))
     client.post(url, chosen | {f"all_{name}": value for name, value in BOX.items()})
     work_off(file)
 
@@ -59,10 +57,7 @@ def test_the_check_tells_what_is_left_out_joined_and_not_used(listed: Client, fi
     assert "2 left out: Already shipped in your shop." in page
     assert "1 left out: Not paid yet in your shop." in page
     assert "2 rows of order #1001 are one parcel." in page
-    assert (
-        "Not used: Currency, Lineitem fulfillment status, Shipping Street, Notes, Note Attributes, Vendor."
-        in page
-    )
+    assert "Not used: Currency, Lineitem fulfillment status, Shipping Street, Notes, Note Attributes, Vendor." in page
     assert "Book 1 parcel, about $" in page
     assert "Fix 0" in page
 
@@ -78,9 +73,7 @@ def test_one_press_takes_all_shipped_orders(listed: Client, file: Import) -> Non
 
 def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) -> None:
     row = file.rows.get(number=4)
-    assert "Already shipped in your shop." in text(
-        listed.get(reverse("import_row", args=[file.uuid, row.pk]))
-    )
+    assert "Already shipped in your shop." in text(listed.get(reverse("import_row", args=[file.uuid, row.pk])))
     listed.post(reverse("import_row", args=[file.uuid, row.pk]), {"anyway": "yes", "show": "skipped"})
     work_off(file)
     assert "Book 2 parcels, about $" in text(listed.get(check_page(file)))

@@ -15,11 +15,7 @@ CASES: list[tuple[str, Row, str]] = [
     (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "fulfilled"}, SHIPPED),
     (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "partial"}, PARTLY),
     (shop_files.SHOPIFY, {"Financial Status": "paid", "Fulfillment Status": "restocked"}, CANCELLED),
-    (
-        shop_files.SHOPIFY,
-        {"Financial Status": "paid", "Cancelled at": "2026-11-19 09:12:01 +1100"},
-        CANCELLED,
-    ),
+    (shop_files.SHOPIFY, {"Financial Status": "paid", "Cancelled at": "2026-11-19 09:12:01 +1100"}, CANCELLED),
     (shop_files.SHOPIFY, {"Financial Status": "refunded"}, REFUNDED),
     (shop_files.SHOPIFY, {"Financial Status": "voided"}, CANCELLED),
     (shop_files.SHOPIFY, {"Financial Status": "pending"}, UNPAID),
@@ -62,10 +58,7 @@ CASES: list[tuple[str, Row, str]] = [
     (shop_files.BIGCOMMERCE, {"Order Status": "Declined"}, CANCELLED),
     (shop_files.STARSHIPIT, {"Name": "Priya Nair"}, ""),
     *(("Status", {"Status": word}, CANCELLED) for word in ("Closed", "Trash", "Suspected Fraud")),
-    *(
-        ("Status", {"Status": word}, UNPAID)
-        for word in ("Not paid", "Payment review", "holded", "checkout-draft")
-    ),
+    *(("Status", {"Status": word}, UNPAID) for word in ("Not paid", "Payment review", "holded", "checkout-draft")),
     *(("Shipment Status", {"Shipment Status": word}, SHIPPED) for word in ("Shipped", "Delivered")),
     ("Shipped At", {"Shipped At": "2026-11-01"}, SHIPPED),
     ("Refunded at", {"Refunded at": "2026-11-01"}, REFUNDED),
@@ -92,7 +85,5 @@ def test_a_shop_says_which_orders_are_not_to_be_sent(header: str, row: Row, why:
         (shop_files.WOOCOMMERCE, {"Order Status": "Processing"}, {"Order Status": "Refunded"}, REFUNDED),
     ],
 )
-def test_what_only_a_further_row_says_is_true_of_a_part(
-    header: str, first: Row, second: Row, why: str
-) -> None:
+def test_what_only_a_further_row_says_is_true_of_a_part(header: str, first: Row, second: Row, why: str) -> None:
     assert shops.why_left_out(header.split(","), [cells(header, first), cells(header, second)]) == why

@@ -62,9 +62,7 @@ def told(carrier: SandboxCarrier) -> list[tuple[Decimal, ...]]:
 
 def promised(client: Client, file: Import) -> tuple[int, Decimal]:
     """What the button says before anything is booked: how many parcels, and for how much in all."""
-    said = re.search(
-        r"Book (\d+) (?:parcels|packages), about \$([\d,]+\.\d\d)", text(client.get(check_page(file)))
-    )
+    said = re.search(r"Book (\d+) (?:parcels|packages), about \$([\d,]+\.\d\d)", text(client.get(check_page(file))))
     assert said
     return int(said[1]), Decimal(said[2].replace(",", ""))
 

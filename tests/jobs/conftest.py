@@ -57,12 +57,7 @@ def make_due(job: Any) -> None:
 
 def replaced(order: Order, *, due_at: dt.datetime) -> int:
     """An order that something is to be booked instead of."""
-    values = {
-        "quote": order.quote,
-        "product_code": "-",
-        "form_token": uuid.uuid4(),
-        "asked_by": order.made_by,
-    }
+    values = {"quote": order.quote, "product_code": "-", "form_token": uuid.uuid4(), "asked_by": order.made_by}
     return Replacement.objects.create(order=order, asked_at=due_at, due_at=due_at, **values).pk
 
 

@@ -143,9 +143,7 @@ def test_many_parked_rows_do_not_hide_the_one_behind_them(waiting: Waiting) -> N
     assert list(due(BOOK, timezone.now())) == [behind.pk]
 
 
-def test_an_operator_finds_the_letter_and_lets_it_try_again(
-    desk: Client, sam: User, waiting: Waiting
-) -> None:
+def test_an_operator_finds_the_letter_and_lets_it_try_again(desk: Client, sam: User, waiting: Waiting) -> None:
     order = waiting()
     letter = parked(order)
     listed = desk.get("/admin/jobs/deadletter/").content.decode()

@@ -90,9 +90,7 @@ def test_a_message_for_a_row_that_is_not_due_does_nothing(waiting: Waiting, fiel
     assert done == []
 
 
-def test_work_that_raises_rests_for_a_minute_and_says_what_and_where_but_names_nobody(
-    waiting: Waiting,
-) -> None:
+def test_work_that_raises_rests_for_a_minute_and_says_what_and_where_but_names_nobody(waiting: Waiting) -> None:
     order = waiting()
 
     def work(order: Order) -> None:
@@ -154,9 +152,7 @@ def test_workers_are_told_of_a_row_once_it_can_be_seen(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     told: list[tuple[str, int]] = []
-    monkeypatch.setattr(
-        "shipping_portal.jobs.registry.publish", lambda task, pk: told.append((task, pk)) is None
-    )
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish", lambda task, pk: told.append((task, pk)) is None)
     with django_capture_on_commit_callbacks(execute=True):
         enqueue("book", 7, 8)
         assert told == []

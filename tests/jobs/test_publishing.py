@@ -17,9 +17,7 @@ def hung_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
         yield server
 
 
-def test_a_broker_that_never_answers_is_given_up_after_one_try_and_then_left_alone(
-    hung_broker: socket.socket,
-) -> None:
+def test_a_broker_that_never_answers_is_given_up_after_one_try_and_then_left_alone(hung_broker: socket.socket) -> None:
     began_at = time.monotonic()
     assert not celery.publish("jobs.book", 1)
     after_one = time.monotonic()

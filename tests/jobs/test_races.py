@@ -21,9 +21,7 @@ from tests.test_races import at_once
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.postgres,
-    pytest.mark.skipif(
-        "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"
-    ),
+    pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in"),
 ]
 
 
@@ -44,9 +42,7 @@ def test_of_eight_who_hold_the_same_view_of_a_row_one_changes_it(waiting: Waitin
     assert done.count(True) == (8 if change == "give_up" else 1)
 
 
-def test_sweepers_and_workers_at_once_do_each_row_once(
-    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweepers_and_workers_at_once_do_each_row_once(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, done, messages = [waiting().pk for _ in range(40)], Counter[int](), Queue[int]()
     monkeypatch.setattr(sweep, "publish", lambda task, pk: messages.put(pk) is None)
     stop = threading.Event()

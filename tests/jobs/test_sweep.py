@@ -127,9 +127,7 @@ def test_a_row_the_workers_took_and_that_is_owed_again_is_handed_to_them_again_a
     assert len(messages) == 3
 
 
-def test_rows_just_handed_over_do_not_hide_those_behind_them(
-    waiting: Waiting, messages: list[Message]
-) -> None:
+def test_rows_just_handed_over_do_not_hide_those_behind_them(waiting: Waiting, messages: list[Message]) -> None:
     one = Sweep()
     for _ in range(sweep.BATCH + 1):
         waiting()
@@ -144,9 +142,7 @@ def test_without_a_broker_an_export_is_packed_here(quill: Sender, alice: User, n
     assert Export.objects.get().finished_at
 
 
-def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(
-    quill: Sender, alice: User, bob: User
-) -> None:
+def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(quill: Sender, alice: User, bob: User) -> None:
     early = timezone.now() - dt.timedelta(hours=1)
     for minute in range(60):
         factories.order(quill, alice, status="booking", due_at=early + dt.timedelta(seconds=minute))
@@ -157,8 +153,7 @@ def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(
 
 
 @pytest.mark.parametrize(
-    "error",
-    [ZeroDivisionError(), OperationalError("canceling statement due to lock timeout"), InterfaceError()],
+    "error", [ZeroDivisionError(), OperationalError("canceling statement due to lock timeout"), InterfaceError()]
 )
 def test_one_broken_row_rests_and_those_behind_it_are_done(
     waiting: Waiting, no_broker: None, caplog: pytest.LogCaptureFixture, error: Exception
@@ -228,10 +223,7 @@ def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
 
 
 def test_a_failing_chore_ends_neither_the_round_nor_the_chores_behind_it(
-    owed: dict[str, int],
-    messages: list[Message],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    owed: dict[str, int], messages: list[Message], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     done: list[str] = []
 
@@ -282,9 +274,7 @@ def test_the_command_looks_once_and_says_what_it_found(
 
 def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWEEP_SECONDS = 30
-    monkeypatch.setattr(
-        downtime, "beat", lambda *args, **kwargs: None
-    )  # no second thread in a test's database
+    monkeypatch.setattr(downtime, "beat", lambda *args, **kwargs: None)  # no second thread in a test's database
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM]).start()
     try:

@@ -98,9 +98,7 @@ def _somebody_moves_next(order: dict[str, Any], books: Books, now: dt.datetime) 
     if status in {Status.CANCELLING, Status.CANCEL_UNCONFIRMED}:
         assert books.cancels[pk] == 1, f"{status} with no cancellation to settle"
     if status in UNSURE | {Status.CANCEL_UNCONFIRMED} and not order["due_at"]:
-        rules = [
-            now_of(queues.ORDERS[name].rule, now) for name in ("unconfirmed", "conflict", "cancel-stuck")
-        ]
+        rules = [now_of(queues.ORDERS[name].rule, now) for name in ("unconfirmed", "conflict", "cancel-stuck")]
         waiting = Order.objects.filter(rules[0] | rules[1] | rules[2], pk=pk)
         assert waiting.exists(), f"{status} and on nobody's desk"
     if status in {Status.BOOKED, Status.CANCELLED}:

@@ -121,6 +121,4 @@ class Scene(RuleBasedStateMachine):
         return True
 
     def pause(self, *, paused: bool) -> None:
-        CarrierAccount.objects.update(
-            paused_at=self.clock.now() if paused else None, pause_text="Closed today."
-        )
+        CarrierAccount.objects.update(paused_at=self.clock.now() if paused else None, pause_text="Closed today.")

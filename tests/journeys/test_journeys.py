@@ -25,9 +25,7 @@ def tell(quill: Sender, alice: User, sam: User, settings: Any, monkeypatch: pyte
     """`tell(40, 30)` lives through forty stories of up to thirty steps."""
     settings.CARRIER_CLIENT = "tests.journeys.ledger.LedgerCarrier"
     Sender.objects.update(bookings_a_day=1000, money_a_day=None)
-    monkeypatch.setattr(
-        celery, "_broken_until", float("inf")
-    )  # messages are lost; the story does the work by itself
+    monkeypatch.setattr(celery, "_broken_until", float("inf"))  # messages are lost; the story does the work by itself
     monkeypatch.setattr(timezone, "now", lambda: LedgerCarrier.ledger.clock.now())
     monkeypatch.setattr(CarrierSettings, "contract", property(lambda told: LedgerCarrier.ledger.contract))
     monkeypatch.setattr(turns.Turns, "ahead", lambda self, operation: LedgerCarrier.ledger.wait())

@@ -88,9 +88,7 @@ def test_a_reference_is_kept_in_the_case_the_carrier_shows_its_order(
     assert "smixed12345" in booked.search
 
 
-@pytest.mark.parametrize(
-    ("typed", "kept"), [("Smixed12345", "Smixed12345"), (" smixed12345 ", "SMIXED12345")]
-)
+@pytest.mark.parametrize(("typed", "kept"), [("Smixed12345", "Smixed12345"), (" smixed12345 ", "SMIXED12345")])
 def test_a_reference_nobody_has_seen_is_kept_as_it_was_typed(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, typed: str, kept: str
 ) -> None:
@@ -192,18 +190,14 @@ def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
         terse.tracked = body
     else:
         terse.orders["id-1"] = held("SFOUND12345", body=body)
-    with pytest.raises(
-        deciding.CannotResolve, match=f"another order's name of ours: {words}.*[Ss]earch for it"
-    ):
+    with pytest.raises(deciding.CannotResolve, match=f"another order's name of ours: {words}.*[Ss]earch for it"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
 
 
 def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_find_it(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
-    with pytest.raises(
-        deciding.CannotResolve, match=r"order id too: .* carrier's dashboard, open the order with"
-    ):
+    with pytest.raises(deciding.CannotResolve, match=r"order id too: .* carrier's dashboard, open the order with"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
 
 
@@ -247,19 +241,11 @@ def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_t
         factories.charge(None, reference="SFOUND12345", report=report)
     heard_at = None if how == "billed" else sent - before
     case = (order, "SFOUND12345")
-    more = {
-        "by": sam,
-        "reason": REASON,
-        "now": timezone.now(),
-        "carrier_order_id": "id-1",
-        "heard_at": heard_at,
-    }
+    more = {"by": sam, "reason": REASON, "now": timezone.now(), "carrier_order_id": "id-1", "heard_at": heard_at}
     if is_taken:
         deciding.adopt(*case, **more)
         return
-    with pytest.raises(
-        deciding.CannotResolve, match=f"at {sent - before:%Y-%m-%d %H:%M:%S} UTC.*{sent:%H:%M:%S}"
-    ):
+    with pytest.raises(deciding.CannotResolve, match=f"at {sent - before:%Y-%m-%d %H:%M:%S} UTC.*{sent:%H:%M:%S}"):
         deciding.adopt(*case, **more)
     assert terse.asked == []
 
@@ -273,13 +259,7 @@ def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
     report = factories.billing_report(uploaded_at=sent - dt.timedelta(days=1), account=other)
     factories.charge(None, reference="SFOUND12345", report=report)
     deciding.adopt(
-        order,
-        "SFOUND12345",
-        by=sam,
-        reason=REASON,
-        now=timezone.now(),
-        carrier_order_id="id-1",
-        heard_at=None,
+        order, "SFOUND12345", by=sam, reason=REASON, now=timezone.now(), carrier_order_id="id-1", heard_at=None
     )
 
 

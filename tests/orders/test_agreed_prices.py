@@ -183,9 +183,7 @@ def repriced(quill: Sender, alice: User) -> Order:
 
 
 @pytest.mark.parametrize("page", ["booking/", ""])
-def test_a_new_price_is_shown_in_its_own_currency(
-    repriced: Order, alice: User, visit: Visit, page: str
-) -> None:
+def test_a_new_price_is_shown_in_its_own_currency(repriced: Order, alice: User, visit: Visit, page: str) -> None:
     said = text(visit(alice).get(f"/parcels/{repriced.uuid}/{page}"))
     assert "The price is now $9.40 USD (was $12.08 AUD)" in said
 
@@ -208,9 +206,7 @@ def test_the_page_posts_the_yes_it_shows(repriced: Order, alice: User, visit: Vi
     assert "Book at $9.40 USD" in body
 
 
-def test_a_yes_to_a_price_of_which_the_currency_changed_since_is_asked_again(
-    repriced: Order, alice: User
-) -> None:
+def test_a_yes_to_a_price_of_which_the_currency_changed_since_is_asked_again(repriced: Order, alice: User) -> None:
     booking.confirm(repriced, by=alice, now=timezone.now())
     assert asked_in(repriced, "CAD").problem["new"] == "9.40"
 

@@ -27,19 +27,11 @@ UNREADABLE = "The carrier gave an answer we can't read"
     ("verb", "said"),
     [
         *((verb, DIDNT) for verb in ("commit-close", "commit-rst")),
-        *(
-            (verb, UNREADABLE)
-            for verb in ("202", "302", "409", "503", "500", "empty201", "html200", "truncate")
-        ),
+        *((verb, UNREADABLE) for verb in ("202", "302", "409", "503", "500", "empty201", "html200", "truncate")),
     ],
 )
 def test_c45_silence_and_an_answer_nobody_can_read_are_told_apart(
-    submitted: Submit,
-    carrier: SandboxCarrier,
-    alice: User,
-    visit: Callable[[User], Client],
-    verb: str,
-    said: str,
+    submitted: Submit, carrier: SandboxCarrier, alice: User, visit: Callable[[User], Client], verb: str, said: str
 ) -> None:
     carrier.trouble("book", verb)
     order = work(submitted())
@@ -82,11 +74,7 @@ def test_c32_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_at_t
     row.file.state = "booking"
     row.file.save()
     page = visit(alice)
-    for address in (
-        f"/parcels/{order.uuid}/",
-        f"/parcels/{order.uuid}/booking/",
-        f"/imports/{row.file.uuid}/",
-    ):
+    for address in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/booking/", f"/imports/{row.file.uuid}/"):
         assert HELD_UP in text(page.get(address))
     for address in ("/today/", "/parcels/new/"):
         assert "Bookings are held up at the carrier since" in text(page.get(address))

@@ -42,9 +42,7 @@ def work(order: Order) -> Order:
     return order
 
 
-def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     assert order.status == "booking"
     assert carrier.ledger("booked") == []
@@ -70,9 +68,7 @@ def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(
     assert "Picked up" in [entry.words for entry in seen]
 
 
-def test_the_attempt_is_written_down_with_the_bytes_that_were_sent(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_the_attempt_is_written_down_with_the_bytes_that_were_sent(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = work(submitted())
     attempt = order.attempts.get()
     sent = next(r for r in carrier.requests() if r["method"] == "POST" and r["path"] == "/orders")
@@ -248,9 +244,7 @@ def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
     assert carrier.ledger("booked") == []
 
 
-def test_a_stale_quote_is_asked_again_and_books_at_the_same_price(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_a_stale_quote_is_asked_again_and_books_at_the_same_price(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
     assert work(order).status == "booked"
@@ -288,9 +282,7 @@ def test_a_yes_after_the_pickup_day_books_nothing(
     assert (order.status, order.due_at) == (status, None)
 
 
-def test_a_yes_before_the_pickup_day_books_for_it(
-    submitted: Submit, alice: User, carrier: SandboxCarrier
-) -> None:
+def test_a_yes_before_the_pickup_day_books_for_it(submitted: Submit, alice: User, carrier: SandboxCarrier) -> None:
     order = submitted()
     day = booking.pickup_days(order.sender, order.entry().pickup, timezone.now())[0]
     Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
@@ -321,12 +313,8 @@ def test_a_price_in_another_currency_asks_the_sender_however_low_its_number(
 
 def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
-    first = booking.submit(
-        quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
-    )
-    again = booking.submit(
-        quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
-    )
+    first = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
+    again = booking.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
     assert first == again
     assert Order.objects.count() == 1
 
@@ -337,9 +325,7 @@ def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User)
     other = factories.quote(quill, alice, parcel=factories.entry(quill, description="Other"))
     booking.submit(quote=first, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
     with pytest.raises(booking.TokenReused):
-        booking.submit(
-            quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now
-        )
+        booking.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
 
 
 def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
@@ -390,9 +376,7 @@ def test_once_the_carriers_rest_is_over_bookings_go_again(submitted: Submit, car
     assert work(order).status == "booked"
 
 
-def test_a_reply_with_another_orders_reference_is_a_conflict(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:
     first = work(submitted())
     carrier.trouble("book", "replay-other")
     second = work(submitted())
@@ -451,10 +435,7 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
     booking.confirm(order, by=alice, now=timezone.now())
     work(order)
     assert (order.status, order.generation) == ("booked", 2)
-    assert (
-        BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0]
-        == "not_created"
-    )
+    assert BookingAttempt.objects.filter(order=order).values_list("state", flat=True).order_by("pk")[0] == "not_created"
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
 
 
@@ -490,16 +471,11 @@ def test_a_label_of_another_carrier_account_is_never_fetched_by_its_id(
     settings.CARRIER_ACCOUNT = "another-account"
     labels.work(label.pk)
     label.refresh_from_db()
-    assert (label.state, label.due_at is not None) == (
-        "failed",
-        True,
-    )  # asked for again, should the account come back
+    assert (label.state, label.due_at is not None) == ("failed", True)  # asked for again, should the account come back
     assert len(carrier.requests()) == before
 
 
-def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = work(submitted())
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now(), **NOT_COUNTED)
     before = len(carrier.requests())
@@ -552,8 +528,7 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
 
 
 @pytest.mark.parametrize(
-    ("to", "phones"),
-    [("AU", ["0491 570 006", "0491 570 157"]), ("US", ["+61491570006", "+13105550100"])],
+    ("to", "phones"), [("AU", ["0491 570 006", "0491 570 157"]), ("US", ["+61491570006", "+13105550100"])]
 )
 def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
     quill: Sender, alice: User, to: str, phones: list[str]
@@ -572,9 +547,7 @@ def accepted(attempt: BookingAttempt) -> None:
 
 def accepted_with_a_second_reference(attempt: BookingAttempt) -> None:
     settling.settle(attempt, sent(attempt))
-    settling.settle(
-        attempt, gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
-    )
+    settling.settle(attempt, gateway.carrier(gateway.account()).book(bytes(attempt.body), key=str(uuid.uuid4())))
 
 
 def sent(attempt: BookingAttempt) -> Booked:

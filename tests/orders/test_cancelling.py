@@ -36,9 +36,7 @@ def work(order: Order) -> Order:
     return order
 
 
-def test_a_booked_parcel_is_cancelled_at_the_carrier(
-    booked: Book, carrier: SandboxCarrier, alice: User
-) -> None:
+def test_a_booked_parcel_is_cancelled_at_the_carrier(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
     order = cancel(booked(), alice)
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
     assert len(carrier.ledger("cancelled")) == 1
@@ -78,9 +76,7 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     assert cancel(order, alice).status == "cancelled"
 
 
-def test_the_booked_orders_own_arrival_days_replace_the_quoted_ones(
-    submitted: Book, carrier: SandboxCarrier
-) -> None:
+def test_the_booked_orders_own_arrival_days_replace_the_quoted_ones(submitted: Book, carrier: SandboxCarrier) -> None:
     order = submitted()
     Order.objects.update(eta_from="2026-01-01", eta_to="2026-01-02")
     booking.work(order.pk)
@@ -99,8 +95,7 @@ def test_nothing_is_cancelled_while_a_page_of_its_scans_could_not_be_had(
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "left"),
-    [("wanted", "booked", "refused"), ("unknown", "cancel_unconfirmed", "unknown")],
+    ("asked", "status", "left"), [("wanted", "booked", "refused"), ("unknown", "cancel_unconfirmed", "unknown")]
 )
 def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
     booked: Book, carrier: SandboxCarrier, alice: User, settings: Any, asked: str, status: str, left: str
@@ -151,9 +146,7 @@ def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sen
 def test_a_second_silent_business_day_is_a_second_miss(quill: Sender, alice: User) -> None:
     friday = dt.date(2026, 11, 20)
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=friday)
-    on_monday = dt.datetime(
-        2026, 11, 23, 10, tzinfo=dt.UTC
-    )  # 21:00 in Melbourne, the second driver may still come
+    on_monday = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)  # 21:00 in Melbourne, the second driver may still come
     on_tuesday = dt.datetime(2026, 11, 23, 14, tzinfo=dt.UTC)  # 01:00 on the 24th in Melbourne
     assert order.shown_progress(on_monday) == "pickup_missed"
     assert [order.missed_twice(when) for when in (on_monday, on_tuesday)] == [False, True]
@@ -175,9 +168,7 @@ def test_only_a_booked_order_can_be_cancelled(quill: Sender, alice: User, status
         cancelling.ask(order, by=alice, why="-", now=timezone.now())
 
 
-def test_a_carriers_refusal_keeps_the_parcel_booked(
-    booked: Book, carrier: SandboxCarrier, alice: User
-) -> None:
+def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     carrier.trouble("cancel", "422")
     cancel(order, alice)
@@ -185,9 +176,7 @@ def test_a_carriers_refusal_keeps_the_parcel_booked(
     assert order.problem["kind"] == "cancel_refused"
 
 
-def test_a_lost_answer_is_asked_again_and_cancels_once(
-    booked: Book, carrier: SandboxCarrier, alice: User
-) -> None:
+def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     carrier.trouble("cancel", "commit-close")
     cancel(order, alice)
@@ -218,9 +207,7 @@ def test_where_cancelling_twice_is_not_safe_the_order_is_looked_at(
     assert sum(r["method"] == "DELETE" for r in carrier.requests()) == 1
 
 
-def test_an_unreachable_carrier_is_tried_again_later(
-    booked: Book, carrier: SandboxCarrier, alice: User
-) -> None:
+def test_an_unreachable_carrier_is_tried_again_later(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     carrier.trouble("track", "refuse")
     cancel(order, alice)
@@ -342,9 +329,7 @@ def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time
     assert leases[0] > timezone.now() + dt.timedelta(seconds=20)
 
 
-def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_here(
-    quill: Sender, alice: User
-) -> None:
+def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_here(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_order_id="")
     assert not order.can_cancel(timezone.now())
     with pytest.raises(Order.WrongStatus):
@@ -364,9 +349,7 @@ def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
 ) -> None:
     order = unclear(booked(), alice, carrier)
     assert order.status == "cancel_unconfirmed"
-    cancelling.settle(
-        order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now()
-    )
+    cancelling.settle(order, is_cancelled=is_cancelled, by=sam, reason="the carrier said so", now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == (status, state)
     assert (order.cancelled_at is not None) == is_cancelled
@@ -454,9 +437,7 @@ def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
 
 
 @pytest.mark.parametrize("trouble", ["500", "refuse"])
-def test_the_counts_of_tries_have_a_ceiling(
-    booked: Book, carrier: SandboxCarrier, alice: User, trouble: str
-) -> None:
+def test_the_counts_of_tries_have_a_ceiling(booked: Book, carrier: SandboxCarrier, alice: User, trouble: str) -> None:
     order = booked()
     carrier.trouble("cancel", trouble)
     cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())

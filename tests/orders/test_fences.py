@@ -109,9 +109,7 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
     assert order.status == "booked"
 
 
-def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     stale = Order.objects.get(pk=order.pk)
     booking.work(order.pk)

@@ -100,9 +100,7 @@ def test_a_booking_of_an_import_under_way_is_no_news_of_its_own_and_anything_els
     assert Notice.objects.exists() is is_own_news
 
 
-def test_a_booking_that_fails_before_its_row_knows_its_order_is_no_news_of_its_own(
-    quill: Sender, alice: User
-) -> None:
+def test_a_booking_that_fails_before_its_row_knows_its_order_is_no_news_of_its_own(quill: Sender, alice: User) -> None:
     file, order = booking_import(quill, alice), factories.order(quill, alice, status="booking")
     factories.import_row(quill, alice, file=file, state="owed", token=order.form_token)
     order.move_to("rejected", reason="-", at=timezone.now())
@@ -145,16 +143,12 @@ def test_who_turned_it_off_hears_nothing(quill: Sender, alice: User) -> None:
 
 
 @pytest.mark.parametrize("parked", ["a row", "a booking"])
-def test_a_dead_letter_does_not_hold_up_the_news_of_its_import(
-    quill: Sender, alice: User, parked: str
-) -> None:
+def test_a_dead_letter_does_not_hold_up_the_news_of_its_import(quill: Sender, alice: User, parked: str) -> None:
     file, now = booking_import(quill, alice, "rejected", "booking"), timezone.now()
     if parked == "a booking":
         Order.objects.filter(status="booking").update(parked_at=now)
     else:
-        Order.objects.filter(status="booking").update(
-            status="booked", carrier_reference="S123456", booked_at=now
-        )
+        Order.objects.filter(status="booking").update(status="booked", carrier_reference="S123456", booked_at=now)
         factories.import_row(quill, alice, file=file, state="owed", due_at=now, parked_at=now)
     assert "1 not booked" in lines()[0]
 
@@ -179,9 +173,7 @@ def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
         else:
             with suppress(holding.AlreadySo):
                 holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
-    assert list(Notice.objects.values_list("kind", "line")) == [
-        ("booking", "orders.csv: 1 booked, 1 not booked.")
-    ]
+    assert list(Notice.objects.values_list("kind", "line")) == [("booking", "orders.csv: 1 booked, 1 not booked.")]
     Order.objects.get(status="booking").move_to("rejected", reason="-", at=now)  # it had been handed over
     assert "Fix it and book again." in lines()[-1]
 
@@ -215,9 +207,7 @@ def test_a_good_end_is_news_for_two_days_to_who_has_left_the_page(
 
 
 @pytest.mark.parametrize("status", ["rejected", "draft"])
-def test_failures_are_news_however_long_ago_the_booking_began(
-    quill: Sender, alice: User, status: str
-) -> None:
+def test_failures_are_news_however_long_ago_the_booking_began(quill: Sender, alice: User, status: str) -> None:
     booking_import(quill, alice, status)
     Import.objects.update(begun_at=timezone.now() - dt.timedelta(days=9))
     assert len(lines()) == 1

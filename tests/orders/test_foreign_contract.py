@@ -40,17 +40,13 @@ def foreign(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 def book(quill: Sender, alice: User, code: str) -> Order:
     now = timezone.now()
     quote = quoting.ask(quill, factories.entry(quill), by=alice, now=now)
-    order = booking.submit(
-        quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
-    )
+    order = booking.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
     booking.work(order.pk)
     order.refresh_from_db()
     return order
 
 
-def test_the_main_job_works_with_a_foreign_contract(
-    foreign: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_the_main_job_works_with_a_foreign_contract(foreign: SandboxCarrier, quill: Sender, alice: User) -> None:
     order = book(quill, alice, "STANDARD-PICKUP")
     assert order.status == "booked", order.problem
     assert order.carrier_reference == foreign.ledger("booked")[0]["reference"]
@@ -146,9 +142,7 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert other.status == "cancelled"
 
 
-def test_a_reference_of_another_shape_is_refused_by_its_own_example(
-    told: Told, quill: Sender, alice: User
-) -> None:
+def test_a_reference_of_another_shape_is_refused_by_its_own_example(told: Told, quill: Sender, alice: User) -> None:
     told('reference_shape = "[0-9]{12}"')
     with pytest.raises(watching.NotAReference):
         watching.reference_in("S7K2QX9")
@@ -157,9 +151,7 @@ def test_a_reference_of_another_shape_is_refused_by_its_own_example(
         verifying.confirm(order, "S7K2QX9", "")
 
 
-def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
-    told: Told, quill: Sender, alice: User
-) -> None:
+def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(told: Told, quill: Sender, alice: User) -> None:
     carrier = told('reference_shape = "[a-z]{4}[0-9]{30}"')
     carrier.trouble("book", "commit-close")
     order = book(quill, alice, "STANDARD-PICKUP")
@@ -214,9 +206,7 @@ def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
     assert not [request for request in carrier.requests() if request["operation"] == "view"]
 
 
-def test_an_order_that_can_be_looked_at_keeps_no_address_of_a_label(
-    told: Told, quill: Sender, alice: User
-) -> None:
+def test_an_order_that_can_be_looked_at_keeps_no_address_of_a_label(told: Told, quill: Sender, alice: User) -> None:
     told("")
     assert set(book(quill, alice, "STANDARD-PICKUP").labels.values_list("address", flat=True)) == {""}
 
@@ -242,9 +232,7 @@ def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender
     assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
 
 
-def test_a_cancelled_order_forgets_the_addresses_of_its_labels(
-    told: Told, quill: Sender, alice: User
-) -> None:
+def test_a_cancelled_order_forgets_the_addresses_of_its_labels(told: Told, quill: Sender, alice: User) -> None:
     told('view = ""')
     order = book(quill, alice, "STANDARD-PICKUP")
     cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
@@ -301,9 +289,7 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert other.status == "cancelled"
 
 
-def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(
-    told: Told, quill: Sender, alice: User
-) -> None:
+def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(told: Told, quill: Sender, alice: User) -> None:
     carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 2')
     carrier.settings(scans_a_page=1)
     order = book(quill, alice, "STANDARD-PICKUP")

@@ -28,8 +28,7 @@ TEN_TIMES = ("0.35,300,200,150", "2.4,320,240,110", "1.1,250,180,120")
 
 def rows(*measures: str, first: int = 1001) -> list[str]:
     return [
-        GOOD.replace("2.4,32,24,11,1001", f"{typed},{number}")
-        for number, typed in enumerate(measures, start=first)
+        GOOD.replace("2.4,32,24,11,1001", f"{typed},{number}") for number, typed in enumerate(measures, start=first)
     ]
 
 
@@ -130,9 +129,7 @@ def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in
     ready(file, read)
     stop = look(file)
     assert stop
-    assert [(doubt.reason, len(doubt.choices), doubt.question) for doubt in stop.doubts] == [
-        (reason, 1, question)
-    ]
+    assert [(doubt.reason, len(doubt.choices), doubt.question) for doubt in stop.doubts] == [(reason, 1, question)]
     with pytest.raises(outliers.Unconfirmed):
         submitting.begin(file, press(file))
 
@@ -159,9 +156,7 @@ def test_a_price_far_above_the_middle_one_of_the_file_or_the_account_stops_the_f
     assert reasons(file) == found
 
 
-def test_other_peoples_parcels_and_cancelled_ones_are_no_history(
-    quill: Sender, alice: User, bob: User
-) -> None:
+def test_other_peoples_parcels_and_cancelled_ones_are_no_history(quill: Sender, alice: User, bob: User) -> None:
     file = factories.import_file(quill, alice)
     ready(file, "2.4,32,24,11", "60")
     history(bob.membership.sender, bob, *["10"] * 20)
@@ -254,9 +249,7 @@ def test_the_right_unit_ends_the_question(shop: SandboxCarrier, quill: Sender, a
     assert in_the_ledger(shop)[0] == ("0.35", "kg", "30", "20", "15", "cm")
 
 
-def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_rows(
-    quill: Sender, alice: User
-) -> None:
+def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_rows(quill: Sender, alice: User) -> None:
     file, found = factories.import_file(quill, alice), []
     for more in (1, 20):
         for _ in range(more):
@@ -269,11 +262,7 @@ def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_row
 
 @pytest.mark.parametrize(
     ("weight", "sides", "unit", "per_cubic_metre"),
-    [
-        ("0.35", (300, 200, 150), "cm", "0.0389"),
-        ("5", (100, 100, 100), "cm", "5"),
-        ("2", (10, 10, 10), "in", "122.05"),
-    ],
+    [("0.35", (300, 200, 150), "cm", "0.0389"), ("5", (100, 100, 100), "cm", "5"), ("2", (10, 10, 10), "in", "122.05")],
 )
 def test_density_is_kilograms_in_a_cubic_metre(
     weight: str, sides: tuple[int, int, int], unit: str, per_cubic_metre: str
@@ -283,8 +272,7 @@ def test_density_is_kilograms_in_a_cubic_metre(
 
 
 @pytest.mark.parametrize(
-    ("weight", "side", "odd"),
-    [("4.999", 100, "light"), ("5", 100, ""), ("5", 10, ""), ("5.001", 10, "heavy")],
+    ("weight", "side", "odd"), [("4.999", 100, "light"), ("5", 100, ""), ("5", 10, ""), ("5.001", 10, "heavy")]
 )
 def test_a_parcel_typed_in_the_form_is_asked_about_by_the_same_bounds(
     quill: Sender, alice: User, weight: str, side: int, odd: str

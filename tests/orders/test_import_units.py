@@ -134,10 +134,7 @@ def booked(sender: Sender, by: User, header: str, row: str, **choices: str) -> I
 def test_a_unit_that_was_chosen_for_a_header_is_offered_again_for_it(
     quill: Sender, alice: User, localities: None
 ) -> None:
-    header, row = (
-        "Name,E-mail,Street,Suburb,Postcode,Weight",
-        "A B,a@b.example,4 Sample St,Brunswick,3056,2400",
-    )
+    header, row = ("Name,E-mail,Street,Suburb,Postcode,Weight", "A B,a@b.example,4 Sample St,Brunswick,3056,2400")
     form = matched(quill, alice, header, row, weight_unit="g")
     assert form.initial["weight_unit"] == "kg"
     known = {"fingerprint": form.file.fingerprint, "columns": {}, "constants": {"weight_unit": "g"}}
@@ -194,9 +191,7 @@ def test_ounces_and_centimetres_are_pounds_and_inches_in_the_united_states(
 
 
 @pytest.mark.django_db
-def test_the_page_begins_with_the_unit_of_the_header_else_with_the_accounts_own(
-    quill: Sender, alice: User
-) -> None:
+def test_the_page_begins_with_the_unit_of_the_header_else_with_the_accounts_own(quill: Sender, alice: User) -> None:
     said = matched(quill, alice, f"{WHO},Weight (g),Length (mm),Width,Height", f"{PRIYA},350,300,200,150")
     silent = matched(quill, alice, f"{WHO},Weight,Length,Width,Height", f"{PRIYA},2,30,20,15")
     assert (said["weight_unit"].initial, said["size_unit"].initial) == ("g", "mm")
@@ -241,13 +236,7 @@ def test_the_second_file_of_a_shop_is_read_in_the_unit_chosen_for_the_first(
 def test_the_same_measure_for_all_rows_is_in_the_unit_chosen(
     carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
-    same = {
-        "all_weight": "350",
-        "all_width": "200",
-        "all_height": "150",
-        "weight_unit": "g",
-        "size_unit": "mm",
-    }
+    same = {"all_weight": "350", "all_width": "200", "all_height": "150", "weight_unit": "g", "size_unit": "mm"}
     booked(quill, alice, f"{WHO},Length", f"{PRIYA},300", **same)
     assert in_the_ledger(carrier) == [("0.35", "kg", "30", "20", "15", "cm")]
 

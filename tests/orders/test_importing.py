@@ -135,9 +135,7 @@ def test_rows_beyond_a_limit_say_so_and_are_booked_once_there_is_room(
     assert len(shop.ledger("booked")) == 2
 
 
-def test_a_row_worked_on_again_makes_no_second_order(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_row_worked_on_again_makes_no_second_order(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     """The worker died after the order was made and before the row knew of it."""
     file = checked(quill, alice, GOOD)
     book(file)
@@ -169,16 +167,12 @@ def test_an_order_number_booked_before_is_left_out(shop: SandboxCarrier, quill: 
     assert row.problems[""] == [f"Your order number 1001 is booked already: {Order.objects.get()}."]
 
 
-def test_an_order_number_twice_in_a_file_is_taken_once(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_an_order_number_twice_in_a_file_is_taken_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, GOOD)
     assert states(file) == ["ready", "skipped"]
 
 
-def test_a_file_that_is_booked_once_more_is_under_way_again(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_file_that_is_booked_once_more_is_under_way_again(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     Import.objects.filter(pk=file.pk).update(finished_at=timezone.now(), state="done")
     assert submitting.begin(Import.objects.get(), press(alice)) == 1
@@ -219,9 +213,7 @@ def test_an_order_number_somebody_else_waits_to_book_is_nobodys_business(
     assert (file.rows.get().state, file.rows.get().problems) == ("owed", {})
 
 
-def test_one_correction_is_applied_to_all_rows_like_it(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_one_correction_is_applied_to_all_rows_like_it(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     wrong = GOOD.replace("3056", "3065")
     file = checked(
         quill, alice, wrong, wrong.replace("1001", "1002"), GOOD.replace("3056", "9999").replace("1001", "3")
@@ -310,9 +302,7 @@ def test_what_was_booked_before_all_bookings_stopped_is_counted(
         importing.agree(file, seen, by=alice, now=timezone.now())
 
 
-def test_failed_rows_come_back_as_a_file_that_imports(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_failed_rows_come_back_as_a_file_that_imports(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, GOOD.replace("Priya Nair", "=1+1").replace("3056", "9999"))
     heads, lines = progress.failed_sheet(file)
     rows = list(lines)
@@ -322,9 +312,7 @@ def test_failed_rows_come_back_as_a_file_that_imports(
     assert reading.read(sheet()[:0] + ",".join(heads).encode() + b"\n,x").fingerprint == file.fingerprint
 
 
-def test_a_carrier_that_does_not_answer_only_delays_the_check(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_carrier_that_does_not_answer_only_delays_the_check(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD)
     shop.trouble("quote", "503", count=1)
     work_off(file)
@@ -335,9 +323,7 @@ def test_a_carrier_that_does_not_answer_only_delays_the_check(
     assert states(file) == ["ready"]
 
 
-def test_the_second_file_of_a_shop_skips_the_columns(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_the_second_file_of_a_shop_skips_the_columns(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     taken(quill, alice, GOOD)
     second: Any = uploads.take(
         reading.read(sheet(GOOD.replace("1001", "1002"))),
@@ -424,9 +410,7 @@ def test_an_order_is_made_by_whoever_pressed_book(shop: SandboxCarrier, quill: S
     assert (Order.objects.get().made_by, Order.objects.get().status) == (colleague, "booked")
 
 
-def test_two_imports_of_one_file_book_each_order_number_once(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_two_imports_of_one_file_book_each_order_number_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     """Both were checked before either was booked."""
     first, second = checked(quill, alice, GOOD), checked(quill, alice, GOOD)
     submitting.begin(first, press(alice))
@@ -437,9 +421,7 @@ def test_two_imports_of_one_file_book_each_order_number_once(
     assert second.rows.get().problems == {"": ["Your order number 1001 waits to be booked, from orders.csv."]}
 
 
-def test_an_order_number_booked_by_hand_meanwhile_is_left_out(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_an_order_number_booked_by_hand_meanwhile_is_left_out(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     submitting.begin(file, press(alice))
     factories.order(quill, alice, status="booked", customer_reference="1001")
@@ -470,9 +452,7 @@ def test_a_pickup_day_is_for_what_is_picked_up(shop: SandboxCarrier, quill: Send
     assert list(file.rows.values_list("pickup_date", flat=True)) == [None, day]
 
 
-def test_one_order_number_for_all_rows_is_no_order_number(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_one_order_number_for_all_rows_is_no_order_number(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD.replace("1001", ""), GOOD.replace("1001", ""))
     checking.begin(file, file.columns, {"customer_reference": "Spring market"}, timezone.now())
     file.refresh_from_db()
@@ -485,9 +465,7 @@ def test_one_order_number_for_all_rows_is_no_order_number(
 def test_no_more_is_booked_than_the_page_showed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"), again_with("1003"))
     quotes = list(file.rows.values_list("quote", flat=True))
-    shown = submitting.Press(
-        "cheapest", alice, timezone.now(), seen=submitting.Seen(rows=2, newest=quotes[1])
-    )
+    shown = submitting.Press("cheapest", alice, timezone.now(), seen=submitting.Seen(rows=2, newest=quotes[1]))
     late = submitting.Press("cheapest", alice, timezone.now(), seen=submitting.Seen(rows=1, newest=quotes[1]))
     with pytest.raises(submitting.MoreIsReady):
         submitting.begin(file, late)
@@ -508,9 +486,7 @@ def test_a_row_checked_again_since_the_page_was_shown_waits_for_another_press(
     assert states(file) == ["ready"]
 
 
-def test_a_row_edited_while_it_is_booked_stays_as_it_was(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_row_edited_while_it_is_booked_stays_as_it_was(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     as_read = file.rows.get()
     submitting.begin(file, press(alice))
@@ -539,9 +515,7 @@ def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender
     assert list(progress.failed_sheet(file)[1]) == []
 
 
-def test_matching_again_leaves_out_what_was_left_out_by_hand(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_matching_again_leaves_out_what_was_left_out_by_hand(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"))
     first = file.rows.first()
     assert first
@@ -559,9 +533,7 @@ def test_columns_stay_once_a_row_is_being_booked(shop: SandboxCarrier, quill: Se
     assert (file.state, file.columns["receiver_name"]) == ("booking", 0)
 
 
-def test_a_row_is_checked_while_its_import_is_paused(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_row_is_checked_while_its_import_is_paused(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD)
     importing.pause(file, timezone.now())
     work_off(file)
@@ -579,9 +551,7 @@ def test_a_short_row_with_its_order_number_put_right_is_checked(
     assert states(file) == ["ready", "ready"]
 
 
-def test_a_corrected_order_number_is_compared_as_corrected(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_corrected_order_number_is_compared_as_corrected(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, GOOD)
     twin = file.rows.get(number=3)
     assert twin.state == "skipped"
@@ -621,9 +591,7 @@ def test_a_row_with_a_cell_too_many_comes_back_as_odd_as_it_was(
     assert "13 cells; the first line has 12" in again.rows.get().problems[""][0]
 
 
-def test_a_weight_put_right_comes_back_in_the_files_own_unit(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_weight_put_right_comes_back_in_the_files_own_unit(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD.replace("2.4", "0").replace("3056", "9999"))
     checking.begin(file, file.columns, {"weight_unit": "g"}, timezone.now())
     file.refresh_from_db()
@@ -663,9 +631,7 @@ def test_a_column_called_name_is_the_receivers_but_for_one_shop() -> None:
     assert columns.guess(["Name", "Shipping Name"], fields) == {"receiver_name": 1, "customer_reference": 0}
 
 
-def test_a_cell_of_two_lines_is_one_line_on_the_label(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_cell_of_two_lines_is_one_line_on_the_label(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD.replace("4 Sample Street", '"Unit 3\n4 Sample Street"'))
     row = file.rows.get()
     assert row.quote
@@ -681,9 +647,7 @@ def test_a_number_that_a_spreadsheet_shortened_is_no_order_number(
     }
 
 
-def test_a_size_for_all_rows_fills_what_the_file_lacks(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_size_for_all_rows_fills_what_the_file_lacks(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     size = factories.size(quill, name="Shoebox")
     bare = GOOD.replace("2.4,32,24,11", ",,,")
     file = taken(quill, alice, bare)
@@ -698,9 +662,7 @@ def test_a_size_for_all_rows_fills_what_the_file_lacks(
     assert again.constants == {"size": str(size.uuid)}
 
 
-def test_same_as_last_time_is_what_the_page_meant_by_it(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_same_as_last_time_is_what_the_page_meant_by_it(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     """A colleague books another service between the page and the press."""
     file = checked(quill, alice, GOOD)
     quote = file.rows.get().quote
@@ -717,13 +679,7 @@ def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
     now, file = timezone.now(), factories.import_file(quill, alice)
     quote = factories.quote(quill, alice)
     Quote.objects.update(account=older.unnamed())
-    owed = {
-        "state": "owed",
-        "quote": quote,
-        "product_code": "STANDARD-PICKUP",
-        "booked_by": alice,
-        "due_at": now,
-    }
+    owed = {"state": "owed", "quote": quote, "product_code": "STANDARD-PICKUP", "booked_by": alice, "due_at": now}
     rows = [factories.import_row(quill, alice, file=file, **owed) for _ in range(2)]
     for row in rows:
         importing.work(row.pk)
@@ -734,9 +690,7 @@ def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
 
 
 @pytest.mark.parametrize("status", Status.values)
-def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(
-    quill: Sender, alice: User, status: str
-) -> None:
+def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(quill: Sender, alice: User, status: str) -> None:
     made = factories.order(quill, alice, status=status)
     row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
     counts = progress.counts(row.file)
@@ -745,9 +699,7 @@ def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(
     assert counts.failed == len(progress.came_to_nothing(row.file)) == came_to_nothing
 
 
-def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(
-    quill: Sender, alice: User
-) -> None:
+def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(quill: Sender, alice: User) -> None:
     size = factories.size(quill, weight=Decimal(9), length=Decimal(90))
     row = factories.import_row(quill, alice)
     row.cells = [*row.cells[:6], "2.4", "", *row.cells[8:]]
@@ -776,8 +728,7 @@ def test_labels_to_print_are_of_this_files_booked_parcels_that_are_not_on_paper(
 
 
 @pytest.mark.parametrize(
-    ("ago", "is_written"),
-    [(None, True), (dt.timedelta(seconds=10), False), (dt.timedelta(seconds=10.1), True)],
+    ("ago", "is_written"), [(None, True), (dt.timedelta(seconds=10), False), (dt.timedelta(seconds=10.1), True)]
 )
 def test_a_look_at_an_import_is_written_down_every_ten_seconds(
     quill: Sender, alice: User, ago: dt.timedelta | None, is_written: bool
@@ -805,9 +756,7 @@ def test_an_import_that_an_operator_holds_is_not_resumed(
 
 def test_trying_again_is_of_this_files_failed_rows_that_have_no_order(quill: Sender, alice: User) -> None:
     now, file = timezone.now(), factories.import_file(quill, alice)
-    failed = factories.import_row(
-        quill, alice, file=file, state="failed", quote=factories.quote(quill, alice), tries=4
-    )
+    failed = factories.import_row(quill, alice, file=file, state="failed", quote=factories.quote(quill, alice), tries=4)
     order = factories.order(quill, alice, status="rejected")
     factories.import_row(quill, alice, file=file, state="failed", order=order)
     factories.import_row(quill, alice, file=file)
@@ -821,8 +770,7 @@ def test_trying_again_is_of_this_files_failed_rows_that_have_no_order(quill: Sen
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
-    [("booked", "is booked already"), ("conflict", "has a parcel already"), ("rejected", "")],
+    ("status", "said"), [("booked", "is booked already"), ("conflict", "has a parcel already"), ("rejected", "")]
 )
 def test_of_an_order_number_that_was_used_before_the_own_order_that_was_bought_is_named(
     quill: Sender, alice: User, bob: User, status: str, said: str
@@ -852,12 +800,7 @@ def test_rows_without_an_order_number_or_let_through_are_never_left_out(quill: S
 
 @pytest.mark.parametrize(
     ("state", "code", "service"),
-    [
-        ("ready", "DEAR", "Cheap"),
-        ("warning", "", "Cheap"),
-        ("owed", "DEAR", "Dear"),
-        ("booked", "DEAR", "Dear"),
-    ],
+    [("ready", "DEAR", "Cheap"), ("warning", "", "Cheap"), ("owed", "DEAR", "Dear"), ("booked", "DEAR", "Dear")],
 )
 def test_a_row_that_is_handed_over_is_listed_with_what_was_chosen_and_another_by_the_rule(
     quill: Sender, alice: User, state: str, code: str, service: str

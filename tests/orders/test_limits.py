@@ -38,9 +38,7 @@ def _the_counters_are_what_the_orders_say(db: None) -> Iterator[None]:
 def press(alice: User, quill: Sender) -> Press:
     """`press()` books one parcel at 12.08, as its sender's row is now or as it was `seen`."""
 
-    def pressed(
-        *, now: dt.datetime | None = None, seen: Quote | None = None, token: Any = None, **offer: Any
-    ) -> Order:
+    def pressed(*, now: dt.datetime | None = None, seen: Quote | None = None, token: Any = None, **offer: Any) -> Order:
         quote = seen or factories.quote(Sender.objects.get(pk=quill.pk), alice, **offer)
         return booking.submit(
             quote=quote,
@@ -72,21 +70,9 @@ def of(orders: int, *, price: Decimal = PRICE) -> tuple[int, Decimal, Decimal]:
 LIMITS = [
     ("bookings_a_day", 2, "This account books at most 2 parcels a day; 2 are booked today."),
     ("own_bookings_a_day", 2, "Your own limit is 2 parcels a day; 2 are booked today."),
-    (
-        "money_a_day",
-        "24.16",
-        "books for at most $24.16 AUD a day; $24.16 AUD is used today, and this parcel costs",
-    ),
-    (
-        "own_money_a_day",
-        "36.23",
-        "Your own limit is $36.23 AUD a day; $24.16 AUD is used today, and this parcel",
-    ),
-    (
-        "unbilled_limit",
-        "24.16",
-        "may have $24.16 AUD booked that is not billed yet; $24.16 AUD is, and this parcel",
-    ),
+    ("money_a_day", "24.16", "books for at most $24.16 AUD a day; $24.16 AUD is used today, and this parcel costs"),
+    ("own_money_a_day", "36.23", "Your own limit is $36.23 AUD a day; $24.16 AUD is used today, and this parcel"),
+    ("unbilled_limit", "24.16", "may have $24.16 AUD booked that is not billed yet; $24.16 AUD is, and this parcel"),
 ]
 
 
@@ -110,21 +96,15 @@ def test_the_one_too_many_is_refused_with_nothing_owed_and_all_of_it_told(
 def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=0)
     at_noon = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
-    with pytest.raises(
-        LimitReached, match=r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-"
-    ):
+    with pytest.raises(LimitReached, match=r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-"):
         press(now=at_noon)
     limit(quill, bookings_a_day=1, unbilled_limit=0)
-    with pytest.raises(
-        LimitReached, match="as the carrier's weekly bills are posted, or when a parcel is cancelled"
-    ):
+    with pytest.raises(LimitReached, match="as the carrier's weekly bills are posted, or when a parcel is cancelled"):
         press(now=at_noon)
 
 
 @pytest.mark.parametrize(("own", "operators"), [(1, 9), (9, 1)])
-def test_the_owners_limit_and_the_operators_both_hold(
-    press: Press, quill: Sender, own: int, operators: int
-) -> None:
+def test_the_owners_limit_and_the_operators_both_hold(press: Press, quill: Sender, own: int, operators: int) -> None:
     limit(quill, own_bookings_a_day=own, bookings_a_day=operators)
     press()
     with pytest.raises(LimitReached, match="1 parcels a day"):
@@ -147,9 +127,7 @@ def test_a_limit_counts_by_one_update_without_a_subquery_and_one_for_all_senders
     quote = factories.quote(Sender.objects.get(), alice)
     with CaptureQueriesContext(connection) as seen:
         press(seen=quote)
-    about = [
-        q["sql"] for q in seen.captured_queries if "booked_today" in q["sql"] or "dailyspend" in q["sql"]
-    ]
+    about = [q["sql"] for q in seen.captured_queries if "booked_today" in q["sql"] or "dailyspend" in q["sql"]]
     assert [sql.split()[0] for sql in about] == ["UPDATE", "UPDATE"]
     assert not any("SELECT" in sql for sql in about)
 
@@ -375,9 +353,7 @@ def test_all_senders_together_have_a_limit_for_a_day(
     assert DailySpend.objects.order_by("day").first().refused_at is None
 
 
-def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_desk(
-    press: Press, settings: Any
-) -> None:
+def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_desk(press: Press, settings: Any) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(0)
     with pytest.raises(DailyLimitReached):
         press()

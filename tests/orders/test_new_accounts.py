@@ -50,9 +50,7 @@ def right() -> bool:
 
 
 @each_mode
-def test_the_book_button(
-    new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool
-) -> None:
+def test_the_book_button(new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool) -> None:
     settings.SIGN_UP = mode
     page, quote = visit(alice), factories.quote(new, alice)
     shown = page.get(f"/parcels/new/{quote.uuid}/").content.decode()
@@ -93,9 +91,7 @@ def test_a_row_of_an_import(new: Sender, alice: User, settings: Any, mode: str, 
 
 
 @each_mode
-def test_the_yes_to_a_higher_price(
-    new: Sender, alice: User, settings: Any, mode: str, *, books: bool
-) -> None:
+def test_the_yes_to_a_higher_price(new: Sender, alice: User, settings: Any, mode: str, *, books: bool) -> None:
     settings.SIGN_UP = mode
     order = factories.order(new, alice, status="not_booked")
     if books:
@@ -113,12 +109,7 @@ def test_replacing_a_parcel_cancels_nothing_that_may_not_be_booked_again(
 ) -> None:
     settings.SIGN_UP = mode
     order = factories.order(new, alice, status="booked")
-    ask = {
-        "quote": factories.quote(new, alice),
-        "code": "STANDARD-PICKUP",
-        "by": alice,
-        "now": timezone.now(),
-    }
+    ask = {"quote": factories.quote(new, alice), "code": "STANDARD-PICKUP", "by": alice, "now": timezone.now()}
     if books:
         replacing.ask(order, form_token=uuid.uuid4(), pickup_date=None, **ask)
     else:
@@ -129,9 +120,7 @@ def test_replacing_a_parcel_cancels_nothing_that_may_not_be_booked_again(
 
 
 @pytest.mark.parametrize("mode", BOOKS)
-def test_an_approved_account_books_in_every_mode(
-    new: Sender, alice: User, sam: User, settings: Any, mode: str
-) -> None:
+def test_an_approved_account_books_in_every_mode(new: Sender, alice: User, sam: User, settings: Any, mode: str) -> None:
     settings.SIGN_UP = mode
     signing_up.approve(new, by=sam, note="known to us", now=timezone.now())
     for _ in range(6):
@@ -145,11 +134,7 @@ def test_an_approved_account_books_in_every_mode(
     [
         ("12.08", 5, PARCELS),
         ("20.00", 5, PARCELS),
-        (
-            "33.34",
-            2,
-            "may book for $100.00 AUD in all; $66.68 AUD is used, and this parcel costs $33.34 AUD.",
-        ),
+        ("33.34", 2, "may book for $100.00 AUD in all; $66.68 AUD is used, and this parcel costs $33.34 AUD."),
     ],
 )
 def test_the_first_limit_is_of_parcels_and_money_in_all_whatever_the_day(
@@ -180,9 +165,7 @@ def test_what_is_not_booked_in_the_end_gives_room_back(new: Sender, alice: User,
     assert right()
 
 
-def test_an_approval_meanwhile_lets_the_booking_through(
-    new: Sender, alice: User, sam: User, settings: Any
-) -> None:
+def test_an_approval_meanwhile_lets_the_booking_through(new: Sender, alice: User, sam: User, settings: Any) -> None:
     settings.SIGN_UP = "first_limit"
     for _ in range(4):
         press(new, alice)

@@ -23,12 +23,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
-DDP = {
-    **factories.OFFER,
-    "code": "STANDARD-DDP-PICKUP",
-    "name": "Standard (duties paid)",
-    "duties_paid": True,
-}
+DDP = {**factories.OFFER, "code": "STANDARD-DDP-PICKUP", "name": "Standard (duties paid)", "duties_paid": True}
 QUOTED = product(eta=None, product={"code": "STANDARD-DDP-PICKUP"})
 NEEDED = "Can't be chosen yet. It needs a 10-digit HS code for each item."
 
@@ -65,15 +60,11 @@ def test_the_cheapest_is_so_as_a_number(rule: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001"])
-def test_duties_paid_upfront_stands_closed_with_what_it_needs(
-    carrier: SandboxCarrier, page: Client, code: str
-) -> None:
+def test_duties_paid_upfront_stands_closed_with_what_it_needs(carrier: SandboxCarrier, page: Client, code: str) -> None:
     answer = page.post("/parcels/new/", abroad(code), follow=True)
     assert f"Duties and taxes paid upfront {NEEDED} Edit this parcel" in text(answer)
     assert "STANDARD-DDP-PICKUP" not in answer.content.decode()
-    assert [(offer["code"], offer["refused"]) for offer in Quote.objects.get().products] == [
-        ("STANDARD-PICKUP", "")
-    ]
+    assert [(offer["code"], offer["refused"]) for offer in Quote.objects.get().products] == [("STANDARD-PICKUP", "")]
     live = page.post("/parcels/new/", abroad(code), headers={"X-Part": "prices"}).content.decode()
     assert '<input type="radio" disabled>' in live
 
@@ -124,9 +115,7 @@ def test_no_rule_chooses_what_must_fail(marked: Quote, rule: str) -> None:
     assert choosing.choose(marked.products[:1], rule) is None
 
 
-def test_a_booking_that_must_fail_by_now_is_not_sent(
-    far_side: SocketCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_booking_that_must_fail_by_now_is_not_sent(far_side: SocketCarrier, quill: Sender, alice: User) -> None:
     """Taken before this rule was known; its price is asked for again."""
     quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"), **DDP)
     order = booking.submit(
@@ -159,10 +148,7 @@ def test_a_row_whose_only_service_must_fail_says_so_at_its_code(
     marked.refresh_from_db()
     monkeypatch.setattr(checking.quoting, "ask", lambda *_, **__: marked)
     row = checked(quill, alice, GOOD).rows.get()
-    assert (row.state, row.problems) == (
-        "fix",
-        {"item_1_hs_code": ["It needs a 10-digit HS code for each item."]},
-    )
+    assert (row.state, row.problems) == ("fix", {"item_1_hs_code": ["It needs a 10-digit HS code for each item."]})
 
 
 def test_a_row_without_the_pickup_that_is_wanted_says_what_it_would_go_by(
@@ -178,9 +164,5 @@ def test_a_row_without_the_pickup_that_is_wanted_says_what_it_would_go_by(
 
 
 def test_totals_of_two_currencies_are_two_sums(quill: Sender) -> None:
-    offered = [
-        [factories.OFFER],
-        [{**factories.OFFER, "currency": "USD", "amount": "2.00"}],
-        [factories.OFFER],
-    ]
+    offered = [[factories.OFFER], [{**factories.OFFER, "currency": "USD", "amount": "2.00"}], [factories.OFFER]]
     assert {total.price for total in choosing.totals(offered, quill)} == {"$24.16 AUD + $2.00 USD"}

@@ -90,8 +90,7 @@ def test_c5_a_refused_booking_is_news_at_once_however_much_else_happens(
     busy = factories.order(quill, alice, status="booked")
     moved(quill, alice, "booking", "rejected")
     OrderChange.objects.bulk_create(
-        OrderChange(order=busy, old="booking", new="booked", at=timezone.now(), reason="-")
-        for _ in range(others)
+        OrderChange(order=busy, old="booking", new="booked", at=timezone.now(), reason="-") for _ in range(others)
     )
     assert Notice.objects.get().kind == "booking"
 
@@ -155,9 +154,7 @@ def test_what_left_already_is_not_taken_back(quill: Sender, alice: User) -> None
     ("progress", "kind"),
     [("pickup_missed", "pickup"), ("pickup_futile", "pickup"), ("damaged", "delivery"), ("held", "delivery")],
 )
-def test_a_scan_that_needs_the_sender_is_news_once(
-    quill: Sender, alice: User, progress: str, kind: str
-) -> None:
+def test_a_scan_that_needs_the_sender_is_news_once(quill: Sender, alice: User, progress: str, kind: str) -> None:
     order = scanned(quill, alice, progress)
     for _ in range(2):
         Order.objects.get().advance(progress, at=order.progress_at)
@@ -165,9 +162,7 @@ def test_a_scan_that_needs_the_sender_is_news_once(
     assert Notice.objects.get().kind == kind
 
 
-@pytest.mark.parametrize(
-    ("status", "ago"), [("booked", dt.timedelta(days=3)), ("cancelling", dt.timedelta(0))]
-)
+@pytest.mark.parametrize(("status", "ago"), [("booked", dt.timedelta(days=3)), ("cancelling", dt.timedelta(0))])
 def test_an_old_scan_and_one_of_a_parcel_that_is_not_booked_are_no_news(
     quill: Sender, alice: User, status: str, ago: dt.timedelta
 ) -> None:
@@ -201,12 +196,8 @@ def test_who_came_into_the_team_later_hears_nothing_of_before(quill: Sender, ali
     assert Notice.objects.filter(user=ben).count() == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "words"), [("cancelled", "is cancelled, but"), ("booked", "stays booked")]
-)
-def test_a_replacement_that_ended_badly_is_news_once(
-    quill: Sender, alice: User, status: str, words: str
-) -> None:
+@pytest.mark.parametrize(("status", "words"), [("cancelled", "is cancelled, but"), ("booked", "stays booked")])
+def test_a_replacement_that_ended_badly_is_news_once(quill: Sender, alice: User, status: str, words: str) -> None:
     order = factories.order(quill, alice, status=status)
     found = Replacement.objects.create(
         order=order,

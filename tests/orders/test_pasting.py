@@ -20,21 +20,11 @@ OTTAWA = {"name": "Jo Roy", "line1": "90 Sample Street", "suburb": "Ottawa", "st
 READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
     "an envelope": ("AU", "Priya Nair\n4 Sample Street\nHobart TAS 7000", PRIYA, []),
     "capitals": ("AU", "Priya Nair\n4 Sample Street\nHOBART TAS 7000\nAUSTRALIA", PRIYA, []),
-    "one line": (
-        "AU",
-        "Priya Nair, 4 Sample Street, Hobart TAS 7000, priya.nair@example.net",
-        PRIYA | MAIL,
-        [],
-    ),
+    "one line": ("AU", "Priya Nair, 4 Sample Street, Hobart TAS 7000, priya.nair@example.net", PRIYA | MAIL, []),
     "one line without commas": ("AU", "Priya Nair 4 Sample Street Hobart TAS 7000", PRIYA, []),
     "the state after the postcode": ("AU", "Priya Nair\n4 Sample Street\nHobart 7000 TAS", PRIYA, []),
     "the state in full": ("AU", "Priya Nair\n4 Sample Street\nHobart, Tasmania, 7000", PRIYA, []),
-    "a line for each part": (
-        "AU",
-        "Priya Nair\n4 Sample Street\nHobart\nTasmania\n7000\nAustralia",
-        PRIYA,
-        [],
-    ),
+    "a line for each part": ("AU", "Priya Nair\n4 Sample Street\nHobart\nTasmania\n7000\nAustralia", PRIYA, []),
     "with a company": (
         "AU",
         "Priya Nair\nNair Ceramics Pty Ltd\n4 Sample Street\nHobart TAS 7000",
@@ -68,10 +58,7 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
     ),
     "a signature": (
         "AU",
-        (
-            "--\nPriya Nair\nNair Ceramics\n4 Sample Street, Hobart TAS 7000\nM: 0491 570 156\n"
-            "E: priya.nair@example.net"
-        ),
+        ("--\nPriya Nair\nNair Ceramics\n4 Sample Street, Hobart TAS 7000\nM: 0491 570 156\nE: priya.nair@example.net"),
         PRIYA | MAIL | PHONE | {"company": "Nair Ceramics"},
         [],
     ),
@@ -129,15 +116,10 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
-def test_each_form_of_an_address_is_taken_apart(
-    home: str, text: str, parts: dict[str, str], left: list[str]
-) -> None:
+def test_each_form_of_an_address_is_taken_apart(home: str, text: str, parts: dict[str, str], left: list[str]) -> None:
     pasted = pasting.read(text, home)
     found = {name: value for name, value in pasted.parts.items() if value}
-    assert {**found, "suburb": found.get("suburb", "").title()} == {
-        **parts,
-        "suburb": parts.get("suburb", ""),
-    }
+    assert {**found, "suburb": found.get("suburb", "").title()} == {**parts, "suburb": parts.get("suburb", "")}
     assert pasted.left == left
 
 

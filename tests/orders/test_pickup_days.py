@@ -66,10 +66,7 @@ def work(order: Order) -> Order:
 
 
 def test_the_page_shows_the_day_the_carrier_books(
-    thursday_evening: None,
-    carrier: SandboxCarrier,
-    rain: tuple[Sender, User],
-    visit: Callable[[User], Client],
+    thursday_evening: None, carrier: SandboxCarrier, rain: tuple[Sender, User], visit: Callable[[User], Client]
 ) -> None:
     quote, page = asked(rain), visit(rain[1])
     shown = text(page.get(f"/parcels/new/{quote.uuid}/"))
@@ -92,9 +89,7 @@ def test_after_the_carriers_day_come_ours_and_each_can_be_booked(
         submit(quote, WEDNESDAY + dt.timedelta(days=1))
 
 
-def test_a_carrier_that_starts_later_than_our_calendar_wins(
-    thursday_evening: None, rain: tuple[Sender, User]
-) -> None:
+def test_a_carrier_that_starts_later_than_our_calendar_wins(thursday_evening: None, rain: tuple[Sender, User]) -> None:
     quote = factories.quote(*rain, pickup=TUESDAY.isoformat())
     pickup = Party(**quote.entry["pickup"])
     assert booking.pickup_days(rain[0], pickup, timezone.now(), first=TUESDAY) == [TUESDAY, WEDNESDAY]

@@ -41,9 +41,7 @@ def test_after_a_driver_who_left_without_it_it_still_waits(quill: Sender, alice:
 
 
 @pytest.mark.parametrize("progress", ["collected", "dropped_off", "delivered", "expired"])
-def test_what_has_left_or_can_no_longer_leave_does_not_wait(
-    quill: Sender, alice: User, progress: str
-) -> None:
+def test_what_has_left_or_can_no_longer_leave_does_not_wait(quill: Sender, alice: User, progress: str) -> None:
     ready(quill, alice, progress=progress)
     assert queue() == []
 
@@ -66,9 +64,7 @@ def test_two_sizes_are_one_parcel(order: Order) -> None:
     assert queue() == [order]
 
 
-def test_pickup_today_comes_first_then_by_day_and_last_what_is_dropped_off(
-    quill: Sender, alice: User
-) -> None:
+def test_pickup_today_comes_first_then_by_day_and_last_what_is_dropped_off(quill: Sender, alice: User) -> None:
     dropped = ready(quill, alice, first_mile="drop-off")
     later = ready(quill, alice, carrier_pickup_date=TODAY + dt.timedelta(days=2))
     missed = ready(quill, alice, carrier_pickup_date=TODAY - dt.timedelta(days=1))
@@ -96,9 +92,7 @@ def test_two_who_press_at_once_make_one_print(order: Order, alice: User, ana: Us
     assert Order.objects.get().printed_by == ana
 
 
-def test_a_reprint_is_the_newest_print_and_leaves_both_in_the_audit(
-    order: Order, alice: User, ana: User
-) -> None:
+def test_a_reprint_is_the_newest_print_and_leaves_both_in_the_audit(order: Order, alice: User, ana: User) -> None:
     assert not printing.mark_reprinted(order, by=ana, at=timezone.now())
     printing.mark_printed(order, by=ana, at=timezone.now())
     assert printing.mark_reprinted(order, by=alice, at=timezone.now())

@@ -69,9 +69,7 @@ def test_the_page_is_given_a_pasted_address_taken_apart(alice: User, visit: Call
     assert found["left"] == ["gate code 42"]
 
 
-def test_those_kept_by_hand_are_found_first_then_the_most_used_then_the_latest(
-    quill: Sender, bob: User
-) -> None:
+def test_those_kept_by_hand_are_found_first_then_the_most_used_then_the_latest(quill: Sender, bob: User) -> None:
     now = timezone.now()
     uses = {"Noor Once": [5], "Noor Twice": [9, 8], "Noor Lately": [1], "Noor Kept": [9]}
     for name, days in uses.items():

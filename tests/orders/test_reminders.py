@@ -28,9 +28,7 @@ def waiting(of: Sender, by: User, now: dt.datetime, **fields: Any) -> Order:
 
 
 @pytest.mark.parametrize("field", ["carrier_pickup_date", "pickup_date", None])
-def test_a_pickup_that_nobody_scanned_is_missed_the_day_after(
-    quill: Sender, alice: User, field: str | None
-) -> None:
+def test_a_pickup_that_nobody_scanned_is_missed_the_day_after(quill: Sender, alice: User, field: str | None) -> None:
     waiting(quill, alice, TUESDAY, **({field: TUESDAY.date()} if field else {}))
     assert lines(TUESDAY) == []
     [line] = lines(TUESDAY + DAY)
@@ -81,9 +79,7 @@ def test_what_somebody_was_reminded_of_is_not_built_again(
         lines(morning)
 
 
-def test_a_driver_whom_a_scan_reported_missing_is_not_reported_again_by_the_clock(
-    quill: Sender, alice: User
-) -> None:
+def test_a_driver_whom_a_scan_reported_missing_is_not_reported_again_by_the_clock(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = waiting(quill, alice, now - 2 * DAY, carrier_pickup_date=(now - DAY).date())
     order.advance("pickup_missed", at=now)

@@ -131,9 +131,7 @@ def test_a_price_older_than_its_quote_cancels_nothing(booked: Book, replace: Ask
     assert (order.status, Replacement.objects.count()) == ("booked", 0)
 
 
-def test_a_price_of_another_carrier_account_cancels_nothing(
-    booked: Book, replace: Ask, mended: Quote
-) -> None:
+def test_a_price_of_another_carrier_account_cancels_nothing(booked: Book, replace: Ask, mended: Quote) -> None:
     order = booked()
     mended.account = older.unnamed()
     with pytest.raises(booking.CarrierChanged):
@@ -245,9 +243,7 @@ def test_bookings_paused_meanwhile_leave_the_old_one_cancelled_and_say_so(booked
     assert Order.objects.get().status == "cancelled"
 
 
-def test_what_cannot_be_booked_now_cancels_nothing(
-    booked: Book, replace: Ask, quill: Sender, alice: User
-) -> None:
+def test_what_cannot_be_booked_now_cancels_nothing(booked: Book, replace: Ask, quill: Sender, alice: User) -> None:
     order = booked()
     CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="Closed today.")
     with pytest.raises(booking.Paused):

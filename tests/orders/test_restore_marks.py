@@ -21,9 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def mark() -> DatabaseMark:
     """As `migrate` writes it; a test before may have emptied the database."""
-    return DatabaseMark.objects.update_or_create(
-        pk=1, defaults={**marks.UNTOLD, **marks.signs(), "stamp": ""}
-    )[0]
+    return DatabaseMark.objects.update_or_create(pk=1, defaults={**marks.UNTOLD, **marks.signs(), "stamp": ""})[0]
 
 
 @pytest.fixture
@@ -234,10 +232,7 @@ def test_migrate_writes_down_all_that_postgresql_tells(postgresql: None) -> None
 
 @pytest.mark.postgres
 def test_a_table_made_anew_with_the_same_rows_is_another_one(postgresql: None) -> None:
-    run(
-        "ALTER TABLE orders_databasemark RENAME TO before",
-        "CREATE TABLE orders_databasemark AS SELECT * FROM before",
-    )
+    run("ALTER TABLE orders_databasemark RENAME TO before", "CREATE TABLE orders_databasemark AS SELECT * FROM before")
     assert refused() == "its tables were made anew"
 
 
@@ -249,9 +244,7 @@ def test_a_table_made_anew_with_the_same_rows_is_another_one(postgresql: None) -
         ("timeline", "00000009", "its server was restored or promoted"),
     ],
 )
-def test_another_server_or_timeline_is_another_database(
-    postgresql: None, sign: str, value: str, told: str
-) -> None:
+def test_another_server_or_timeline_is_another_database(postgresql: None, sign: str, value: str, told: str) -> None:
     DatabaseMark.objects.update(**{sign: value})
     assert refused() == told
     marks.renew(now=timezone.now())

@@ -71,9 +71,7 @@ def test_owed_bookings_become_cases_and_are_never_sent_by_themselves(
     assert orders[0].changes.last().reason == "the backup is older than the answer"
 
 
-def test_neither_age_nor_pickup_day_refuses_a_booking_of_the_backup(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_neither_age_nor_pickup_day_refuses_a_booking_of_the_backup(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     Order.objects.update(submitted_at=timezone.now() - 48 * HOUR, pickup_date=dt.date(2026, 1, 5))
     after_restore()
@@ -264,9 +262,7 @@ def test_a_label_stays_away_while_the_carrier_does_not_answer(
     assert visit(alice).get(label_of(order)).status_code == 200
 
 
-def test_a_label_not_fetched_yet_is_fetched_after_the_comparison(
-    booked: Submit, carrier: SandboxCarrier
-) -> None:
+def test_a_label_not_fetched_yet_is_fetched_after_the_comparison(booked: Submit, carrier: SandboxCarrier) -> None:
     order = booked()
     after_restore()
     work_on_everything()
@@ -274,9 +270,7 @@ def test_a_label_not_fetched_yet_is_fetched_after_the_comparison(
 
 
 @pytest.mark.parametrize("progress", ["collected", "in_transit", "delivered"])
-def test_the_label_of_a_collected_parcel_needs_no_comparison(
-    labelled: Callable[[], Order], progress: str
-) -> None:
+def test_the_label_of_a_collected_parcel_needs_no_comparison(labelled: Callable[[], Order], progress: str) -> None:
     order = labelled()
     Order.objects.update(progress=progress)
     after_restore()
@@ -431,9 +425,7 @@ def test_a_parcel_that_is_known_already_is_not_polled_for_a_gap(
     order = factories.order(quill, alice, status="booked", carrier_reference="SKNOWN0001")
     is_ours = known_by == "an order"
     factories.parcel(
-        order if is_ours else None,
-        reference="SKNOWN0001",
-        last_scan_at=None if is_ours else timezone.now(),
+        order if is_ours else None, reference="SKNOWN0001", last_scan_at=None if is_ours else timezone.now()
     )
     heard("SKNOWN0001")
     assert not Poll.objects.filter(parcel__reference="SKNOWN0001").exists()
@@ -445,9 +437,7 @@ def heard(reference: str) -> None:
     assert push(body).status_code == 200
 
 
-def test_an_account_that_comes_while_a_gap_is_open_books_nothing_before_it_is_lifted(
-    db: None, settings: Any
-) -> None:
+def test_an_account_that_comes_while_a_gap_is_open_books_nothing_before_it_is_lifted(db: None, settings: Any) -> None:
     now = timezone.now()
     Restore.objects.create(backup_at=now - dt.timedelta(hours=2), restored_at=now)
     settings.CARRIER_ACCOUNT = "came-since"

@@ -79,9 +79,7 @@ def test_what_an_operator_settled_does_not_wait_again_with_the_next(booked: Subm
     assert waiting(order) == ["SLATE00001"]
 
 
-def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(
-    submitted: Submit,
-) -> None:
+def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(submitted: Submit) -> None:
     order = submitted()
     attempt(order, generation=1, seen="SFIRST0001")
     Order.objects.filter(pk=order.pk).update(generation=2)
@@ -110,9 +108,7 @@ def test_a_reference_that_another_order_has_is_no_second_one(quill: Sender, alic
     assert waiting(order) == []
 
 
-def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(
-    quill: Sender, alice: User, sam: User
-) -> None:
+def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(quill: Sender, alice: User, sam: User) -> None:
     order = factories.order(quill, alice, status="booked")
     attempt(order, generation=1, seen="SFIRST0001")
     second_orders.note(order, at=timezone.now())

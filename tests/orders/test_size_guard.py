@@ -135,9 +135,7 @@ def test_a_charge_that_was_reversed_credited_or_never_posted_is_none(
     lines = list(Charge.objects.filter(kind="under-declared").order_by("pk"))
     correcting.reverse(lines[0], by=sam, now=now, reason="measured with another parcel on the scale")
     assert said(quill, shoebox) == (3, 4, "1.3")
-    asked = Dispute.objects.create(
-        charge=lines[1], sender=quill, made_by=alice, made_at=now, text="It was 1 kg."
-    )
+    asked = Dispute.objects.create(charge=lines[1], sender=quill, made_by=alice, made_at=now, text="It was 1 kg.")
     assert said(quill, shoebox) == (3, 4, "1.3"), "a question is no answer"
     Dispute.objects.filter(pk=asked.pk).update(state="accepted")
     assert said(quill, shoebox) == (2, 4, "1.3")
@@ -161,9 +159,7 @@ def test_what_was_kept_is_not_said_again_of_that_size(bill: Bill, quill: Sender,
     assert size_guard.advice(quill, parcel, kept="another") is not None
 
 
-def test_heeding_it_declares_that_weight_and_is_the_end_of_it(
-    bill: Bill, quill: Sender, shoebox: ParcelSize
-) -> None:
+def test_heeding_it_declares_that_weight_and_is_the_end_of_it(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     parcel = entry(quill, shoebox)
     bill("1.3"), bill("1.3")
     advice = size_guard.advice(quill, parcel)

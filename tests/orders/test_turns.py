@@ -106,9 +106,7 @@ def test_a_call_that_missed_its_turn_takes_another(clock: Clock, monkeypatch: py
     assert clock.now >= free_at
 
 
-def test_a_machine_that_is_always_late_calls_all_the_same(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_is_always_late_calls_all_the_same(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns.time, "sleep", lambda seconds: clock.sleep(seconds + 1))
     turns.Turns(gateway.account())("book")
 
@@ -216,9 +214,7 @@ def turned_off() -> None:
     User.objects.update(is_active=False)
 
 
-@pytest.mark.parametrize(
-    ("meanwhile", "status"), [(rested, "booking"), (stopped, "booking"), (turned_off, "draft")]
-)
+@pytest.mark.parametrize(("meanwhile", "status"), [(rested, "booking"), (stopped, "booking"), (turned_off, "draft")])
 def test_what_stops_bookings_while_one_waits_for_its_turn_stops_that_one(
     submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch,
     meanwhile: Callable[[], None], status: str,

@@ -28,9 +28,7 @@ pytestmark = pytest.mark.django_db
 GOOD = product(eta=None)
 EXPRESS = product(eta=None, product={"code": "EXPRESS-PICKUP"})
 SPACED = product(eta=None, product={"code": "Standard Pickup"})
-AUD, EUR = (
-    product(eta=None, quote={"gross": {"amount": 12.08, "currency": word}}) for word in ("A$", "euro")
-)
+AUD, EUR = (product(eta=None, quote={"gross": {"amount": 12.08, "currency": word}}) for word in ("A$", "euro"))
 COMMA = product(eta=None, quote={"gross": {"amount": "1,012.08", "currency": "AUD"}})
 NONE_READ = "The carrier's answer couldn't be read in full, so there are no prices yet."
 

@@ -17,15 +17,7 @@ from tests.pages.typed import AT_HOME, text, value_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 
-PARCEL = (
-    "description",
-    "weight_kg",
-    "length_cm",
-    "width_cm",
-    "height_cm",
-    "customer_reference",
-    "cover_amount",
-)
+PARCEL = ("description", "weight_kg", "length_cm", "width_cm", "height_cm", "customer_reference", "cover_amount")
 PRIYA = {name: value for name, value in AT_HOME.items() if name not in PARCEL} | {"group": "Markets"}
 
 
@@ -58,9 +50,7 @@ def test_an_address_is_kept_in_its_published_spelling_and_leads_to_a_parcel(brow
         ({"group": "x" * 41}, "Use at most 40 characters"),
     ],
 )
-def test_an_address_keeps_the_rules_of_a_new_parcel(
-    browser: Client, changes: dict[str, str], words: str
-) -> None:
+def test_an_address_keeps_the_rules_of_a_new_parcel(browser: Client, changes: dict[str, str], words: str) -> None:
     answer = browser.post("/addresses/new/", PRIYA | changes)
     assert answer.status_code == 422
     assert words in text(answer)
@@ -90,9 +80,7 @@ def test_the_same_receiver_is_refused_the_second_time(browser: Client) -> None:
     assert Receiver.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    "q", ["noo", "TAMS", "noor tam", "cera", "noor.tamsin@", "7000", "0491 570 156", "tàm"]
-)
+@pytest.mark.parametrize("q", ["noo", "TAMS", "noor tam", "cera", "noor.tamsin@", "7000", "0491 570 156", "tàm"])
 def test_somebody_is_found_by_the_beginning_of_their_words(browser: Client, quill: Sender, q: str) -> None:
     factories.saved_receiver(quill)
     factories.saved_receiver(quill, name="Ada", company="", email="a@b.example", phone="", postcode="3065")
@@ -113,9 +101,7 @@ def test_groups_narrow_the_list(browser: Client, quill: Sender) -> None:
     assert "Nobody is found" in text(browser.get("/addresses/?group=Nobody"))
 
 
-def test_pages_go_on_from_the_last_row(
-    browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_go_on_from_the_last_row(browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receivers, "PAGE", 2)
     for name in "ABCDE":
         factories.saved_receiver(quill, name=name)
@@ -157,9 +143,7 @@ def test_a_row_of_no_set_is_never_merged(browser: Client, quill: Sender) -> None
     assert Receiver.objects.get() == kept
 
 
-def test_a_newer_list_flags_whom_it_no_longer_holds_and_an_edit_clears_it(
-    browser: Client, quill: Sender
-) -> None:
+def test_a_newer_list_flags_whom_it_no_longer_holds_and_an_edit_clears_it(browser: Client, quill: Sender) -> None:
     gone = factories.saved_receiver(quill)
     factories.saved_receiver(quill, name="Ada Lund", suburb="FITZROY", postcode="3065", state="VIC")
     rows = b"country,suburb,state,postcode\nAU,FITZROY,VIC,3065\nAU,BRUNSWICK,VIC,3056\n"

@@ -75,9 +75,7 @@ def mailed() -> list[str]:
     return [" ".join(str(message.body).split()) for message in mail.outbox]
 
 
-def test_without_a_link_a_futile_pickup_is_moved_by_us(
-    order: Callable[..., Order], alice: User, visit: Visit
-) -> None:
+def test_without_a_link_a_futile_pickup_is_moved_by_us(order: Callable[..., Order], alice: User, visit: Visit) -> None:
     made, client = order(), visit(alice)
     made.advance("pickup_futile", at=timezone.now())
     moved = f"contact us and quote {made}; we'll move the day with the carrier. Don't cancel."
@@ -93,14 +91,10 @@ def test_without_a_link_a_futile_pickup_is_moved_by_us(
     assert "Contact us and quote its reference; we'll move the day" in text(refused)
 
 
-def test_without_a_link_another_day_is_asked_of_us(
-    order: Callable[..., Order], alice: User, visit: Visit
-) -> None:
+def test_without_a_link_another_day_is_asked_of_us(order: Callable[..., Order], alice: User, visit: Visit) -> None:
     made = order()
     answer = visit(alice).get(f"/parcels/{made.uuid}/cancel/?need=another_day")
-    assert f"Contact us and quote {made}; we'll move the day with the carrier. Keep this label." in text(
-        answer
-    )
+    assert f"Contact us and quote {made}; we'll move the day with the carrier. Keep this label." in text(answer)
     assert '<a class="button" href="/help/contact/">Contact us' in answer.content.decode()
     assert cancelling._forbidden(made, "pickup_futile").endswith("we'll move the day with the carrier.")
 
@@ -160,12 +154,7 @@ def test_an_older_accounts_parcel_keeps_the_tools_of_its_own_contract(
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_no_parcel_is_promised_the_tools_of_another_account(
-    parcel_tools: None,
-    settings: Any,
-    order: Callable[..., Order],
-    alice: User,
-    visit: Visit,
-    is_named: bool,
+    parcel_tools: None, settings: Any, order: Callable[..., Order], alice: User, visit: Visit, is_named: bool
 ) -> None:
     made, client = order(account=older.named(settings) if is_named else older.unnamed()), visit(alice)
     for words in told_everywhere(made, client):

@@ -41,9 +41,7 @@ def listed(client: Client, query: str = "") -> list[str]:
     return [row["order"].carrier_reference for row in client.get(f"{BENCH}{query}").context["rows"]]
 
 
-def test_the_bench_lists_each_label_with_its_box_and_its_own_file(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_the_bench_lists_each_label_with_its_box_and_its_own_file(order: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).get(f"{BENCH}?view=labels-to-print")
     said = text(answer)
     assert "0 of 1 printed" in said
@@ -61,9 +59,7 @@ def test_mark_printed_takes_it_off_the_queue_and_names_who(order: Order, ana: Us
     assert "Printed by Ana, " in text(client.get(f"/parcels/{order.uuid}/"))
 
 
-def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     assert client.post(mark(order), {"printed": "yes"})["Location"] == f"/parcels/{order.uuid}/"
     assert "Printed again" in text(client.get(f"/parcels/{order.uuid}/"))
@@ -72,9 +68,7 @@ def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(
     assert listed(client) == ["S7K2QX"]
 
 
-def test_the_benchs_script_is_told_who_printed_it_first(
-    order: Order, alice: User, ana: User, visit: Visit
-) -> None:
+def test_the_benchs_script_is_told_who_printed_it_first(order: Order, alice: User, ana: User, visit: Visit) -> None:
     printing.mark_printed(order, by=ana, at=timezone.now())
     answer = visit(alice).post(mark(order), {"printed": "yes"}, headers={"Accept": "application/json"})
     assert answer.json()["printed"].startswith("Printed by Ana, ")
@@ -110,9 +104,7 @@ def test_chosen_parcels_come_as_chosen_printed_or_not_and_the_others_are_counted
     assert [row["order"] for row in posted.context["rows"]] == [first, second]
 
 
-def test_five_hundred_chosen_parcels_fit_and_one_more_is_refused(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_five_hundred_chosen_parcels_fit_and_one_more_is_refused(order: Order, alice: User, visit: Visit) -> None:
     many = [str(order.uuid)] + [str(uuid.uuid4()) for _ in range(499)]
     assert visit(alice).post(BENCH, {"order": many}).status_code == 200
     answer = visit(alice).post(BENCH, {"order": [*many, str(uuid.uuid4())]})
@@ -120,9 +112,7 @@ def test_five_hundred_chosen_parcels_fit_and_one_more_is_refused(
     assert "Choose at most 500 parcels at a time" in text(answer)
 
 
-def test_labels_are_put_in_order_by_size_or_by_pickup_address(
-    quill: Sender, alice: User, visit: Visit
-) -> None:
+def test_labels_are_put_in_order_by_size_or_by_pickup_address(quill: Sender, alice: User, visit: Visit) -> None:
     box = ParcelSize.objects.create(
         sender=quill, name="Shoebox", weight=1, weight_units="kg", length=30, width=20, height=10,
         dimension_units="cm",
@@ -138,9 +128,7 @@ def test_labels_are_put_in_order_by_size_or_by_pickup_address(
     assert listed(client, "?sort=nonsense") == listed(client)
 
 
-def test_single_keys_are_offered_only_to_those_who_have_them_on(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_single_keys_are_offered_only_to_those_who_have_them_on(order: Order, alice: User, visit: Visit) -> None:
     assert " data-shortcuts" in visit(alice).get(BENCH).content.decode()
     User.objects.filter(pk=alice.pk).update(has_shortcuts=False)
     page = visit(alice).get(BENCH).content.decode()
@@ -187,9 +175,7 @@ def test_a_visitor_is_sent_to_log_in(order: Order) -> None:
     assert Order.objects.get().printed_at is None
 
 
-def test_other_methods_other_words_and_other_views_are_refused(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_other_methods_other_words_and_other_views_are_refused(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     assert client.get(mark(order)).status_code == 405
     assert client.put(BENCH).status_code == 405
@@ -238,8 +224,6 @@ def test_the_parcels_page_prints_the_senders_size_first_and_says_the_tip_once(
     assert "Print cropped Full page (Letter)" in text(client.get(page))
 
 
-def test_without_a_stored_label_the_parcels_page_offers_no_mark(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_without_a_stored_label_the_parcels_page_offers_no_mark(order: Order, alice: User, visit: Visit) -> None:
     order.labels.update(state="pending")
     assert "Mark printed" not in text(visit(alice).get(f"/parcels/{order.uuid}/"))

@@ -109,16 +109,10 @@ def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, or
 
 @pytest.mark.parametrize(
     ("until", "today", "is_final"),
-    [
-        ("2026-11-16", "2026-11-22", False),
-        ("2026-11-16", "2026-11-23", True),
-        ("2026-11-09", "2026-11-30", False),
-    ],
+    [("2026-11-16", "2026-11-22", False), ("2026-11-16", "2026-11-23", True), ("2026-11-09", "2026-11-30", False)],
     ids=["its Sunday", "its week is over", "its report is to come"],
 )
-def test_a_week_is_final_once_it_is_over_and_its_report_is_posted(
-    until: str, today: str, is_final: bool
-) -> None:
+def test_a_week_is_final_once_it_is_over_and_its_report_is_posted(until: str, today: str, is_final: bool) -> None:
     week = dt.date(2026, 11, 16)
     found = statements.is_final(week, dt.date.fromisoformat(until), dt.date.fromisoformat(today))
     assert found == is_final
@@ -149,11 +143,7 @@ def test_every_sum_of_a_statement_is_the_sum_of_its_lines(page: Client, order: O
         amounts = [line.amount for line in lines if line.kind == group["kind"]]
         assert (group["amount"], group["count"]) == (sum(amounts), len(amounts))
     [balance] = context["balances"]
-    assert (
-        balance.net
-        == sum(line.amount for line in lines)
-        == sum(group["amount"] for group in context["groups"])
-    )
+    assert balance.net == sum(line.amount for line in lines) == sum(group["amount"] for group in context["groups"])
     assert balance.refunds == sum(line.amount for line in lines if line.kind in REFUNDS)
     assert len(context["groups"]) == len(EVERY_KIND)
 
@@ -170,9 +160,7 @@ def test_groups_have_the_interfaces_words_and_plain_ones(page: Client, order: Or
         assert said in words
 
 
-def test_a_line_says_what_was_declared_and_measured_and_leads_to_its_parcel(
-    page: Client, order: Order
-) -> None:
+def test_a_line_says_what_was_declared_and_measured_and_leads_to_its_parcel(page: Client, order: Order) -> None:
     charges(order, ("under-declared", "4.13"), **MEASURED)
     answer = page.get(STATEMENT)
     assert "You declared 1 kg; the carrier measured 1.6 kg." in text(answer)
@@ -189,11 +177,7 @@ REASONS: list[tuple[str, dict[str, Any], str]] = [
         {"declared_m3": "0.008", "measured_m3": "0.012", **MEASURED},
         "You declared 1 kg and 0.008 m³; the carrier measured 1.6 kg and 0.012 m³.",
     ),
-    (
-        "oversize",
-        {"measured_kg": "41"},
-        "Over the service's limit. You declared 2.4 kg; the carrier measured 41 kg.",
-    ),
+    ("oversize", {"measured_kg": "41"}, "Over the service's limit. You declared 2.4 kg; the carrier measured 41 kg."),
     ("other-refund", {"word": "Goodwill <b>"}, "The carrier gave money back. In its words: “Goodwill <b>”."),
     ("other-refund", {"word": "a" * 101}, f"In its words: “{'a' * 100}”."),
     ("un-cancellation", {}, "Its label was used after it was cancelled"),
@@ -204,9 +188,7 @@ REASONS: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "fields", "said"), REASONS)
-def test_each_reason_is_a_sentence(
-    page: Client, order: Order, kind: str, fields: dict[str, Any], said: str
-) -> None:
+def test_each_reason_is_a_sentence(page: Client, order: Order, kind: str, fields: dict[str, Any], said: str) -> None:
     charges(order, (kind, "1.00"), **fields)
     assert said in text(page.get(STATEMENT))
 
@@ -263,13 +245,7 @@ def test_our_own_lines_say_why_in_our_words(page: Client, order: Order, sam: Use
     }  # fmt: skip
     Charge.objects.create(**ours, key="a", kind="credit", stated=5, amount=-5, reason="For the long wait.")
     Charge.objects.create(
-        **ours,
-        key="b",
-        kind="under-declared",
-        stated=-4,
-        amount="-4.13",
-        reason="Scales were off.",
-        reverses=line,
+        **ours, key="b", kind="under-declared", stated=-4, amount="-4.13", reason="Scales were off.", reverses=line
     )
     words = text(page.get(STATEMENT))
     assert "For the long wait." in words
@@ -282,9 +258,7 @@ def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: 
     charges(other, ("order", "5.00"))
 
     def found(**query: str) -> list[str]:
-        return [
-            f"{row['reference']} {row['charge'].kind}" for row in page.get(STATEMENT, query).context["rows"]
-        ]
+        return [f"{row['reference']} {row['charge'].kind}" for row in page.get(STATEMENT, query).context["rows"]]
 
     assert found(kind="size") == [f"{order} under-declared", f"{order} oversize"]
     assert "2 lines of size charges and penalties, $104.13" in text(page.get(STATEMENT, {"kind": "size"}))
@@ -384,16 +358,7 @@ def test_the_bookkeeper_sees_money_and_initials_and_nothing_to_reach_anybody_by(
     assert "N. Tamsin" in seen
     assert "$4.13" in seen
     assert "'4.13'" in seen
-    for private in (
-        "Noor",
-        "noor.tamsin",
-        "Sample Street",
-        "HOBART",
-        "carrier.example",
-        "token=",
-        "/label/",
-        ".pdf",
-    ):
+    for private in ("Noor", "noor.tamsin", "Sample Street", "HOBART", "carrier.example", "token=", "/label/", ".pdf"):
         assert private not in seen, private
     assert "7000" not in str(rows_of(browser.get(f"{STATEMENT}statement.csv")))
 
@@ -452,9 +417,7 @@ def test_on_paper_it_is_a_statement_and_neither_invoice_nor_label(page: Client, 
     assert title(answer) == f"Statement {WEEK} – Shipping Portal"
 
 
-def test_the_list_shows_the_parcels_whose_price_was_adjusted(
-    page: Client, order: Order, quill: Sender
-) -> None:
+def test_the_list_shows_the_parcels_whose_price_was_adjusted(page: Client, order: Order, quill: Sender) -> None:
     other = factories.order(quill, order.made_by, status="booked")
     charges(order, ("order", "12.08"), ("under-declared", "4.13"), ("oversize", "9.00"))
     charges(other, ("order", "12.08"))

@@ -42,10 +42,7 @@ SAID = [
     ({"status": "conflict"}, "Its answers don't agree, so a person is looking at it. Don't book it again"),
     ({"status": "not_booked"}, "It wasn't booked and you weren't charged. Book it now, $12.08"),
     (
-        {
-            "status": "rejected",
-            "problem": {"text": "Too heavy.", "said": ["Too heavy.", "Postcode: is unknown."]},
-        },
+        {"status": "rejected", "problem": {"text": "Too heavy.", "said": ["Too heavy.", "Postcode: is unknown."]}},
         "Too heavy. Postcode: is unknown. You weren't charged. Everything you typed is kept. Fix and book",
     ),
     ({"status": "draft", "problem": ROSE}, "The price is now $9.40 AUD (was $8.95 AUD)"),
@@ -53,9 +50,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"), SAID, ids=[f"{f['status']}-{i}" for i, (f, _) in enumerate(SAID)]
-)
+@pytest.mark.parametrize(("fields", "said"), SAID, ids=[f"{f['status']}-{i}" for i, (f, _) in enumerate(SAID)])
 def test_each_state_says_what_happened_to_parcel_and_money(
     page: Client, order: Callable[..., Order], fields: dict[str, Any], said: str
 ) -> None:
@@ -78,9 +73,7 @@ def test_it_looks_again_with_and_without_javascript(page: Client, order: Callabl
     assert "hx-get" not in settled
 
 
-def test_nothing_new_is_an_empty_answer_and_news_is_a_fragment(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_nothing_new_is_an_empty_answer_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="booking")
     assert page.get(f"/parcels/{made.uuid}/booking/?seen=booking.quick.False").status_code == 204
     made.move_to("unconfirmed", reason="-", at=timezone.now())
@@ -104,9 +97,7 @@ def test_a_yes_to_the_new_price_books_at_it(page: Client, order: Callable[..., O
 
 
 @pytest.mark.parametrize("agreed", ["8.95 AUD", "", "9.4 AUD", "9.40"])
-def test_a_yes_to_a_price_not_shown_books_nothing(
-    page: Client, order: Callable[..., Order], agreed: str
-) -> None:
+def test_a_yes_to_a_price_not_shown_books_nothing(page: Client, order: Callable[..., Order], agreed: str) -> None:
     made = order(status="draft", problem=ROSE)
     answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": agreed}, follow=True)
     made.refresh_from_db()
@@ -130,9 +121,7 @@ def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[...
 
 
 @pytest.mark.parametrize("status", ["booking", "unconfirmed", "booked", "rejected", "cancelled"])
-def test_a_yes_that_nobody_asked_for_is_refused(
-    page: Client, order: Callable[..., Order], status: str
-) -> None:
+def test_a_yes_that_nobody_asked_for_is_refused(page: Client, order: Callable[..., Order], status: str) -> None:
     made = order(status=status)
     answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08 AUD"})
     assert answer.status_code == 409

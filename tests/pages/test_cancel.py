@@ -85,10 +85,7 @@ def test_a_need_that_is_none_cancels_nothing(page: Client, order: Order, need: s
 
 REFUSED = [
     ("pickup_missed", "The driver didn't come. Another driver is booked for"),
-    (
-        "pickup_futile",
-        "The driver came but couldn't collect the parcel. Have it ready, then contact us",
-    ),
+    ("pickup_futile", "The driver came but couldn't collect the parcel. Have it ready, then contact us"),
     ("collected", "It's already been picked up, so it can't be cancelled."),
     ("delivered", "It's already been picked up, so it can't be cancelled."),
     ("expired", "Its label is too old to use, so no driver comes."),
@@ -174,9 +171,7 @@ def test_no_label_is_to_be_destroyed_before_the_carriers_yes(
 def test_several_labels_are_not_to_be_destroyed_before_the_carriers_yes(page: Client, order: Order) -> None:
     said_before_the_yes(text(page.post("/parcels/cancel/", {"order": str(order.uuid)})))
     answer = page.post("/parcels/cancel/", {"order": str(order.uuid), "sure": "yes"}, follow=True)
-    assert "Cancellation of 1 parcel requested. Don't use the labels until the carrier answers." in text(
-        answer
-    )
+    assert "Cancellation of 1 parcel requested. Don't use the labels until the carrier answers." in text(answer)
 
 
 def said_before_the_yes(words: str) -> None:
@@ -184,9 +179,7 @@ def said_before_the_yes(words: str) -> None:
     assert all(re.search("once .*(yes|cancelled)", one.casefold()) for one in sentences), sentences
 
 
-def test_a_refusal_is_on_the_page_with_its_reason_and_what_it_means_for_the_label(
-    page: Client, refused: Order
-) -> None:
+def test_a_refusal_is_on_the_page_with_its_reason_and_what_it_means_for_the_label(page: Client, refused: Order) -> None:
     words = text(page.get(f"/parcels/{refused.uuid}/"))
     assert f"Not cancelled: {NO_WAY} It stays booked; its label is good (print it again if you" in words
     assert f"Not cancelled: {NO_WAY}" in words[words.index("What happened to the booking") :]
@@ -247,14 +240,7 @@ def missed(page: Client, order: Order) -> None:
 
 @pytest.mark.parametrize(
     ("then", "is_over"),
-    [
-        (collected, True),
-        (expired, True),
-        (kept, True),
-        (asked_again, True),
-        (cancelled, True),
-        (missed, False),
-    ],
+    [(collected, True), (expired, True), (kept, True), (asked_again, True), (cancelled, True), (missed, False)],
 )
 def test_a_refusal_is_told_until_it_no_longer_matters(
     page: Client, refused: Order, then: Callable[[Client, Order], None], is_over: bool

@@ -26,18 +26,8 @@ TO_NEW_ZEALAND = {
     "receiver_postcode": "1011",
     "receiver_phone": "+64 21 123 4567",
 }
-TO_LONDON = {
-    **TO_NEW_ZEALAND,
-    "receiver_country": "gb",
-    "receiver_suburb": "London",
-    "receiver_postcode": "sw1a 1aa",
-}
-TO_HONG_KONG = {
-    **TO_NEW_ZEALAND,
-    "receiver_country": "HK",
-    "receiver_suburb": "Wan Chai",
-    "receiver_postcode": "",
-}
+TO_LONDON = {**TO_NEW_ZEALAND, "receiver_country": "gb", "receiver_suburb": "London", "receiver_postcode": "sw1a 1aa"}
+TO_HONG_KONG = {**TO_NEW_ZEALAND, "receiver_country": "HK", "receiver_suburb": "Wan Chai", "receiver_postcode": ""}
 
 
 @pytest.fixture
@@ -124,9 +114,7 @@ def test_a_canadian_parcel_abroad_has_its_contents_priced_in_its_own_currency(
 
 def test_an_address_line_repeats_no_country_of_any_name(page: Client) -> None:
     typed = {**TO_NEW_ZEALAND, "receiver_line2": "Floor 2, New Zealand"}
-    assert (
-        "Leave out “New Zealand” here." in messages_at(page.post("/parcels/new/", typed), "receiver_line2")[0]
-    )
+    assert "Leave out “New Zealand” here." in messages_at(page.post("/parcels/new/", typed), "receiver_line2")[0]
 
 
 @pytest.mark.parametrize(
@@ -145,9 +133,7 @@ def test_extra_cover_is_bounded_by_the_contract(contract: Callable[[str], None],
     assert told == ["Extra Cover goes up to 500."]
 
 
-def test_extra_cover_is_offered_where_the_contract_says(
-    contract: Callable[[str], None], page: Client
-) -> None:
+def test_extra_cover_is_offered_where_the_contract_says(contract: Callable[[str], None], page: Client) -> None:
     contract('cover_origins = ["US"]')
     assert "Extra Cover" not in text(page.get("/parcels/new/"))
     answer = page.post("/parcels/new/", {**ABROAD, "cover_amount": "100"})
@@ -160,12 +146,7 @@ SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
 @pytest.mark.parametrize(
     ("said", "typed", "name", "told"),
     [
-        (
-            "longest_name = 35",
-            {"receiver_name": "x" * 36},
-            "receiver_name",
-            "Use at most 35 characters; this has 36.",
-        ),
+        ("longest_name = 35", {"receiver_name": "x" * 36}, "receiver_name", "Use at most 35 characters; this has 36."),
         (
             "longest_name = 35",
             {"receiver_company": "x" * 36},
@@ -179,12 +160,7 @@ SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
             "Together this is 43 of 30 characters.",
         ),
         ("hs_code_longest = 8", {}, "item_1_hs_code", "An HS code has 6 to 8 digits."),
-        (
-            "hs_code_shortest = 8",
-            {"item_1_hs_code": "610910"},
-            "item_1_hs_code",
-            "An HS code has 8 to 10 digits.",
-        ),
+        ("hs_code_shortest = 8", {"item_1_hs_code": "610910"}, "item_1_hs_code", "An HS code has 8 to 10 digits."),
         (
             'contents_types = ["Goods"]',
             {"contents_type": "Gift"},

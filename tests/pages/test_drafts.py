@@ -20,12 +20,7 @@ from tests.sandbox_carrier import SandboxCarrier
 pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
-HALF = {
-    "receiver_name": "Priya Nair",
-    "receiver_postcode": "",
-    "weight_kg": "heavy",
-    "delivery_choice": "signature",
-}
+HALF = {"receiver_name": "Priya Nair", "receiver_postcode": "", "weight_kg": "heavy", "delivery_choice": "signature"}
 BY_SCRIPT = {"X-Part": "draft"}
 
 
@@ -127,9 +122,7 @@ def test_a_refused_booking_keeps_the_draft(listed: Client, quill: Sender, alice:
     assert Draft.objects.get() == draft
 
 
-def test_drafts_are_listed_with_continue_and_delete(
-    listed: Client, quill: Sender, alice: User, ana: User
-) -> None:
+def test_drafts_are_listed_with_continue_and_delete(listed: Client, quill: Sender, alice: User, ana: User) -> None:
     draft = factories.draft(quill, ana)
     page = listed.get("/parcels/?view=drafts")
     words = text(page)
@@ -191,9 +184,7 @@ def test_drafts_nobody_touches_go_after_a_month(quill: Sender, alice: User) -> N
     assert Draft.objects.get() == young
 
 
-def test_a_receiver_of_the_address_book_begins_a_parcel_with_the_default_size(
-    listed: Client, quill: Sender
-) -> None:
+def test_a_receiver_of_the_address_book_begins_a_parcel_with_the_default_size(listed: Client, quill: Sender) -> None:
     receiver = factories.saved_receiver(quill, name="Greta Lindqvist")
     sizes.make_default(factories.size(quill))
     page = listed.get(f"/parcels/new/?receiver={receiver.uuid}")

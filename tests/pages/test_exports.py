@@ -27,9 +27,7 @@ EVERYTHING = "/settings/data/everything/"
 
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Order:
-    made = factories.order(
-        quill, alice, status="booked", carrier_reference="S7K2QX", receiver_name="Priya Nair"
-    )
+    made = factories.order(quill, alice, status="booked", carrier_reference="S7K2QX", receiver_name="Priya Nair")
     factories.stored_label(made)
     factories.event(factories.parcel(made))
     return made

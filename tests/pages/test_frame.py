@@ -56,16 +56,12 @@ def test_each_page_has_one_heading_a_title_of_its_own_a_language_and_a_skip_link
         assert '<a class="skip" href="#main">' in body, address
         assert title(answer).endswith(" – Shipping Portal"), address
         titles.append(title(answer))
-    assert len(set(titles)) == len(
-        [a for a in addresses if "?" not in a]
-    )  # a step of cancelling keeps its title
+    assert len(set(titles)) == len([a for a in addresses if "?" not in a])  # a step of cancelling keeps its title
 
 
 def test_help_stands_in_the_same_order_on_each_page(addresses: list[str], alice: User, visit: Visit) -> None:
     page = visit(alice)
-    footers = {
-        re.sub(r"\s+", " ", page.get(address).content.decode().split("<footer")[1]) for address in addresses
-    }
+    footers = {re.sub(r"\s+", " ", page.get(address).content.decode().split("<footer")[1]) for address in addresses}
     assert len(footers) == 1
     assert re.findall(r">([A-Z][^<]+)</a>", footers.pop()) == [
         "Help",
@@ -95,9 +91,7 @@ def test_logging_out_is_a_press_and_never_a_link(alice: User, visit: Visit) -> N
 def test_a_suspension_is_told_on_every_page_with_reason_and_number(
     addresses: list[str], alice: User, quill: Sender, sam: User, visit: Visit
 ) -> None:
-    quill.suspend(
-        by=sam, category="dangerous_goods", text="Batteries.", note="never shown", at=timezone.now()
-    )
+    quill.suspend(by=sam, category="dangerous_goods", text="Batteries.", note="never shown", at=timezone.now())
     page = visit(alice)
     for address in addresses:
         words = text(page.get(address))
@@ -132,9 +126,7 @@ def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> N
     assert "nothing was done with it" in text(answer)
 
 
-FORBIDDEN = re.compile(
-    r"\boops\b|\binvalid\b|error occurred|something went wrong|!(?!doctype|--|=)", re.IGNORECASE
-)
+FORBIDDEN = re.compile(r"\boops\b|\binvalid\b|error occurred|something went wrong|!(?!doctype|--|=)", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("template", OURS, ids=lambda path: path.name)
@@ -144,9 +136,7 @@ def test_the_words_are_calm(template: Path) -> None:
     assert "try again later" not in words
 
 
-@pytest.mark.parametrize(
-    "name", ["forms.py", "receiver_form.py", "contents_form.py", "form_fields.py", "offers.py"]
-)
+@pytest.mark.parametrize("name", ["forms.py", "receiver_form.py", "contents_form.py", "form_fields.py", "offers.py"])
 def test_the_messages_of_forms_are_calm(name: str) -> None:
     source = (Path(settings.BASE_DIR) / "orders" / name).read_text()
     for sentence in re.findall(r'f?"([A-Z][^"]*\.)"', source):
@@ -194,7 +184,5 @@ def contrast(ink: str, ground: str) -> float:
 
 def luminance(colour: str) -> float:
     parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -26,9 +26,7 @@ def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
     assert word in [nudge.word for nudge in goods.nudges([typed])]
 
 
-@pytest.mark.parametrize(
-    "typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"]
-)
+@pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
 def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
     assert goods.nudges([typed]) == []
 
@@ -40,9 +38,7 @@ def test_every_word_has_one_question_that_says_what_cannot_go() -> None:
 
 
 @pytest.mark.django_db
-def test_the_question_stands_with_the_prices_and_the_parcel_is_booked(
-    carrier: SandboxCarrier, listed: Client
-) -> None:
+def test_the_question_stands_with_the_prices_and_the_parcel_is_booked(carrier: SandboxCarrier, listed: Client) -> None:
     page = listed.post("/parcels/new/", {**AT_HOME, "description": "Torch, batteries"}, follow=True)
     assert "You wrote “batteries”. Is it inside its device?" in text(page)
     assert 'href="/help/dangerous-goods/">What counts as dangerous' in page.content.decode()

@@ -91,15 +91,11 @@ def test_the_second_file_of_a_shop_goes_straight_to_its_check(listed: Client) ->
     assert answer["Location"].endswith("/check/")
 
 
-def test_only_the_own_accounts_bookings_of_the_very_same_file_are_told(
-    quill: Sender, alice: User, bob: User
-) -> None:
+def test_only_the_own_accounts_bookings_of_the_very_same_file_are_told(quill: Sender, alice: User, bob: User) -> None:
     mine, theirs = quill, bob.membership.sender
     files = {of: factories.import_file(of, by, sha256="a" * 64) for of, by in ((mine, alice), (theirs, bob))}
     booked = {"state": "booked", "problems": {}}
-    factories.import_row(
-        theirs, bob, file=files[theirs], **booked, order=factories.order(theirs, bob, status="booked")
-    )
+    factories.import_row(theirs, bob, file=files[theirs], **booked, order=factories.order(theirs, bob, status="booked"))
     assert uploads.booked_before(files[mine]) is None
     again = factories.import_file(theirs, bob, sha256="a" * 64)
     assert uploads.booked_before(again) == files[theirs]
@@ -192,9 +188,7 @@ def test_a_suspended_sender_books_nothing(listed: Client, quill: Sender, alice: 
 
 
 @pytest.mark.parametrize("name", ["imports", "check_import", "import", "match_columns"])
-def test_pages_cost_the_same_whatever_the_number_of_rows(
-    name: str, quill: Sender, alice: User, visit: Visit
-) -> None:
+def test_pages_cost_the_same_whatever_the_number_of_rows(name: str, quill: Sender, alice: User, visit: Visit) -> None:
     state = {"import": "booking", "match_columns": "matching"}.get(name, "checking")
     file = factories.import_file(quill, alice, state=state)
     client, found = visit(alice), []
@@ -209,9 +203,7 @@ def test_pages_cost_the_same_whatever_the_number_of_rows(
     assert found[0] == found[1] == found[2] <= 12
 
 
-def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(
-    listed: Client, carrier: SandboxCarrier
-) -> None:
+def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(listed: Client, carrier: SandboxCarrier) -> None:
     upload(listed, f"{HEADER}\n{GOOD}")
     file = Import.objects.get()
     match(listed, file)
@@ -248,9 +240,7 @@ def test_a_yes_that_books_some_says_so_and_what_to_do_about_the_others(
 def test_a_poll_of_the_check_asks_only_how_far_it_is(listed: Client, quill: Sender, alice: User) -> None:
     """Every two seconds, of two thousand rows."""
     file = factories.import_file(quill, alice)
-    factories.import_row(
-        quill, alice, file=file, state="ready", problems={}, quote=factories.quote(quill, alice)
-    )
+    factories.import_row(quill, alice, file=file, state="ready", problems={}, quote=factories.quote(quill, alice))
     factories.import_row(quill, alice, file=file, state="new", problems={})
     with CaptureQueriesContext(connection) as seen:
         page = listed.get(check_page(file), headers={"HX-Request": "true"}).content.decode()
@@ -368,9 +358,7 @@ def test_the_page_that_asks_once_more_has_nothing_to_ask_of_likely_parcels(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = factories.import_file(quill, alice)
-    factories.import_row(
-        quill, alice, file=file, state="ready", problems={}, quote=factories.quote(quill, alice)
-    )
+    factories.import_row(quill, alice, file=file, state="ready", problems={}, quote=factories.quote(quill, alice))
     answer = listed.get(reverse("book_import", args=[file.uuid]) + "?rule=cheapest")
     assert answer["Location"] == check_page(file)
 
@@ -385,9 +373,7 @@ def ready_rows(file: Import, *amounts: str) -> None:
         factories.import_row(file.sender, file.made_by, file=file, state="ready", problems={}, quote=quote)
 
 
-def test_no_pickup_day_is_offered_that_some_row_cannot_have(
-    listed: Client, quill: Sender, alice: User
-) -> None:
+def test_no_pickup_day_is_offered_that_some_row_cannot_have(listed: Client, quill: Sender, alice: User) -> None:
     file, today = factories.import_file(quill, alice), timezone.now().astimezone(quill.tzinfo).date()
     firsts = [str(today + dt.timedelta(days=ahead)) for ahead in (1, 6)]
     ready_rows(file, "9.00", "11.00")
@@ -397,15 +383,11 @@ def test_no_pickup_day_is_offered_that_some_row_cannot_have(
     assert min(days(listed.get(check_page(file)).content.decode()), default="9") >= firsts[1]
 
 
-def test_every_ready_row_shows_its_parcel_service_and_price(
-    listed: Client, quill: Sender, alice: User
-) -> None:
+def test_every_ready_row_shows_its_parcel_service_and_price(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, "12.08")
     page = text(listed.get(check_page(file)))
-    assert (
-        "2 Noor Tamsin, HOBART 7000 2.4 kg 32 × 24 × 11 cm Standard Pickup PORTAL-100234 $12.08 Ready" in page
-    )
+    assert "2 Noor Tamsin, HOBART 7000 2.4 kg 32 × 24 × 11 cm Standard Pickup PORTAL-100234 $12.08 Ready" in page
 
 
 @pytest.mark.parametrize("name", ["check_import", "book_import"])
@@ -456,9 +438,7 @@ def test_the_dearest_rows_come_first_when_asked_for(listed: Client, quill: Sende
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "99999999999999999999", "٣", "7"])
-def test_a_page_that_is_none_is_the_first_or_empty(
-    listed: Client, quill: Sender, alice: User, page: str
-) -> None:
+def test_a_page_that_is_none_is_the_first_or_empty(listed: Client, quill: Sender, alice: User, page: str) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, "12.08")
     assert len(prices(listed.get(f"{check_page(file)}?page={page}").content.decode())) == (page != "7")

@@ -71,9 +71,7 @@ def test_one_changed_byte_is_an_error_and_never_a_label(
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
-def test_everybody_else_gets_404(
-    label: Label, request: pytest.FixtureRequest, visit: Visit, who: str
-) -> None:
+def test_everybody_else_gets_404(label: Label, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
     assert visit(request.getfixturevalue(who)).get(address(label)).status_code == 404
 
 
@@ -128,9 +126,7 @@ def test_a_post_is_refused(label: Label, alice: User, visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("how", ["opened", "downloaded", "in a ZIP", "in a proof pack"])
-def test_the_first_time_a_label_is_given_out_is_kept(
-    label: Label, alice: User, visit: Visit, how: str
-) -> None:
+def test_the_first_time_a_label_is_given_out_is_kept(label: Label, alice: User, visit: Visit, how: str) -> None:
     """An adopted reference is taken back for the asking until then: tests/staff/test_unadopting.py."""
 
     def give_out() -> None:

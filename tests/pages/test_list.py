@@ -74,9 +74,7 @@ def test_a_view_holds_what_it_names_and_nothing_else(
         assert "OTHER" not in words
 
 
-def test_labels_to_print_are_those_nobody_printed(
-    page: Client, order: Callable[..., Order], alice: User
-) -> None:
+def test_labels_to_print_are_those_nobody_printed(page: Client, order: Callable[..., Order], alice: User) -> None:
     waits, done = order(), order(printed_at=timezone.now(), printed_by=alice)
     for made in (waits, done):
         factories.stored_label(made)
@@ -147,9 +145,7 @@ def test_filters_narrow_and_each_is_a_chip_that_takes_it_away(
     ["pickup=soon", "size=big", "by=9x", "booked_to=9999-12-31", "booked_from=0001-01-01", "view=nowhere", "import=1",
      "country=XX", "printed=maybe", "service=%0A", "after=x", "after=9999-12-31.5&sort=pickup"],
 )  # fmt: skip
-def test_a_value_nobody_could_choose_filters_nothing(
-    page: Client, order: Callable[..., Order], query: str
-) -> None:
+def test_a_value_nobody_could_choose_filters_nothing(page: Client, order: Callable[..., Order], query: str) -> None:
     order()
     assert "1 parcel" in text(page.get(f"/parcels/?{query}"))
 
@@ -176,12 +172,8 @@ def test_pages_go_on_and_back_by_key_and_miss_nobody(
     assert answer.context["on"]
 
 
-@pytest.mark.parametrize(
-    ("more", "said"), [(998, "999 parcels"), (999, "1,000 parcels"), (1000, "1,000+ parcels")]
-)
-def test_counting_stops_at_a_thousand(
-    page: Client, order: Callable[..., Order], more: int, said: str
-) -> None:
+@pytest.mark.parametrize(("more", "said"), [(998, "999 parcels"), (999, "1,000 parcels"), (1000, "1,000+ parcels")])
+def test_counting_stops_at_a_thousand(page: Client, order: Callable[..., Order], more: int, said: str) -> None:
     last = order()
     Order.objects.bulk_create(factories.copy_of(last, number) for number in range(more))
     assert said in text(page.get("/parcels/"))
@@ -201,9 +193,7 @@ def test_a_page_of_parcels_reads_few_columns_and_each_row_no_more(
         assert unread not in rows
 
 
-def test_a_search_from_the_top_opens_the_only_parcel_it_finds(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_a_search_from_the_top_opens_the_only_parcel_it_finds(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     assert page.get("/parcels/?q=tamsin&open=1")["Location"] == f"/parcels/{made.uuid}/"
     order()
@@ -373,9 +363,7 @@ def test_one_parcel_is_sent_again_and_two_are_not(page: Client, order: Callable[
     assert page.post("/parcels/again/", {"order": [one.uuid, two.uuid]})["Location"] == "/parcels/"
 
 
-def test_an_export_calculates_nothing_and_holds_what_the_list_holds(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_an_export_calculates_nothing_and_holds_what_the_list_holds(page: Client, order: Callable[..., Order]) -> None:
     made = order(receiver_name="=HYPERLINK(1)", note="+1", progress="delivered")
     order()
     answer = page.get("/parcels/export.csv?view=delivered")
@@ -388,9 +376,7 @@ def test_an_export_calculates_nothing_and_holds_what_the_list_holds(
 
 def test_the_mark_for_spreadsheets_can_be_left_out(page: Client, order: Callable[..., Order]) -> None:
     order()
-    with_it, without = (
-        b"".join(page.get(f"/parcels/export.csv?mark={mark}").streaming_content) for mark in ("", "no")
-    )
+    with_it, without = (b"".join(page.get(f"/parcels/export.csv?mark={mark}").streaming_content) for mark in ("", "no"))
     assert with_it == b"\xef\xbb\xbf" + without
 
 

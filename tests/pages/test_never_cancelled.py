@@ -35,9 +35,7 @@ def waiting(quill: Sender, alice: User, request: pytest.FixtureRequest) -> Order
 def controls(page: str) -> list[str]:
     """What is written on each button and link of the page itself."""
     main = page[page.index("<main") : page.index("</main>")]
-    return [
-        re.sub(r"<[^>]+>", "", one) for one in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</", main, re.DOTALL)
-    ]
+    return [re.sub(r"<[^>]+>", "", one) for one in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</", main, re.DOTALL)]
 
 
 def test_r3_no_page_of_it_has_a_control_that_cancels(waiting: Order, alice: User, visit: Visit) -> None:
@@ -48,9 +46,7 @@ def test_r3_no_page_of_it_has_a_control_that_cancels(waiting: Order, alice: User
         assert 'value="not_sending"' not in page
 
 
-def test_r3_no_second_label_is_suggested_while_the_first_waits(
-    waiting: Order, alice: User, visit: Visit
-) -> None:
+def test_r3_no_second_label_is_suggested_while_the_first_waits(waiting: Order, alice: User, visit: Visit) -> None:
     page = visit(alice).get(f"/parcels/{waiting.uuid}/").content.decode()
     assert "Send again" not in controls(page)
 

@@ -35,15 +35,11 @@ def test_a_good_form_leads_to_its_prices(carrier: SandboxCarrier, listed: Client
 def test_a_pair_off_the_list_is_told_at_both_fields_with_what_was_meant(listed: Client, name: str) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"})
     told = messages_at(answer, name)
-    assert told == [
-        "Brunswick doesn't match 3065 on the carrier's list. Did you mean Brunswick 3056 or Fitzroy 3065?"
-    ]
+    assert told == ["Brunswick doesn't match 3065 on the carrier's list. Did you mean Brunswick 3056 or Fitzroy 3065?"]
 
 
 def test_a_suggested_place_is_one_press_away(carrier: SandboxCarrier, listed: Client) -> None:
-    answer = listed.post(
-        "/parcels/new/", {**AT_HOME, "receiver_postcode": "3065", "use_place": "FITZROY|VIC|3065"}
-    )
+    answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065", "use_place": "FITZROY|VIC|3065"})
     assert answer.status_code == 302
     assert entered().receiver.suburb == "FITZROY"
 
@@ -72,9 +68,7 @@ def test_a_field_sent_twice_is_refused_rather_than_guessed(listed: Client, name:
 def test_a_long_line_is_allowed_and_warned_about(carrier: SandboxCarrier, listed: Client) -> None:
     line = "Building 7, Loading Dock North, 4 Sample St Rear"
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_line1": line}, follow=True)
-    assert f"Address line 1 is {len(line)} of 40 characters. The end may not fit on the label." in text(
-        answer
-    )
+    assert f"Address line 1 is {len(line)} of 40 characters. The end may not fit on the label." in text(answer)
 
 
 def test_a_parcel_to_its_own_start_is_warned_about(carrier: SandboxCarrier, listed: Client) -> None:
@@ -126,9 +120,7 @@ def test_a_parcel_abroad_carries_its_contents(carrier: SandboxCarrier, listed: C
     assert entered().contents_type == "Merchandise"
 
 
-def test_a_parcel_abroad_needs_contents_and_one_at_home_ignores_them(
-    carrier: SandboxCarrier, listed: Client
-) -> None:
+def test_a_parcel_abroad_needs_contents_and_one_at_home_ignores_them(carrier: SandboxCarrier, listed: Client) -> None:
     bare = {name: value for name, value in ABROAD.items() if not name.startswith("item_")}
     told = messages_at(listed.post("/parcels/new/", bare), "item_1_description")
     assert told == ["List what is inside: customs ask for it on every parcel abroad."]
@@ -136,9 +128,7 @@ def test_a_parcel_abroad_needs_contents_and_one_at_home_ignores_them(
     assert entered().contents == ()
 
 
-def test_a_sender_in_the_united_states_has_its_own_words_and_units(
-    carrier: SandboxCarrier, ohio: Client
-) -> None:
+def test_a_sender_in_the_united_states_has_its_own_words_and_units(carrier: SandboxCarrier, ohio: Client) -> None:
     shown = text(ohio.get("/parcels/new/"))
     for words in ("ZIP code", "Weight, lb", "Length, in", "City"):
         assert words in shown
@@ -166,12 +156,8 @@ def test_canada_ships_within_canada_only(ottawa: Client) -> None:
 
 
 def test_every_message_of_the_summary_stands_at_a_field_too(listed: Client) -> None:
-    body = listed.post(
-        "/parcels/new/", {**AT_HOME, "weight_kg": "", "receiver_postcode": "3065"}
-    ).content.decode()
-    summary = body[
-        body.index('class="error-summary"') : body.index("<form", body.index('class="error-summary"'))
-    ]
+    body = listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "", "receiver_postcode": "3065"}).content.decode()
+    summary = body[body.index('class="error-summary"') : body.index("<form", body.index('class="error-summary"'))]
     links = re.findall(r'<a href="#(\w+)">(.*?)</a>', summary)
     assert len(links) == 3
     for control, words in links:
@@ -180,13 +166,8 @@ def test_every_message_of_the_summary_stands_at_a_field_too(listed: Client) -> N
 
 
 def test_all_that_was_typed_is_kept(listed: Client) -> None:
-    answer = listed.post(
-        "/parcels/new/", {**AT_HOME, "weight_kg": "heavy", "receiver_line2": "{{7*7}} <img onerror>"}
-    )
-    kept = {
-        name: value_of(answer, name)
-        for name in ("receiver_name", "receiver_line2", "weight_kg", "description")
-    }
+    answer = listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "heavy", "receiver_line2": "{{7*7}} <img onerror>"})
+    kept = {name: value_of(answer, name) for name in ("receiver_name", "receiver_line2", "weight_kg", "description")}
     assert kept == {
         "receiver_name": "Priya Nair",
         "receiver_line2": "{{7*7}} <img onerror>",
@@ -204,19 +185,11 @@ UNREADABLE = ("500", "503", "html200", "302", "truncate")
     [
         ("accept-close", f"The carrier didn't answer in time, so {NO_PRICES}"),
         *((verb, f"The carrier gave an answer we can't read, so {NO_PRICES}") for verb in UNREADABLE),
-        (
-            "429",
-            "The carrier asks us to slow down, so there are no prices yet. Nothing was booked. Try again in 1 s.",
-        ),
-        (
-            "403",
-            "The carrier gives this portal no prices just now. Nothing was booked. Contact us and quote A-",
-        ),
+        ("429", "The carrier asks us to slow down, so there are no prices yet. Nothing was booked. Try again in 1 s."),
+        ("403", "The carrier gives this portal no prices just now. Nothing was booked. Contact us and quote A-"),
     ],
 )
-def test_a_carrier_in_trouble_keeps_the_form(
-    carrier: SandboxCarrier, listed: Client, verb: str, told: str
-) -> None:
+def test_a_carrier_in_trouble_keeps_the_form(carrier: SandboxCarrier, listed: Client, verb: str, told: str) -> None:
     carrier.trouble("quote", verb)
     answer = listed.post("/parcels/new/", AT_HOME)
     assert answer.status_code == 422
@@ -234,9 +207,7 @@ def test_the_carriers_own_refusal_lands_on_its_fields(listed: Client, carrier: S
 
 def test_a_carrier_that_cannot_be_reached_keeps_the_form(listed: Client) -> None:
     answer = listed.post("/parcels/new/", AT_HOME)  # nothing listens at the tests' default address
-    assert "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again." in text(
-        answer
-    )
+    assert "The carrier didn't answer, so there are no prices yet. Nothing was booked. Try again." in text(answer)
     assert value_of(answer, "receiver_name") == "Priya Nair"
 
 
@@ -252,9 +223,7 @@ def test_too_many_price_checks_wait_a_minute(
 
 
 def test_a_suspended_sender_is_told_why(listed: Client, quill: Sender, sam: User) -> None:
-    quill.suspend(
-        by=sam, category="dangerous_goods", text="Batteries in S7K2QX.", note="-", at=timezone.now()
-    )
+    quill.suspend(by=sam, category="dangerous_goods", text="Batteries in S7K2QX.", note="-", at=timezone.now())
     for answer, status in ((listed.get("/parcels/new/"), 200), (listed.post("/parcels/new/", AT_HOME), 403)):
         assert answer.status_code == status
         assert "Booking is off for this account" in text(answer)
@@ -277,9 +246,7 @@ def test_a_quote_and_an_order_bring_their_parcel_along(listed: Client, quill: Se
         assert 'value="authority_to_leave" ' in answer.content.decode()
 
 
-def test_a_refused_parcel_comes_back_with_the_carriers_words(
-    listed: Client, quill: Sender, alice: User
-) -> None:
+def test_a_refused_parcel_comes_back_with_the_carriers_words(listed: Client, quill: Sender, alice: User) -> None:
     said = {"text": "Weight: is more than 25 kg.", "fields": {"weight": ["is more than 25 kg"]}}
     order = factories.order(quill, alice, status="rejected", problem=said)
     answer = listed.get(f"/parcels/new/?again={order.uuid}")
@@ -293,9 +260,7 @@ def test_a_strangers_parcel_brings_nothing_along(quill: Sender, alice: User, bob
         assert visit(bob).get(f"/parcels/new/?{source}").status_code == 404
 
 
-def test_forged_posts_and_extra_fields_change_nothing(
-    carrier: SandboxCarrier, alice: User, listed: Client
-) -> None:
+def test_forged_posts_and_extra_fields_change_nothing(carrier: SandboxCarrier, alice: User, listed: Client) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
     assert strict.post("/parcels/new/", AT_HOME).status_code == 403

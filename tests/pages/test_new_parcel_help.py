@@ -34,9 +34,7 @@ def test_a_chosen_size_fills_in_blank_measures_and_is_kept_on_the_order(
     assert Order.objects.get().size == size
 
 
-def test_other_measures_are_no_longer_that_size(
-    carrier: SandboxCarrier, listed: Client, quill: Sender
-) -> None:
+def test_other_measures_are_no_longer_that_size(carrier: SandboxCarrier, listed: Client, quill: Sender) -> None:
     size = factories.size(quill)
     listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "9.5", "size": str(size.uuid)})
     assert Quote.objects.get().entry["size"] == ""
@@ -48,9 +46,7 @@ def test_a_new_parcel_begins_with_the_default_size(listed: Client, quill: Sender
     assert " checked> " in page.partition("<legend>Size</legend>")[2].partition("</div>")[0]
 
 
-def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(
-    listed: Client, quill: Sender
-) -> None:
+def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(listed: Client, quill: Sender) -> None:
     entry = factories.entry(quill)
     plain = entry.to_json()
     del plain["size"]
@@ -68,9 +64,7 @@ def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_prices_of_another_parcel_are_asked_for_anew(
-    quill: Sender, alice: User, changed: dict[str, Any]
-) -> None:
+def test_prices_of_another_parcel_are_asked_for_anew(quill: Sender, alice: User, changed: dict[str, Any]) -> None:
     assert factories.entry(quill, **changed).hash() != factories.entry(quill).hash()
 
 
@@ -94,15 +88,11 @@ def test_a_pasted_address_fills_the_form_without_a_script(listed: Client) -> Non
     page = listed.post("/parcels/new/", {"pasted": text, "unpaste": "1", "weight_kg": "7"}).content.decode()
     assert 'value="4 Sample Street"' in page
     assert "We didn't use: “gate code 42”" in page
-    assert (
-        page.count('<span class="mark">From paste</span>') == 6
-    )  # name, line, suburb, state, postcode, country
+    assert page.count('<span class="mark">From paste</span>') == 6  # name, line, suburb, state, postcode, country
     assert 'value="7"' in page
 
 
-def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(
-    carrier: SandboxCarrier, listed: Client
-) -> None:
+def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: SandboxCarrier, listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"}, headers=BESIDE)
     page = answer.content.decode()
     assert "Not on the carrier" in page

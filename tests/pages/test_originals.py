@@ -33,9 +33,7 @@ def ready(of: Sender, by: User, *, content: bytes = b"%PDF-1.4 a label %%EOF", *
 
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Order:
-    return ready(
-        quill, alice, carrier_reference="S7K2QX", receiver_name="Priya Nair", receiver_postcode="3056"
-    )
+    return ready(quill, alice, carrier_reference="S7K2QX", receiver_name="Priya Nair", receiver_postcode="3056")
 
 
 def archive(answer: object) -> zipfile.ZipFile:
@@ -43,9 +41,7 @@ def archive(answer: object) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(b"".join(answer)))  # type: ignore[arg-type]
 
 
-def test_each_label_lies_there_untouched_under_a_name_people_find(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_each_label_lies_there_untouched_under_a_name_people_find(order: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).get(f"{ZIP}?view=labels-to-print")
     assert (answer["Content-Type"], answer["Cache-Control"]) == ("application/zip", "private, no-store")
     found = archive(answer)
@@ -185,9 +181,7 @@ def test_nothing_to_download_leads_to_the_bench_and_says_so(alice: User, visit: 
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob"])
-def test_everybody_else_gets_404(
-    order: Order, request: pytest.FixtureRequest, visit: Visit, who: str
-) -> None:
+def test_everybody_else_gets_404(order: Order, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
     assert visit(request.getfixturevalue(who)).get(f"{ZIP}?order={order.uuid}").status_code == 404
     assert not Audit.objects.exists()
 
@@ -196,9 +190,7 @@ def test_a_visitor_is_sent_to_log_in(order: Order) -> None:
     assert Client().get(f"{ZIP}?order={order.uuid}")["Location"].startswith("/accounts/login/")
 
 
-def test_other_methods_and_more_than_five_hundred_are_refused(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_other_methods_and_more_than_five_hundred_are_refused(order: Order, alice: User, visit: Visit) -> None:
     assert visit(alice).delete(ZIP).status_code == 405
     too_many = [str(order.uuid)] * (printing.MOST + 1)
     assert visit(alice).post(ZIP, {"order": too_many}).status_code == 422

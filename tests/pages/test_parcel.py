@@ -105,9 +105,7 @@ WHERE = {
 
 
 @pytest.mark.parametrize("progress", [p for p in Progress.values if p])
-def test_each_place_on_the_way_says_what_comes_next(
-    page: Client, order: Callable[..., Order], progress: str
-) -> None:
+def test_each_place_on_the_way_says_what_comes_next(page: Client, order: Callable[..., Order], progress: str) -> None:
     assert WHERE[Progress(progress)] in shown(page, order(progress=progress, progress_at=timezone.now()))
 
 
@@ -150,10 +148,7 @@ def test_scans_are_newest_first_in_the_senders_zone_and_unknown_words_by_descrip
     noon = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)
     factories.event(parcel, event_type="Pickup", scan_time=noon)
     factories.event(
-        parcel,
-        event_type="Hoverlift",
-        description="Went over the range",
-        scan_time=noon + dt.timedelta(hours=1),
+        parcel, event_type="Hoverlift", description="Went over the range", scan_time=noon + dt.timedelta(hours=1)
     )
     words = shown(page, made)
     assert words.index("Went over the range") < words.index("Picked up")
@@ -161,9 +156,7 @@ def test_scans_are_newest_first_in_the_senders_zone_and_unknown_words_by_descrip
     assert "11:00 pm" in words  # Melbourne is at +11 in January
 
 
-def test_an_unchanged_page_answers_204_and_news_is_a_fragment(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_an_unchanged_page_answers_204_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     parcel = factories.parcel(made)
     assert page.get(f"/parcels/{made.uuid}/?seen=booked..0.").status_code == 204
@@ -181,8 +174,7 @@ def test_a_label_just_being_made_is_looked_for_at_once_but_not_for_ever(
     assert 'hx-trigger="every 500ms"' in page.get(f"/parcels/{made.uuid}/").content.decode()
     Order.objects.filter(pk=made.pk).update(booked_at=timezone.now() - dt.timedelta(seconds=11))
     assert (
-        'hx-trigger="every 5s"'
-        in page.get(f"/parcels/{made.uuid}/?seen=booked..0.full:pending.soon").content.decode()
+        'hx-trigger="every 5s"' in page.get(f"/parcels/{made.uuid}/?seen=booked..0.full:pending.soon").content.decode()
     )
     label.delete()
     assert 'hx-trigger="every 5s"' in page.get(f"/parcels/{order().uuid}/").content.decode()
@@ -192,13 +184,7 @@ def test_the_signed_link_is_not_on_the_page(page: Client, order: Callable[..., O
     assert "token=" not in page.get(f"/parcels/{order().uuid}/").content.decode()
 
 
-PRIVATE = [
-    "noor.tamsin@example.net",
-    "0491 570 156",
-    "4 Sample Street",
-    "12 Example Lane",
-    "Authority To Leave",
-]
+PRIVATE = ["noor.tamsin@example.net", "0491 570 156", "4 Sample Street", "12 Example Lane", "Authority To Leave"]
 
 
 def test_a_shipper_sees_everything(order: Callable[..., Order], ana: User, visit: Visit) -> None:
@@ -211,12 +197,7 @@ def test_a_shipper_sees_everything(order: Callable[..., Order], ana: User, visit
     ("who", "name", "hidden"), [("bea", "N. Tamsin", ["Noor Tamsin", "HOBART"]), ("vic", "Noor Tamsin", [])]
 )
 def test_readers_see_no_contact_label_link_or_carriers_words(
-    order: Callable[..., Order],
-    request: pytest.FixtureRequest,
-    visit: Visit,
-    who: str,
-    name: str,
-    hidden: list[str],
+    order: Callable[..., Order], request: pytest.FixtureRequest, visit: Visit, who: str, name: str, hidden: list[str]
 ) -> None:
     made = order()
     factories.stored_label(made)
@@ -283,9 +264,7 @@ def test_a_label_that_is_not_there_says_why(
     assert page.get(f"/parcels/{made.uuid}/label/full.pdf").status_code == 404
 
 
-def test_a_signed_link_in_a_scan_is_shown_nowhere(
-    order: Callable[..., Order], alice: User, visit: Visit
-) -> None:
+def test_a_signed_link_in_a_scan_is_shown_nowhere(order: Callable[..., Order], alice: User, visit: Visit) -> None:
     link = "https://carrier.example/t/?token=canary-link"
     made = order()
     raw = f'{{"note": "see {link}"}}'.encode()

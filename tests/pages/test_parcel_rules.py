@@ -20,22 +20,14 @@ RULES = [
     ("receiver_country", "ZZ", "Choose a country on the list."),
     ("receiver_country", "", "Choose the country it goes to."),
     ("receiver_line1", "", "Enter the street and number, or the PO box."),
-    (
-        "receiver_line1",
-        "4 Sample St\r\nBcc: a@b.example",
-        "Use plain text on one line, without hidden characters.",
-    ),
+    ("receiver_line1", "4 Sample St\r\nBcc: a@b.example", "Use plain text on one line, without hidden characters."),
     ("receiver_line1", LONG, "Use at most 255 characters; this has 256."),
     (
         "receiver_line1",
         "4 Sample Street, Brunswick VIC 3056",
         "Leave out “Brunswick VIC 3056” here. It's printed from the suburb field.",
     ),
-    (
-        "receiver_line2",
-        "Unit 2, Australia",
-        "Leave out “Australia” here. It's printed from the suburb field.",
-    ),
+    ("receiver_line2", "Unit 2, Australia", "Leave out “Australia” here. It's printed from the suburb field."),
     ("receiver_suburb", "", "Enter the suburb."),
     ("receiver_postcode", "", "Enter the postcode."),
     ("receiver_postcode", "٣٠٥٦", "Write this in Latin letters: “٣” cannot be printed."),
@@ -85,11 +77,7 @@ def test_a_broken_rule_is_told_at_its_field(listed: Client, name: str, typed: st
 
 
 ABROAD_RULES = [
-    (
-        "receiver_phone",
-        "",
-        "Add the receiver's phone. Parcels leaving Australia need an email and a phone number.",
-    ),
+    ("receiver_phone", "", "Add the receiver's phone. Parcels leaving Australia need an email and a phone number."),
     ("item_1_value", "0", "Enter the value of one, more than 0."),
     ("item_1_quantity", "0", "Enter how many, 1 or more."),
     ("item_1_origin", "Bangladesh", "Use at most 2 characters; this has 10."),
@@ -107,9 +95,7 @@ def test_a_broken_rule_of_a_parcel_abroad_is_told_at_its_field(
     assert message in messages_at(listed.post("/parcels/new/", {**ABROAD, name: typed}), name)
 
 
-@pytest.mark.parametrize(
-    ("part", "typed"), [("description", "Socks"), ("value", "9.00"), ("hs_code", "6115.95")]
-)
+@pytest.mark.parametrize(("part", "typed"), [("description", "Socks"), ("value", "9.00"), ("hs_code", "6115.95")])
 def test_a_row_of_contents_of_which_one_part_was_typed_is_asked_for_whole(
     listed: Client, part: str, typed: str
 ) -> None:

@@ -39,15 +39,7 @@ def test_an_empty_list_leads_to_the_first_parcel(page: Client, vic: User, visit:
 def test_a_row_says_who_where_when_and_how_much(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     words = text(page.get("/parcels/"))
-    for part in (
-        str(made),
-        "PORTAL-100234",
-        "Noor Tamsin",
-        "HOBART TAS 7000",
-        "Booked",
-        "$12.08",
-        "1 parcel",
-    ):
+    for part in (str(made), "PORTAL-100234", "Noor Tamsin", "HOBART TAS 7000", "Booked", "$12.08", "1 parcel"):
         assert part in words
 
 
@@ -64,9 +56,7 @@ def test_only_ones_own_parcels_are_listed(order: Callable[..., Order], bob: User
     assert "No parcels yet" in text(visit(bob).get("/parcels/"))
 
 
-@pytest.mark.parametrize(
-    "q", ["noor", "TAMSIN cer", "example.net", "570 156", "hobart 7000", "portal-100234"]
-)
+@pytest.mark.parametrize("q", ["noor", "TAMSIN cer", "example.net", "570 156", "hobart 7000", "portal-100234"])
 def test_search_finds_words_in_any_case(page: Client, order: Callable[..., Order], q: str) -> None:
     order()
     assert "Noor Tamsin" in text(page.get("/parcels/", {"q": q}))
@@ -141,9 +131,7 @@ def test_every_parcel_is_in_some_filter(page: Client, order: Callable[..., Order
     assert sum(counts) > 0
 
 
-@pytest.mark.parametrize(
-    "query", ["status=owner__password", "before=abc", "before=" + "9" * 30, "before=٣", "sort=x"]
-)
+@pytest.mark.parametrize("query", ["status=owner__password", "before=abc", "before=" + "9" * 30, "before=٣", "sort=x"])
 def test_odd_queries_are_ignored(page: Client, order: Callable[..., Order], query: str) -> None:
     order()
     assert "Noor Tamsin" in text(page.get(f"/parcels/?{query}"))
@@ -163,9 +151,7 @@ def test_pages_hold_fifty_and_go_on_by_key(page: Client, order: Callable[..., Or
 
 
 @pytest.mark.parametrize("rows", [1, 3, 60])
-def test_queries_are_the_same_few_for_any_length(
-    page: Client, order: Callable[..., Order], rows: int
-) -> None:
+def test_queries_are_the_same_few_for_any_length(page: Client, order: Callable[..., Order], rows: int) -> None:
     for _ in range(rows):
         order(carrier_pickup_date=timezone.now().date())
     page.get("/parcels/")  # makes the carrier account's row

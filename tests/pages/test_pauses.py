@@ -41,9 +41,7 @@ def pause(what: str, *, ends_in: dt.timedelta | None = None, words: str = "The d
     CarrierAccount.objects.update(**fields)
 
 
-def test_while_prices_are_paused_the_form_says_so_and_can_be_filled_in(
-    page: Client, localities: None
-) -> None:
+def test_while_prices_are_paused_the_form_says_so_and_can_be_filled_in(page: Client, localities: None) -> None:
     pause("quotes")
     answer = page.get("/parcels/new/")
     assert answer.status_code == 200
@@ -77,14 +75,10 @@ def test_prices_kept_from_a_minute_ago_are_not_given_out_either(
     assert Quote.objects.get() == quote
 
 
-def test_while_only_prices_are_paused_a_quote_in_hand_can_be_booked(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_while_only_prices_are_paused_a_quote_in_hand_can_be_booked(page: Client, quill: Sender, alice: User) -> None:
     quote = factories.quote(quill, alice)
     pause("quotes")
-    page.post(
-        f"/parcels/new/{quote.uuid}/book/", {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid)}
-    )
+    page.post(f"/parcels/new/{quote.uuid}/book/", {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid)})
     assert Order.objects.get().status == "booking"
 
 
@@ -114,9 +108,7 @@ def test_words_of_an_operator_are_text_and_no_markup(page: Client) -> None:
     assert "&lt;b&gt;Closed&lt;/b&gt;" in page.get("/parcels/").content.decode()
 
 
-def test_an_owed_bookings_pages_say_that_it_waits_because_bookings_are_paused(
-    page: Client, owed: Order
-) -> None:
+def test_an_owed_bookings_pages_say_that_it_waits_because_bookings_are_paused(page: Client, owed: Order) -> None:
     pause("bookings")
     waiting = text(page.get(f"/parcels/{owed.uuid}/booking/"))
     assert "Bookings are paused, so this one waits. The depot is flooded." in waiting
@@ -133,18 +125,14 @@ def test_an_owed_booking_whose_price_is_too_old_waits_for_prices(page: Client, o
     assert "It is sent by itself from" in words
 
 
-def test_a_booking_that_had_left_before_the_pause_is_not_said_to_wait(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_a_booking_that_had_left_before_the_pause_is_not_said_to_wait(page: Client, quill: Sender, alice: User) -> None:
     sent = cases.unclear(quill, alice, status="booking", state="in_flight", done_at=None)
     pause("bookings")
     assert "Asking the carrier for a label." in text(page.get(f"/parcels/{sent.uuid}/booking/"))
 
 
 @pytest.mark.parametrize("address", ["", "booking/"])
-def test_an_open_page_is_told_when_a_pause_begins_and_when_it_ends(
-    page: Client, owed: Order, address: str
-) -> None:
+def test_an_open_page_is_told_when_a_pause_begins_and_when_it_ends(page: Client, owed: Order, address: str) -> None:
     url = f"/parcels/{owed.uuid}/{address}"
     open_state = page.get(url).context["state"]
     assert page.get(url, {"seen": open_state}).status_code == 204

@@ -41,12 +41,7 @@ ASKED = {
     "FR": ("Enter the city.", "Enter the postcode.", "Leave out the city and postcode."),
     "ZZ": ("Enter the city.", "Enter the postcode.", "Leave out the city and postcode."),
 }
-OTTAWA = {
-    "receiver_country": "CA",
-    "receiver_suburb": "Ottawa",
-    "receiver_state": "ON",
-    "receiver_postcode": "K1P 5M7",
-}
+OTTAWA = {"receiver_country": "CA", "receiver_suburb": "Ottawa", "receiver_state": "ON", "receiver_postcode": "K1P 5M7"}
 IN_OTTAWA = {name.removeprefix("receiver_"): value for name, value in OTTAWA.items()}
 
 
@@ -58,9 +53,7 @@ def labels(answer: HttpResponse) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("country", LABELS)
 @pytest.mark.parametrize("page", ["/parcels/new/", "/addresses/new/"])
-def test_an_empty_address_is_asked_for_in_the_words_of_its_country(
-    ohio: Client, page: str, country: str
-) -> None:
+def test_an_empty_address_is_asked_for_in_the_words_of_its_country(ohio: Client, page: str, country: str) -> None:
     answer = ohio.post(page, {"receiver_country": country})
     suburb, postcode, hint = ASKED[country]
     assert labels(answer) == LABELS[country]
@@ -69,12 +62,9 @@ def test_an_empty_address_is_asked_for_in_the_words_of_its_country(
 
 
 @pytest.mark.parametrize(
-    ("country", "state"),
-    [("AU", "Enter the state."), ("CA", "Enter the province."), ("US", "Enter the state.")],
+    ("country", "state"), [("AU", "Enter the state."), ("CA", "Enter the province."), ("US", "Enter the state.")]
 )
-def test_without_a_list_of_places_the_state_is_asked_for_by_its_name(
-    ohio: Client, country: str, state: str
-) -> None:
+def test_without_a_list_of_places_the_state_is_asked_for_by_its_name(ohio: Client, country: str, state: str) -> None:
     LocalityList.objects.all().delete()
     typed = {**FROM_OHIO, **OTTAWA, "receiver_country": country, "receiver_state": ""}
     assert messages_at(ohio.post("/parcels/new/", typed), "receiver_state") == [state]
@@ -184,9 +174,7 @@ def test_a_refusal_names_each_end_in_the_words_of_its_own_country(
     assert order.problem["said"] == SAID
 
 
-def test_a_refusal_stands_at_the_field_in_the_words_of_its_label(
-    listed: Client, quill: Sender, alice: User
-) -> None:
+def test_a_refusal_stands_at_the_field_in_the_words_of_its_label(listed: Client, quill: Sender, alice: User) -> None:
     problem = {"text": SAID[0], "said": SAID, "fields": REFUSED}
     order = factories.order(quill, alice, status="rejected", problem=problem, **OTTAWA)
     form = listed.get(f"/parcels/new/?again={order.uuid}")

@@ -71,9 +71,7 @@ def test_who_asked_hears_it_once_and_nobody_else_does(
     [notice] = Notice.objects.filter(kind="prices")
     assert notice.user == alice
     assert notice.path == f"/parcels/new/?draft={one.draft.uuid}"
-    assert told() == [
-        "The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."
-    ]
+    assert told() == ["The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."]
     awaiting_prices.work(one.pk)
     assert len(told()) == 1
     assert Quote.objects.exists()
@@ -104,9 +102,7 @@ def test_after_three_days_it_is_given_up_and_said(carrier: SandboxCarrier, liste
 
 
 @pytest.mark.parametrize("what", ["quotes", "bookings"])
-def test_what_the_operator_paused_is_waited_for_too(
-    carrier: SandboxCarrier, listed: Client, what: str
-) -> None:
+def test_what_the_operator_paused_is_waited_for_too(carrier: SandboxCarrier, listed: Client, what: str) -> None:
     pause(what)
     assert TELL in text(ask(listed))
     one = wait(listed)
@@ -163,9 +159,7 @@ def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
     assert len(told()) == 1
 
 
-def test_asking_again_turns_mails_on_that_were_off(
-    carrier: SandboxCarrier, listed: Client, alice: User
-) -> None:
+def test_asking_again_turns_mails_on_that_were_off(carrier: SandboxCarrier, listed: Client, alice: User) -> None:
     notices.choose(alice, "prices", "off", now=timezone.now())
     asked_again(wait(listed))
     assert len(told()) == 1

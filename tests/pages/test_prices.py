@@ -62,9 +62,7 @@ def test_the_cheapest_is_so_by_its_number(page: Client, quill: Sender, alice: Us
     assert (cheapest.code, cheapest.is_cheapest, dearest.is_cheapest) == ("ECONOMY", True, False)
 
 
-def test_every_member_of_the_breakdown_is_listed_known_or_not(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_every_member_of_the_breakdown_is_listed_known_or_not(page: Client, quill: Sender, alice: User) -> None:
     lines = [["base", "11.20", "AUD"], ["service_charge", "0.20", "AUD"], ["moon_phase_fee", "0.68", "AUD"]]
     words = text(page.get(f"/parcels/new/{factories.quote(quill, alice, breakdown=lines).uuid}/"))
     assert "Delivery $11.20" in words
@@ -144,9 +142,7 @@ def test_going_back_and_booking_another_day_books_nothing_new(page: Client, quot
     body = page.get(f"/parcels/new/{quote.uuid}/").content.decode()
     assert "You booked this parcel." in body
     assert "Book parcel" not in body
-    Quote.objects.filter(pk=quote.pk).update(
-        products=[*quote.products, {**factories.OFFER, "code": "EXPRESS-PICKUP"}]
-    )
+    Quote.objects.filter(pk=quote.pk).update(products=[*quote.products, {**factories.OFFER, "code": "EXPRESS-PICKUP"}])
     answer = book(page, quote, product="EXPRESS-PICKUP")
     assert answer.status_code == 409
     assert "Nothing new was booked." in text(answer)
@@ -156,12 +152,7 @@ def test_going_back_and_booking_another_day_books_nothing_new(page: Client, quot
 def test_price_and_owner_in_the_post_are_ignored(page: Client, quote: Quote, quill: Sender) -> None:
     book(page, quote, price="0.01", amount="0.01", currency="XXX", status="booked", carrier_reference="SX")
     order = Order.objects.get()
-    assert (order.price, order.currency, order.status, order.sender) == (
-        Decimal("12.08"),
-        "AUD",
-        "booking",
-        quill,
-    )
+    assert (order.price, order.currency, order.status, order.sender) == (Decimal("12.08"), "AUD", "booking", quill)
     assert order.carrier_reference is None
 
 
@@ -199,9 +190,7 @@ def test_a_choice_sent_twice_is_refused(page: Client, quote: Quote) -> None:
     assert not Order.objects.exists()
 
 
-def test_a_stranger_gets_404_and_a_get_books_nothing(
-    page: Client, quote: Quote, bob: User, visit: Visit
-) -> None:
+def test_a_stranger_gets_404_and_a_get_books_nothing(page: Client, quote: Quote, bob: User, visit: Visit) -> None:
     stranger = visit(bob)
     assert stranger.get(f"/parcels/new/{quote.uuid}/").status_code == 404
     assert book(stranger, quote).status_code == 404
@@ -209,9 +198,7 @@ def test_a_stranger_gets_404_and_a_get_books_nothing(
     assert not Order.objects.exists()
 
 
-def test_another_accounts_token_books_nothing_of_theirs(
-    page: Client, quote: Quote, bob: User, visit: Visit
-) -> None:
+def test_another_accounts_token_books_nothing_of_theirs(page: Client, quote: Quote, bob: User, visit: Visit) -> None:
     book(page, quote)
     theirs = factories.quote(bob.membership.sender, bob)
     assert book(visit(bob), theirs, form_token=str(quote.uuid)).status_code == 302
@@ -239,9 +226,7 @@ def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sen
 
 def test_a_paused_carrier_is_told_everywhere_and_books_nothing(page: Client, quote: Quote) -> None:
     row = gateway.account()
-    CarrierAccount.objects.filter(pk=row.pk).update(
-        paused_at=timezone.now(), pause_text="The depot is flooded."
-    )
+    CarrierAccount.objects.filter(pk=row.pk).update(paused_at=timezone.now(), pause_text="The depot is flooded.")
     answer = book(page, quote)
     assert "The depot is flooded. Nothing was booked." in text(answer)
     assert "The carrier isn't taking bookings since" in text(page.get("/parcels/"))

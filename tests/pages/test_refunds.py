@@ -72,9 +72,7 @@ def test_two_missed_pickup_days_qualify_and_the_operator_has_it_already(
 ) -> None:
     once = order(carrier_pickup_date=dt.date(2026, 9, 15))  # the second day is today
     twice = order(carrier_pickup_date=dt.date(2026, 9, 14))
-    assert listed(alice, quill) == {
-        str(twice): "Missed. No driver came since Mon 14 Sep, on two pickup days.",
-    }
+    assert listed(alice, quill) == {str(twice): "Missed. No driver came since Mon 14 Sep, on two pickup days."}
     assert str(once) not in text(page.get("/reports/refunds/"))
     assert "We’ve passed it to the operator. Leave the label on and don’t cancel." in text(
         page.get("/reports/refunds/")
@@ -85,9 +83,7 @@ def test_two_missed_pickup_days_qualify_and_the_operator_has_it_already(
 def test_nothing_is_said_of_the_operator_that_is_not_so(
     page: Client, order: Callable[..., Order], alice: User, quill: Sender
 ) -> None:
-    forgotten = order(
-        carrier_pickup_date=TODAY - dt.timedelta(days=50), booked_at=NOW - dt.timedelta(days=51)
-    )
+    forgotten = order(carrier_pickup_date=TODAY - dt.timedelta(days=50), booked_at=NOW - dt.timedelta(days=51))
     assert not Order.objects.filter(queues.missed_twice(NOW)).exists()
     words = text(page.get("/reports/refunds/"))
     assert f"Contact us and quote {forgotten}." in words
@@ -109,9 +105,7 @@ def test_lost_is_what_the_carrier_says_or_ten_business_days_without_a_scan(
     order: Callable[..., Order], alice: User, quill: Sender
 ) -> None:
     said = order(scanned=2, progress="lost")
-    order(
-        scanned=14, progress="in_transit"
-    )  # Wednesday to Wednesday: ten business days are over only tomorrow
+    order(scanned=14, progress="in_transit")  # Wednesday to Wednesday: ten business days are over only tomorrow
     silent = order(scanned=15, progress="out_for_delivery")
     order(scanned=15, progress="held")  # waits for its receiver
     order(scanned=15, progress="delivered")
@@ -152,9 +146,7 @@ def test_a_damaged_parcel_qualifies_and_a_cancelled_one_does_not(
 
 
 @pytest.mark.parametrize("kind", ["delay-refund", "loss-refund", "other-refund"])
-def test_what_was_refunded_is_off_the_list(
-    order: Callable[..., Order], alice: User, quill: Sender, kind: str
-) -> None:
+def test_what_was_refunded_is_off_the_list(order: Callable[..., Order], alice: User, quill: Sender, kind: str) -> None:
     lost = order(scanned=1, progress="lost")
     factories.charge(lost)
     factories.charge(lost, "cancel-refund", "-12.08")
@@ -190,9 +182,7 @@ def test_the_file_holds_what_the_page_shows(page: Client, order: Callable[..., O
         assert said in words
 
 
-def test_a_bookkeeper_sees_initials_and_no_address(
-    order: Callable[..., Order], bea: User, visit: Visit
-) -> None:
+def test_a_bookkeeper_sees_initials_and_no_address(order: Callable[..., Order], bea: User, visit: Visit) -> None:
     order(scanned=1, progress="lost")
     books = visit(bea)
     words = text(books.get("/reports/refunds/")) + str(filed(books))
@@ -201,18 +191,14 @@ def test_a_bookkeeper_sees_initials_and_no_address(
         assert hidden not in words
 
 
-def test_nobody_sees_anothers_list(
-    order: Callable[..., Order], bob: User, ana: User, vic: User, visit: Visit
-) -> None:
+def test_nobody_sees_anothers_list(order: Callable[..., Order], bob: User, ana: User, vic: User, visit: Visit) -> None:
     order(scanned=1, progress="lost")
     assert "Nothing to ask for" in text(visit(bob).get("/reports/refunds/"))
     assert filed(visit(bob)) == []
     assert {visit(person).get("/reports/refunds/").status_code for person in (ana, vic)} == {404}
 
 
-def test_fifty_are_on_a_page_and_it_costs_the_same(
-    page: Client, order: Callable[..., Order], quill: Sender
-) -> None:
+def test_fifty_are_on_a_page_and_it_costs_the_same(page: Client, order: Callable[..., Order], quill: Sender) -> None:
     found = []
     page.get("/reports/refunds/")
     for count in (1, 60):

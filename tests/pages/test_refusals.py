@@ -159,11 +159,7 @@ def test_a_booking_refused_for_our_fault_is_the_operators_and_asks_nothing_of_it
 
 
 def fault_queue() -> int:
-    return next(
-        queue.count
-        for queue in queues.waiting(timezone.now())
-        if queue.title == "Refused for a fault of ours"
-    )
+    return next(queue.count for queue in queues.waiting(timezone.now()) if queue.title == "Refused for a fault of ours")
 
 
 def test_a_refusal_that_is_ours_and_the_senders_tells_both_their_part(
@@ -186,9 +182,7 @@ def test_a_cancellation_refused_for_our_fault_is_the_operators(
     assert fault_queue() == 1
 
 
-def test_a_refused_parcel_is_put_right_at_its_field(
-    line: Meddler, listed: Client, quill: Sender, alice: User
-) -> None:
+def test_a_refused_parcel_is_put_right_at_its_field(line: Meddler, listed: Client, quill: Sender, alice: User) -> None:
     """The field says what is wrong, the summary is focused and links to it, and nothing typed is lost."""
     line.says("book", no(NAME))
     answer = listed.get(f"/parcels/new/?again={refused_booking(quill, alice).uuid}")
@@ -251,11 +245,7 @@ def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
     line: Meddler, listed: Client, quill: Sender, alice: User
 ) -> None:
     order = factories.order(
-        quill,
-        alice,
-        status="booking",
-        due_at=timezone.now(),
-        quoted_at=timezone.now() - dt.timedelta(hours=1),
+        quill, alice, status="booking", due_at=timezone.now(), quoted_at=timezone.now() - dt.timedelta(hours=1)
     )
     line.says("quote", no(NAME))
     booking.work(order.pk)
@@ -264,9 +254,7 @@ def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
     found = places(listed, order)
     del found["cancel"]
     found["booking"] = text(listed.get(f"/parcels/{order.uuid}/booking/"))
-    said = {
-        place: "Contact name: must be written in Latin letters." in words for place, words in found.items()
-    }
+    said = {place: "Contact name: must be written in Latin letters." in words for place, words in found.items()}
     assert said == dict.fromkeys(found, True)
 
 
@@ -326,9 +314,7 @@ def test_a_row_refused_when_it_was_booked_is_told_in_the_imports_result(
     Import.objects.update(begun_at=timezone.now(), begun_by=alice)
     finishing.look(timezone.now())
     told = Notice.objects.get(once__startswith="import:").line
-    assert (
-        told == "orders.csv: 0 booked, 1 not booked. Row 2: Contact name: must be written in Latin letters."
-    )
+    assert told == "orders.csv: 0 booked, 1 not booked. Row 2: Contact name: must be written in Latin letters."
 
 
 def test_many_messages_are_shortened_where_there_is_little_room(

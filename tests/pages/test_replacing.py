@@ -36,12 +36,7 @@ def quote(quill: Sender, alice: User) -> Quote:
 @pytest.fixture
 def replacement(order: Order, quote: Quote, alice: User) -> Replacement:
     return Replacement.objects.create(
-        order=order,
-        quote=quote,
-        product_code="-",
-        form_token=quote.uuid,
-        asked_by=alice,
-        asked_at=timezone.now(),
+        order=order, quote=quote, product_code="-", form_token=quote.uuid, asked_by=alice, asked_at=timezone.now()
     )
 
 
@@ -59,9 +54,7 @@ def test_every_field_is_filled_in_as_it_was_booked(page: Client, order: Order) -
     assert typed["delivery_choice"] == "authority_to_leave"
 
 
-def test_the_mended_form_leads_to_what_changes_and_one_button_with_the_price(
-    page: Client, order: Order
-) -> None:
+def test_the_mended_form_leads_to_what_changes_and_one_button_with_the_price(page: Client, order: Order) -> None:
     mended = typed_as_booked(page, order) | {"receiver_line1": "44 Sample Street"}
     answer = page.post(f"/parcels/{order.uuid}/replace/", mended)
     words = text(page.get(answer["Location"]))
@@ -119,9 +112,7 @@ def test_while_it_is_replaced_the_way_back_leads_to_the_wait(
     assert answer["Location"] == f"/parcels/{order.uuid}/replacing/"
 
 
-def test_once_it_is_cancelled_the_wait_is_for_the_new_one(
-    page: Client, order: Order, replacement: Replacement
-) -> None:
+def test_once_it_is_cancelled_the_wait_is_for_the_new_one(page: Client, order: Order, replacement: Replacement) -> None:
     Order.objects.update(status="cancelled", cancelled_at=timezone.now())
     words = text(page.get(f"/parcels/{order.uuid}/replacing/"))
     assert f"{order} is cancelled. Booking the new parcel." in words
@@ -139,9 +130,7 @@ def test_a_cancellation_after_the_replacement_ended_is_told_by_the_parcel(
     assert page.get(f"/parcels/{order.uuid}/replacing/")["Location"] == f"/parcels/{order.uuid}/"
 
 
-def test_without_its_quote_nothing_is_said_to_be_kept(
-    page: Client, order: Order, replacement: Replacement
-) -> None:
+def test_without_its_quote_nothing_is_said_to_be_kept(page: Client, order: Order, replacement: Replacement) -> None:
     now = timezone.now()
     Replacement.objects.update(ended_at=now, problem="It took so long that the price is gone.", quote=None)
     Order.objects.update(status="cancelled", cancelled_at=now)
@@ -227,19 +216,14 @@ def test_what_cannot_be_cancelled_leads_to_what_is_possible(page: Client, order:
     assert Order.objects.get().status == "booked"
 
 
-def test_a_suspended_sender_books_nothing_this_way(
-    page: Client, order: Order, quill: Sender, sam: User
-) -> None:
+def test_a_suspended_sender_books_nothing_this_way(page: Client, order: Order, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=timezone.now())
     assert page.post(f"/parcels/{order.uuid}/replace/", {}).status_code == 403
 
 
-def test_the_new_parcels_page_says_what_it_replaces(
-    page: Client, order: Order, quill: Sender, alice: User
-) -> None:
+def test_the_new_parcels_page_says_what_it_replaces(page: Client, order: Order, quill: Sender, alice: User) -> None:
     new = factories.order(quill, alice, status="booked", replaces=order)
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
-    assert (
-        f"Fixed. {order} is cancelled and {new} replaces it. Destroy the old label; print the new one."
-        in text(page.get(f"/parcels/{new.uuid}/"))
+    assert f"Fixed. {order} is cancelled and {new} replaces it. Destroy the old label; print the new one." in text(
+        page.get(f"/parcels/{new.uuid}/")
     )

@@ -91,9 +91,7 @@ def one_of_everything(sender: Sender, by: User) -> None:
 
 
 def section(body: str, slug: str) -> str:
-    found = re.search(
-        rf'<section class="card report" aria-labelledby="{slug}">(.*?)</section>', body, re.DOTALL
-    )
+    found = re.search(rf'<section class="card report" aria-labelledby="{slug}">(.*?)</section>', body, re.DOTALL)
     assert found
     return found[1]
 
@@ -101,9 +99,7 @@ def section(body: str, slug: str) -> str:
 def drawn(part: str) -> Figures:
     """What the pictures of a section say: every shape's cell, and every sum of a pattern."""
     found: Figures = set()
-    for group, figure in re.findall(
-        r'<figure class="chart" data-group="(.*?)">(.*?)</figure>', part, re.DOTALL
-    ):
+    for group, figure in re.findall(r'<figure class="chart" data-group="(.*?)">(.*?)</figure>', part, re.DOTALL):
         keys, _, lines = figure.partition('<ul class="lines')
         for column, value in re.findall(r'data-column="(.*?)" data-value="(.*?)"', keys):
             found.add((group, "All these weeks", column, value))
@@ -147,9 +143,7 @@ def test_r16_every_figure_in_a_picture_is_its_tables_and_its_files(
         assert table == filed(page, slug, weeks)
 
 
-def test_r16_nothing_the_table_holds_is_missing_in_the_picture(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_r16_nothing_the_table_holds_is_missing_in_the_picture(page: Client, quill: Sender, alice: User) -> None:
     one_of_everything(quill, alice)
     body = page.get("/reports/").content.decode()
     for slug, columns in (
@@ -160,9 +154,7 @@ def test_r16_nothing_the_table_holds_is_missing_in_the_picture(
         ("size-charges", {"Rate, %"}),
     ):
         part = section(body, slug)
-        told = {
-            cell for cell in cells(tabled(part)) if cell[2] in columns and cell[3] not in {"", "0", "0.00"}
-        }
+        told = {cell for cell in cells(tabled(part)) if cell[2] in columns and cell[3] not in {"", "0", "0.00"}}
         assert {cell for cell in told if cell[1] != "The weeks before"} <= drawn(part)
 
 
@@ -175,14 +167,10 @@ def test_r16_fewer_than_five_parcels_show_no_figures(page: Client, quill: Sender
     delivered(quill, alice, ago=1, took=9.9, receiver_state="NSW")
     part = section(page.get("/reports/").content.decode(), "delivery")
     assert ("", "New South Wales", "Median, days", "9.9") in drawn(part)
-    assert ("", "Tube", "Rate, %", "0") not in drawn(
-        section(page.get("/reports/").content.decode(), "size-charges")
-    )
+    assert ("", "Tube", "Rate, %", "0") not in drawn(section(page.get("/reports/").content.decode(), "size-charges"))
 
 
-def test_spend_adds_up_to_the_cent_and_credits_stand_left_of_zero(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_spend_adds_up_to_the_cent_and_credits_stand_left_of_zero(page: Client, quill: Sender, alice: User) -> None:
     one_of_everything(quill, alice)
     answer = page.get("/reports/")
     by_name = {row[0]: row for row in filed(page, "spend", 13)}
@@ -208,9 +196,7 @@ def test_each_currency_has_a_picture_of_its_own(page: Client, quill: Sender, ali
     assert "Net NZD 7.50" in part
 
 
-def test_delivery_times_on_time_and_pickups_say_what_they_say(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_delivery_times_on_time_and_pickups_say_what_they_say(page: Client, quill: Sender, alice: User) -> None:
     one_of_everything(quill, alice)
     words = text(page.get("/reports/"))
     assert "Half of 10 parcels took 3.2 days or less. In the 13 weeks before it was 2.0." in words
@@ -218,21 +204,12 @@ def test_delivery_times_on_time_and_pickups_say_what_they_say(
     assert {row[0]: row[1:] for row in filed(page, "on-time", 13)[1:]} == {
         "Early": ["3", "0"], "On time": ["2", "0"], "Late": ["1", "7"], "No date named": ["4", "0"],
     }  # fmt: skip
-    assert [row[1:] for row in filed(page, "pickups", 13)[1:]] == [
-        ["10", "0"],
-        ["0", "7"],
-        ["1", "0"],
-        ["1", "0"],
-    ]
+    assert [row[1:] for row in filed(page, "pickups", 13)[1:]] == [["10", "0"], ["0", "7"], ["1", "0"], ["1", "0"]]
     assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "6", "1", "16.7"]
 
 
-def test_the_rules_are_printed_and_late_ones_on_the_way_are_told(
-    page: Client, quill: Sender, alice: User
-) -> None:
-    factories.order(
-        quill, alice, status="booked", progress="in_transit", eta_to=today(quill) - dt.timedelta(days=1)
-    )
+def test_the_rules_are_printed_and_late_ones_on_the_way_are_told(page: Client, quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booked", progress="in_transit", eta_to=today(quill) - dt.timedelta(days=1))
     words = text(page.get("/reports/"))
     assert "On time: delivered on or before the last day the carrier named when you booked." in words
     assert "1 parcel is past the last day and still on the way." in words
@@ -263,9 +240,7 @@ def test_nobody_sees_anothers_figures(quill: Sender, alice: User, bob: User, vis
     assert all(len(filed(mine, slug, 13)) == 1 for slug in SLUGS)
 
 
-def test_weeks_with_nothing_after_weeks_with_something_say_so(
-    quill: Sender, alice: User, visit: Visit
-) -> None:
+def test_weeks_with_nothing_after_weeks_with_something_say_so(quill: Sender, alice: User, visit: Visit) -> None:
     one_of_everything(quill, alice)
     later = timezone.now() + dt.timedelta(weeks=14)
     with time_machine.travel(later, tick=False):
@@ -282,9 +257,7 @@ def test_weeks_with_nothing_after_weeks_with_something_say_so(
 
 def test_a_size_charge_that_was_taken_back_does_not_count(page: Client, quill: Sender, alice: User) -> None:
     for number in range(5):
-        order = delivered(
-            quill, alice, ago=number + 1, took=1, size=quill.sizes.first() or factories.size(quill)
-        )
+        order = delivered(quill, alice, ago=number + 1, took=1, size=quill.sizes.first() or factories.size(quill))
         charge = factories.charge(order, "under-declared", "4.13")
     assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "5", "5", "100"]
     factories.charge(order, "under-declared", "-4.13", reverses=charge)
@@ -299,23 +272,17 @@ def test_scans_that_were_set_aside_and_cancelled_parcels_count_nowhere(
     factories.event(order.parcel, scan_time=long_ago, set_aside="scan time is long before the booking")
     factories.event(order.parcel, event_type="Missed Pickup", scan_time=long_ago, set_aside="-")
     delivered(quill, alice, ago=2, took=1, status="cancelled", cancelled_at=timezone.now())
-    counts = [
-        [int(row[1]) for row in filed(page, slug, 13)[1:]] for slug in ("delivery", "on-time", "pickups")
-    ]
+    counts = [[int(row[1]) for row in filed(page, slug, 13)[1:]] for slug in ("delivery", "on-time", "pickups")]
     assert counts == [[1], [0, 1, 0, 0], [1, 0, 0, 0]]
     for number in range(4):
         delivered(quill, alice, ago=number + 1, took=1)
     assert filed(page, "delivery", 13)[1][2:5] == ["1.0", "1.0", "1.0"]
 
 
-def test_a_pickup_without_a_day_is_planned_for_the_next_business_day(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_a_pickup_without_a_day_is_planned_for_the_next_business_day(page: Client, quill: Sender, alice: User) -> None:
     for days in (8, 0):  # over; and planned for tomorrow or later
         booked_at = timezone.now() - dt.timedelta(days=days)
-        factories.order(
-            quill, alice, status="booked", booked_at=booked_at, pickup_date=None, carrier_pickup_date=None
-        )
+        factories.order(quill, alice, status="booked", booked_at=booked_at, pickup_date=None, carrier_pickup_date=None)
     assert [row[1] for row in filed(page, "pickups", 13)[1:]] == ["0", "0", "1", "0"]
 
 

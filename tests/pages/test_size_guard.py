@@ -70,9 +70,7 @@ def test_prices_say_what_its_parcels_were_measured_at(
     assert "Book" in text(page), "nobody is held up"
 
 
-def test_it_is_said_beside_the_form_too(
-    carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
-) -> None:
+def test_it_is_said_beside_the_form_too(carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]) -> None:
     part = listed.post("/parcels/new/", typed, headers={"X-Part": "prices"})
     assert WORDS in text(part)
     assert 'data-use-weight="1.3"' in part.content.decode()
@@ -106,9 +104,7 @@ def test_the_declared_weight_is_kept_and_it_is_not_said_again_in_this_form(
     assert f'name="kept" value="{shoebox.uuid}"' in missed.content.decode()
     priced = listed.post("/parcels/new/", changed, follow=True)
     assert "measured at" not in text(priced)
-    checked = listed.post(
-        priced.redirect_chain[-1][0].split("?")[0], {"kept": str(shoebox.uuid)}, follow=True
-    )
+    checked = listed.post(priced.redirect_chain[-1][0].split("?")[0], {"kept": str(shoebox.uuid)}, follow=True)
     assert "measured at" not in text(checked)
     assert weight_of(checked) == 1
 

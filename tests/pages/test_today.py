@@ -140,9 +140,7 @@ def test_only_who_may_book_sees_a_way_to_print(
     assert ("Print the label of STEST00000" in text(answer)) == prints
 
 
-def test_nobody_elses_parcels_count(
-    order: Callable[..., Order], quill: Sender, bob: User, visit: Visit
-) -> None:
+def test_nobody_elses_parcels_count(order: Callable[..., Order], quill: Sender, bob: User, visit: Visit) -> None:
     one_of_everything(order, quill)
     assert "Check a price" in text(visit(bob).get("/today/"))
 
@@ -160,9 +158,7 @@ def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Orde
     assert found[0] == found[1] == found[2] <= 12, [query["sql"][:90] for query in queries]
 
 
-def test_it_tells_whether_anything_is_different_and_nothing_else(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_it_tells_whether_anything_is_different_and_nothing_else(page: Client, order: Callable[..., Order]) -> None:
     seen = re.search(r'data-ask="(/today/\?seen=[\d-]+)"', page.get("/today/").content.decode())
     assert seen
     assert page.get(seen[1]).status_code == 204

@@ -53,9 +53,7 @@ def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(twin: Ord
     assert Order.objects.count() == 2
 
 
-def test_the_question_is_told_before_the_press_too(
-    twin: Order, quill: Sender, alice: User, visit: Visit
-) -> None:
+def test_the_question_is_told_before_the_press_too(twin: Order, quill: Sender, alice: User, visit: Visit) -> None:
     page = visit(alice).get(f"/parcels/new/{factories.quote(quill, alice).uuid}/")
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(page)
     assert 'name="another"' not in page.content.decode()
@@ -72,9 +70,7 @@ def test_the_pickup_day_chosen_is_kept_through_the_question(
 
 
 @pytest.mark.parametrize("status", ["booking", "unconfirmed", "conflict", "booked"])
-def test_what_is_being_booked_or_may_be_booked_counts(
-    quill: Sender, alice: User, press: Press, status: str
-) -> None:
+def test_what_is_being_booked_or_may_be_booked_counts(quill: Sender, alice: User, press: Press, status: str) -> None:
     factories.order(quill, alice, status=status)
     answer = press()
     assert answer.status_code == 409
@@ -99,9 +95,7 @@ def test_what_was_not_booked_or_is_cancelled_asks_nothing(
     ],
     ids=lambda differs: next(iter(differs)),
 )
-def test_another_person_place_size_or_day_asks_nothing(
-    twin: Order, press: Press, differs: dict[str, Any]
-) -> None:
+def test_another_person_place_size_or_day_asks_nothing(twin: Order, press: Press, differs: dict[str, Any]) -> None:
     Order.objects.filter(pk=twin.pk).update(**differs)
     assert press().status_code == 302
 
@@ -127,9 +121,7 @@ def test_a_form_pressed_again_is_answered_with_its_own_order(
     assert other.status_code == 409
 
 
-def test_beside_the_form_the_question_needs_its_press_too(
-    twin: Order, carrier: SandboxCarrier, listed: Client
-) -> None:
+def test_beside_the_form_the_question_needs_its_press_too(twin: Order, carrier: SandboxCarrier, listed: Client) -> None:
     Order.objects.update(
         receiver_name="Priya Nair",
         receiver_company="",

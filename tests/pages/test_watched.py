@@ -182,9 +182,7 @@ def test_bookkeepers_follow_without_the_carriers_free_words(
     assert ("Signed by Noor Tamsin" in words) is reads
 
 
-def test_ones_own_parcel_is_followed_with_the_carriers_words(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_ones_own_parcel_is_followed_with_the_carriers_words(page: Client, quill: Sender, alice: User) -> None:
     own = factories.order(quill, alice, status="booked", carrier_reference="SQ7K2MX")
     factories.event(factories.parcel(own), event_type="Delivered", description="Left at the door")
     assert "Left at the door" in text(page.post("/watch/", {"reference": "sq7k2mx"}, follow=True))

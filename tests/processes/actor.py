@@ -153,23 +153,15 @@ def ask_export(parcels: int) -> str:
 def export_state(key: str) -> dict[str, Any]:
     """How far it is; once it is packed, also what is in it and whether it is whole."""
     export = Export.objects.get(uuid=key)
-    state: dict[str, Any] = {
-        "done": export.done,
-        "tries": export.tries,
-        "is_packed": bool(export.finished_at),
-    }
+    state: dict[str, Any] = {"done": export.done, "tries": export.tries, "is_packed": bool(export.finished_at)}
     if not export.finished_at:
         return state
     content = b"".join(bytes(part.content) for part in export.parts.all())
     archive = zipfile.ZipFile(io.BytesIO(content))
-    checksums = dict(
-        reversed(line.split("  ")) for line in archive.read("CHECKSUMS.txt").decode().splitlines()
-    )
+    checksums = dict(reversed(line.split("  ")) for line in archive.read("CHECKSUMS.txt").decode().splitlines())
     return state | {
         "is_whole": export.sha256 == hashlib.sha256(content).hexdigest()
-        and all(
-            hashlib.sha256(archive.read(path)).hexdigest() == sha256 for path, sha256 in checksums.items()
-        ),
+        and all(hashlib.sha256(archive.read(path)).hexdigest() == sha256 for path, sha256 in checksums.items()),
         "files": len(checksums),
         "labels": len({path for path in checksums if path.endswith(".pdf")}),
         "repeats": len(archive.namelist()) - len(set(archive.namelist())),

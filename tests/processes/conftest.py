@@ -37,10 +37,7 @@ class Shop:
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     folder, port = tmp_path_factory.mktemp("shop"), dev.free_port()
-    with (
-        Servers(folder) as servers,
-        SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier,
-    ):
+    with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier:
         portal = Portal(folder / "portal", carrier.url, contract=QUICK)
         portal.env["REDIS_URL"] = servers.valkey()
         with portal:

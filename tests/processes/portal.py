@@ -65,9 +65,7 @@ class Portal:
 
     def start_worker(self, name: str) -> None:
         words = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads"]
-        self.start(
-            name, *words, "--concurrency", "4", "--without-gossip", "--without-mingle", "-l", "warning"
-        )
+        self.start(name, *words, "--concurrency", "4", "--without-gossip", "--without-mingle", "-l", "warning")
 
     def start_web(self, port: int, *choices: str) -> None:
         words = ["gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--worker-class=gthread"]
@@ -80,12 +78,7 @@ class Portal:
     def start(self, name: str, *arguments: str) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, *arguments],
-                cwd=ROOT,
-                env=self.env,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
             )
 
     def kill(self, name: str) -> None:
@@ -103,12 +96,7 @@ class Portal:
 
     def run(self, *arguments: str) -> None:
         done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env=self.env,
-            capture_output=True,
-            check=False,
-            timeout=120,
+            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, check=False, timeout=120
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])

@@ -31,17 +31,13 @@ def portal(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
             yield made
 
 
-def killed_midway(
-    portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: int, seconds: float, kills: int
-) -> None:
+def killed_midway(portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: int, seconds: float, kills: int) -> None:
     """The worker dies once while rows are booked, and before that once while they are checked."""
     good, before = rows - bad, len(carrier.ledger("booked"))
     file = portal.take_import(rows, bad)
     if kills == 2:
         third = rows // 3
-        until(
-            lambda: portal.import_counts(file)["checked"] >= third, seconds=seconds, what="a third is checked"
-        )
+        until(lambda: portal.import_counts(file)["checked"] >= third, seconds=seconds, what="a third is checked")
         restart(portal)
     until(lambda: portal.import_counts(file)["unchecked"] == 0, seconds=seconds, what="every row is checked")
     found = portal.import_counts(file)
@@ -49,9 +45,7 @@ def killed_midway(
     portal.book_import(file)
     until(lambda: len(carrier.ledger("booked")) - before >= good // 2, seconds=seconds, what="half is booked")
     restart(portal)
-    until(
-        lambda: settled(portal.import_counts(file), good), seconds=seconds, what="every good row is settled"
-    )
+    until(lambda: settled(portal.import_counts(file), good), seconds=seconds, what="every good row is settled")
     booked = Counter(line["order_key"] for line in carrier.ledger("booked")[before:])
     assert [key for key, times in booked.items() if times > 1] == []
     found = portal.import_counts(file)
@@ -79,8 +73,6 @@ def test_a_dozen_rows_survive_a_killed_worker(shop: Shop) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(
-    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's"
-)
+@pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's")
 def test_five_hundred_rows_survive_a_killed_worker(portal: Portal, carrier: SandboxCarrier) -> None:
     killed_midway(portal, carrier, rows=500, bad=40, seconds=400, kills=2)

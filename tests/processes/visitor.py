@@ -50,9 +50,7 @@ class Visitor:
     def look(self) -> Answer:
         return self._ask("GET", "/parcels/", None)
 
-    def press_all(
-        self, quotes: Iterable[str], *, at_once: int, token: uuid.UUID | None = None
-    ) -> list[Answer]:
+    def press_all(self, quotes: Iterable[str], *, at_once: int, token: uuid.UUID | None = None) -> list[Answer]:
         with ThreadPoolExecutor(at_once) as hands:
             return list(hands.map(lambda quote: self.press(quote, token), quotes))
 

@@ -68,9 +68,7 @@ class Client:
     def __init__(self, url: str, timeout: float = 5.0) -> None:
         self.url, self.timeout = url, timeout
 
-    def call(
-        self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None
-    ) -> Answer:
+    def call(self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         """One request; ``body`` is sent as JSON, or as it is when it is bytes. No redirect is followed."""
         parts = urlsplit(target)
         path = parts.path + (f"?{parts.query}" if parts.query else "")

@@ -43,10 +43,7 @@ def test_orders_are_billed_once_with_cover_inside_the_price(carrier):
     order = carrier.book(an_order(cover__total_cover__amount="300")).json
     (row,) = report(carrier)
     assert (row["Type"], row["Paid"]) == ("Order Invoiced", "Paid")
-    assert (row["Reference"], row["Price"]) == (
-        order["carrier_reference"],
-        f"{order['price']['gross']['amount']:.2f}",
-    )
+    assert (row["Reference"], row["Price"]) == (order["carrier_reference"], f"{order['price']['gross']['amount']:.2f}")
     assert row["Warranty Price"] == "3.90"
     assert file(carrier) == []
 
@@ -85,11 +82,7 @@ def test_a_label_used_after_cancelling_is_billed_as_a_normal_order(carrier, both
     assert len(report(carrier)) == (2 if both else 0)
     carrier.control("scan", reference=reference, event_type="Pickup")
     (row,) = report(carrier)
-    assert (row["Type"], row["Paid"], row["Price"]) == (
-        "Order Invoiced",
-        "Paid",
-        price_of(carrier, reference),
-    )
+    assert (row["Type"], row["Paid"], row["Price"]) == ("Order Invoiced", "Paid", price_of(carrier, reference))
 
 
 @pytest.mark.parametrize("both", [False, True])
@@ -140,9 +133,7 @@ def test_adjustments_are_billed_with_what_was_measured(carrier):
 def test_a_novelty_has_words_that_nobody_has_read_before(carrier):
     reference = booked(carrier)
     report(carrier)
-    carrier.control(
-        "charge", reference=reference, kind="novelty", amount="6", words="Adjustment: Remote area"
-    )
+    carrier.control("charge", reference=reference, kind="novelty", amount="6", words="Adjustment: Remote area")
     (row,) = report(carrier)
     assert (row["Type"], row["Reference"], row["Price"]) == ("Adjustment: Remote area", reference, "6.00")
 

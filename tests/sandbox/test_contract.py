@@ -109,8 +109,7 @@ def test_the_other_credentials_and_version_are_asked_for(other):
 
 
 @pytest.mark.parametrize(
-    ("auth", "headers"),
-    [("bearer", {"Authorization": "Bearer demo-key"}), ("none", {}), ("basic", CREDENTIALS)],
+    ("auth", "headers"), [("bearer", {"Authorization": "Bearer demo-key"}), ("none", {}), ("basic", CREDENTIALS)]
 )
 def test_each_scheme_lets_its_own_credentials_in(open_carrier, auth, headers):
     carrier = open_carrier({"auth": auth})

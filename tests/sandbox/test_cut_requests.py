@@ -28,11 +28,7 @@ def connected(carrier):
 
 def head(**framing):
     """The head of a booking; `framing` says how long its body is, or that nobody knows."""
-    fields = {
-        "Host": "carrier",
-        **HEADERS,
-        **{name.replace("_", "-"): value for name, value in framing.items()},
-    }
+    fields = {"Host": "carrier", **HEADERS, **{name.replace("_", "-"): value for name, value in framing.items()}}
     lines = ["POST /orders HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
     return "\r\n".join(lines).encode()
 

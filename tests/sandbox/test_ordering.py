@@ -22,10 +22,7 @@ def test_a_booked_order_reads_as_the_interface_shows_it(carrier):
     assert order["metadata"] == {"partner_id": "PRT-0001", "portal_order": "order-1"}
     assert [label["size"] for label in order["labels"]] == ["a4", "cropped"]
     assert order["scheduling"]["is_cancellable"] is True
-    assert (
-        carrier.call("GET", f"/orders/{order['order_id']}").json["carrier_reference"]
-        == order["carrier_reference"]
-    )
+    assert carrier.call("GET", f"/orders/{order['order_id']}").json["carrier_reference"] == order["carrier_reference"]
 
 
 def test_the_booked_price_is_the_quoted_price(carrier):
@@ -140,10 +137,7 @@ def test_strangers_and_nameless_programs_stay_outside(carrier):
     wrong = {"Authorization": "Basic ZGVtby1hY2NvdW50Om5v"}
     assert carrier.call("POST", "/orders", an_order(), {**AGENT, **wrong}).status == 401
     assert carrier.call("GET", "/ping", headers={**CREDENTIALS}).status == 403
-    assert (
-        carrier.call("GET", "/ping", headers={**CREDENTIALS, "User-Agent": "python-requests/2.32"}).status
-        == 403
-    )
+    assert carrier.call("GET", "/ping", headers={**CREDENTIALS, "User-Agent": "python-requests/2.32"}).status == 403
     assert carrier.call("GET", "/ping").json["ping"] == "pong"
 
 

@@ -10,13 +10,7 @@ SIGNED = {"link": "signed", "link_page": "https://track.carrier.example/tracking
 
 def claims(order, **changes):
     now = int(time.time())
-    good = {
-        "sub": order["carrier_reference"],
-        "role": "sender",
-        "iss": "PRT-0001",
-        "iat": now,
-        "exp": now + 900,
-    }
+    good = {"sub": order["carrier_reference"], "role": "sender", "iss": "PRT-0001", "iat": now, "exp": now + 900}
     return good | changes
 
 
@@ -26,9 +20,7 @@ def opened(carrier, order, token):
 
 def test_the_public_page_shows_scans_and_nobody(carrier):
     order = carrier.book().json
-    carrier.control(
-        "scan", reference=order["carrier_reference"], event_type="Pickup", description="By N TAMSIN"
-    )
+    carrier.control("scan", reference=order["carrier_reference"], event_type="Pickup", description="By N TAMSIN")
     page = carrier.call("GET", order["tracking_url"], headers=AGENT).body.decode()
     assert "Pickup" in page
     for personal in ("Noor", "Sample Street", "TAMSIN"):
@@ -52,8 +44,7 @@ def test_a_link_we_sign_opens_the_page(open_carrier):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"exp": 1}, {"exp": None}, {"sub": "SOTHER1"}, {"role": "admin"}, {"iss": "someone"}, {"iat": "now"}],
+    "changes", [{"exp": 1}, {"exp": None}, {"sub": "SOTHER1"}, {"role": "admin"}, {"iss": "someone"}, {"iat": "now"}]
 )
 def test_a_link_with_a_wrong_claim_stays_shut(open_carrier, changes):
     carrier = open_carrier(SIGNED, link_key="shared")
@@ -78,11 +69,7 @@ def test_without_a_key_no_signed_link_is_good(open_carrier):
 
 
 def test_the_lists_are_published_and_every_pair_is_distinct(carrier):
-    rows = (
-        carrier.call("GET", "/_sandbox/localities.csv", headers={**AGENT, **CREDENTIALS})
-        .body.decode()
-        .splitlines()
-    )
+    rows = carrier.call("GET", "/_sandbox/localities.csv", headers={**AGENT, **CREDENTIALS}).body.decode().splitlines()
     assert rows[0] == "country,suburb,state,postcode"
     assert len(set(rows)) == len(rows)
     counts = {country: sum(row.startswith(country) for row in rows) for country in ("AU", "CA", "US")}

@@ -23,9 +23,7 @@ def started():
 
         def start(*arguments):
             process = processes.enter_context(
-                subprocess.Popen(
-                    [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-                )
+                subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             )
             processes.callback(process.kill)
             return process, process.stdout.readline()
@@ -46,9 +44,7 @@ def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number, started):
 
 
 def test_it_ends_with_its_parent(tmp_path, started):
-    parent = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
-    )  # closed by communicate
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)  # closed by communicate
     process, _ = started("--state", str(tmp_path), "--parent", str(parent.pid))
     parent.communicate(b"\n")
     try:

@@ -51,9 +51,7 @@ def test_a_large_light_parcel_costs_more_than_a_small_one(carrier):
 
 
 def test_pounds_and_inches_are_the_same_parcel_as_kilograms_and_centimetres(carrier):
-    metric = carrier.quote(
-        weight_value="4.5359237", length_value="25.4", width_value="25.4", height_value="25.4"
-    )
+    metric = carrier.quote(weight_value="4.5359237", length_value="25.4", width_value="25.4", height_value="25.4")
     imperial = carrier.quote(weight_value="10", weight_units="lb", length_value="10", width_value="10",
                              height_value="10", dimension_units="in")  # fmt: skip
     assert metric.json[0]["quote"] == imperial.json[0]["quote"]
@@ -76,9 +74,7 @@ def test_duties_are_paid_only_where_every_item_has_its_ten_digits(carrier, code)
 def test_a_place_in_other_letters_is_refused_before_it_has_a_price(carrier):
     assert (
         "receiver_line1"
-        in carrier.call("POST", "/products", an_export(receiver__address__address_line1="улица 1")).json[
-            "messages"
-        ]
+        in carrier.call("POST", "/products", an_export(receiver__address__address_line1="улица 1")).json["messages"]
     )
 
 
@@ -92,9 +88,7 @@ def test_nothing_is_offered_abroad_from_canada(carrier):
     assert (answer.status, answer.json) == (200, [])
 
 
-@pytest.mark.parametrize(
-    ("cover", "price"), [("100", "0"), ("101", "1.95"), ("300", "3.90"), ("1500", "27.30")]
-)
+@pytest.mark.parametrize(("cover", "price"), [("100", "0"), ("101", "1.95"), ("300", "3.90"), ("1500", "27.30")])
 def test_cover_beyond_the_first_hundred_costs_by_the_hundred(carrier, cover, price):
     rows = carrier.call("POST", "/products", an_order(cover__total_cover__amount=cover)).json
     assert cents(rows[0]["cover"]["price"]["gross"]) == Decimal(price)

@@ -74,9 +74,7 @@ def test_polled_scans_are_the_pushed_ones_with_or_without_id_and_reference(carri
     carrier.control("settings", polled_ids=polled_ids)
     reference = booked(carrier)["carrier_reference"]
     place = {"suburb": "Fitzroy", "state": "VIC", "postcode": None, "country": "Australia"}
-    made = carrier.control(
-        "scan", reference=reference, event_type="Pickup", description="Picked up", location=place
-    )
+    made = carrier.control("scan", reference=reference, event_type="Pickup", description="Picked up", location=place)
     (pushed,) = listener.wait_for(1)
     (polled,) = tracked(carrier, reference).json["tracking_events"]
     assert set(pushed) - set(polled) == (set() if polled_ids else {"carrier_reference", "event_id"})
@@ -92,9 +90,7 @@ def test_the_credentials_in_the_listener_url_become_basic(carrier, listener):
     assert base64.b64decode(headers["Authorization"].split()[1]) == b"user:s@cret"
 
 
-@pytest.mark.parametrize(
-    ("statuses", "tries"), [([500], 2), ([500, 404, 302], 4), ([500] * 9, 4), ([201], 1)]
-)
+@pytest.mark.parametrize(("statuses", "tries"), [([500], 2), ([500, 404, 302], 4), ([500] * 9, 4), ([201], 1)])
 def test_a_failed_delivery_is_tried_at_most_three_times_more(carrier, listener, statuses, tries):
     listener.statuses += statuses
     carrier.control("scan", reference=booked(carrier)["carrier_reference"])
@@ -194,8 +190,7 @@ def test_cancelling_after_a_futile_pickup_is_allowed_and_written_down(carrier):
 
 
 @pytest.mark.parametrize(
-    ("verb", "arg", "count"),
-    [("dup", 3, 3), ("storm", 5, 5), ("mutate", {"scan_time": "soon"}, 1), ("delay", 0.1, 1)],
+    ("verb", "arg", "count"), [("dup", 3, 3), ("storm", 5, 5), ("mutate", {"scan_time": "soon"}, 1), ("delay", 0.1, 1)]
 )
 def test_webhooks_can_be_sent_wrongly(carrier, listener, verb, arg, count):
     carrier.control("trouble", operation="webhook", verb=verb, arg=arg)

@@ -158,11 +158,7 @@ def test_the_same_seed_strikes_the_same_orders():
 
 
 def test_unknown_trouble_is_refused_with_a_sentence(carrier):
-    for members in (
-        {"operation": "book", "verb": "sulk"},
-        {"operation": "tea", "verb": "500"},
-        {"verb": "500"},
-    ):
+    for members in ({"operation": "book", "verb": "sulk"}, {"operation": "tea", "verb": "500"}, {"verb": "500"}):
         answer = carrier.call("POST", "/_sandbox/trouble", members)
         assert answer.status == 400
         assert answer.json["error_description"]

@@ -83,16 +83,12 @@ def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: N
         WebhookTally.objects.create(day=timezone.now().date(), reason=f"wrong {number}", count=1)
         EventWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
         charge = factories.charge(booked, line=number + 2)
-        Dispute.objects.create(
-            charge=charge, sender=quill, made_by=alice, made_at=timezone.now(), text="Why?"
-        )
+        Dispute.objects.create(charge=charge, sender=quill, made_by=alice, made_at=timezone.now(), text="Why?")
         ChargeWord.objects.create(word=f"word {number}", first_seen_at=timezone.now())
         profile_of(charge.account)
         LocalityAlias.objects.create(word=f"MT{number}", stands_for="MOUNT")
         factories.restore(lifted_at=timezone.now())
         Audit.write("looked", order, by=alice, at=timezone.now(), sender=quill)
-        factories.member(
-            factories.sender(name=f"Business {number}"), factories.user(f"u{number}@example.org")
-        )
+        factories.member(factories.sender(name=f"Business {number}"), factories.user(f"u{number}@example.org"))
 
     return add

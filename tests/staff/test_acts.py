@@ -26,9 +26,7 @@ def _last() -> Audit:
     return Audit.objects.latest("pk")
 
 
-def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
-    desk: Client, quill: Sender, sam: User
-) -> None:
+def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(desk: Client, quill: Sender, sam: User) -> None:
     desk.post(_act(quill, "suspend"), SUSPENSION)
     quill.refresh_from_db()
     assert quill.is_suspended
@@ -44,9 +42,7 @@ def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
 
 
 @pytest.mark.parametrize("missing", ["category", "text"])
-def test_a_suspension_without_a_category_or_a_text_is_asked_again(
-    desk: Client, quill: Sender, missing: str
-) -> None:
+def test_a_suspension_without_a_category_or_a_text_is_asked_again(desk: Client, quill: Sender, missing: str) -> None:
     page = desk.post(_act(quill, "suspend"), {**SUSPENSION, missing: ""})
     assert page.status_code == 200
     assert page.context["form"].errors[missing]
@@ -126,11 +122,7 @@ def test_a_person_is_logged_out_everywhere_and_nobody_else_is(
 ) -> None:
     at_work, at_home, elsewhere = visit(alice), visit(alice), visit(bob)
     desk.post(_act(alice, "log-out"), {"reason": REASON})
-    assert [browser.get("/parcels/").status_code for browser in (at_work, at_home, elsewhere)] == [
-        302,
-        302,
-        200,
-    ]
+    assert [browser.get("/parcels/").status_code for browser in (at_work, at_home, elsewhere)] == [302, 302, 200]
     assert desk.get("/admin/").status_code == 200
     assert _last().reason == f"2 sessions: {REASON}"
     assert visit(alice).get("/parcels/").status_code == 200
@@ -170,9 +162,7 @@ def test_a_stored_label_is_never_fetched_again(desk: Client, quill: Sender, alic
 
 
 def test_an_alias_is_kept_as_the_lists_write_words(desk: Client, sam: User) -> None:
-    desk.post(
-        reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount", "reason": REASON}
-    )
+    desk.post(reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount", "reason": REASON})
     alias = LocalityAlias.objects.latest("pk")
     assert (alias.word, alias.stands_for) == ("XY", "MOUNT")
     assert (_last().action, _last().reason) == ("alias saved", f"XY for MOUNT: {REASON}")
@@ -188,9 +178,7 @@ def test_an_order_offers_no_act_but_resolving(desk: Client, quill: Sender, alice
     assert "Resolve" not in page
 
 
-def test_what_is_done_to_one_sender_leaves_another_as_it_is(
-    desk: Client, quill: Sender, bob: User, sam: User
-) -> None:
+def test_what_is_done_to_one_sender_leaves_another_as_it_is(desk: Client, quill: Sender, bob: User, sam: User) -> None:
     other = Sender.objects.get(memberships__user=bob)
     before = Sender.objects.filter(pk=other.pk).values().get()
     limits = {"bookings_a_day": 5, "quotes_a_minute": 9, "pickup_days_ahead": 5, "money_a_day": "8"}

@@ -70,9 +70,7 @@ def failed_label() -> Label:
     owner = person()
     factories.member(sender, owner)
     factories.pickup_address(sender, email=owner.email)
-    return Label.objects.create(
-        order=factories.order(sender, owner, status="booked"), size="full", state="failed"
-    )
+    return Label.objects.create(order=factories.order(sender, owner, status="booked"), size="full", state="failed")
 
 
 def made_by_somebody(**fields: Any) -> Order:
@@ -188,10 +186,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.sender", "reinstate"): (suspended, {}),
     ("accounts.sender", "limits"): (factories.sender, LIMITS),
     ("accounts.localitylist", "use-again"): (old_list, {}),
-    ("accounts.localityalias", "remove"): (
-        lambda: LocalityAlias.objects.create(word="XY", stands_for="X"),
-        {},
-    ),
+    ("accounts.localityalias", "remove"): (lambda: LocalityAlias.objects.create(word="XY", stands_for="X"), {}),
     ("accounts.sender", "credit"): (factories.sender, {"amount": "5.00", "currency": "AUD"}),
     ("billing.billingreport", "post"): (lambda: factories.billing_report(state="checked"), {}),
     ("billing.billingreport", "void"): (lambda: factories.billing_report(state="checked"), {}),
@@ -213,10 +208,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.carrieraccount", "change-bookings-pause"): (lambda: account(paused_at=timezone.now()), PAUSE),
     ("orders.carrieraccount", "resume-bookings"): (lambda: account(paused_at=timezone.now()), {}),
     ("orders.carrieraccount", "pause-quotes"): (account, PAUSE),
-    ("orders.carrieraccount", "change-quotes-pause"): (
-        lambda: account(quotes_paused_at=timezone.now()),
-        PAUSE,
-    ),
+    ("orders.carrieraccount", "change-quotes-pause"): (lambda: account(quotes_paused_at=timezone.now()), PAUSE),
     ("orders.carrieraccount", "resume-quotes"): (lambda: account(quotes_paused_at=timezone.now()), {}),
     ("orders.carrieraccount", "try-now"): (lambda: account(stopped_at=timezone.now()), {}),
     ("orders.carrieraccount", "end-stop"): (unnamed_and_stopped, {}),
@@ -241,17 +233,13 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
 
 def registered() -> list[tuple[type[Model], AdminAction]]:
     pages = admin.site._registry.items()
-    return [
-        (model, act) for model, page in pages if isinstance(page, ActionsAdmin) for act in page.admin_actions
-    ]
+    return [(model, act) for model, page in pages if isinstance(page, ActionsAdmin) for act in page.admin_actions]
 
 
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_leaves_exactly_one_row(
-    desk: Client, sam: User, model: type[Model], act: AdminAction
-) -> None:
+def test_every_act_leaves_exactly_one_row(desk: Client, sam: User, model: type[Model], act: AdminAction) -> None:
     """An act without a scene fails here: whoever adds one says how it is done."""
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing, began_at = prepare(), timezone.now()
@@ -262,18 +250,13 @@ def test_every_act_leaves_exactly_one_row(
     assert row.action
     assert REASON in row.reason
     assert began_at <= row.at <= timezone.now()
-    assert row.sender in {
-        None,
-        thing if isinstance(thing, Sender) else (getattr(thing, "order", None) or row).sender,
-    }
+    assert row.sender in {None, thing if isinstance(thing, Sender) else (getattr(thing, "order", None) or row).sender}
 
 
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_asks_why_and_without_it_changes_nothing(
-    desk: Client, model: type[Model], act: AdminAction
-) -> None:
+def test_every_act_asks_why_and_without_it_changes_nothing(desk: Client, model: type[Model], act: AdminAction) -> None:
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing = prepare()
     before = model._default_manager.filter(pk=thing.pk).values().get()
@@ -321,9 +304,7 @@ def test_an_imported_list_leaves_a_row_for_each_country_with_the_reason(
     desk: Client, sam: User, localities: None
 ) -> None:
     content = "country,suburb,state,postcode\nAU,HOBART,TAS,7000\nUS,PORTLAND,OR,97206\n"
-    desk.post(
-        "/admin/accounts/localitylist/import/", {"content": content, "source": "a.csv", "reason": REASON}
-    )
+    desk.post("/admin/accounts/localitylist/import/", {"content": content, "source": "a.csv", "reason": REASON})
     rows = Audit.objects.filter(action="locality list imported", actor=sam)
     assert [REASON in row.reason for row in rows] == [True, True]
 
@@ -366,9 +347,7 @@ def test_a_decided_word_leaves_a_row(desk: Client, sam: User) -> None:
 
 
 @pytest.mark.parametrize("decision", ["not_booked", "keep_waiting"])
-def test_a_resolved_order_leaves_a_row(
-    desk: Client, sam: User, unclear: Callable[..., Order], decision: str
-) -> None:
+def test_a_resolved_order_leaves_a_row(desk: Client, sam: User, unclear: Callable[..., Order], decision: str) -> None:
     order = unclear()
     url = reverse("admin:orders_order_resolve", args=[order.pk])
     desk.post(url, {"decision": decision, f"{decision}-reason": REASON})
@@ -455,8 +434,7 @@ def exported(browser: Client, query: dict[str, str] | None = None) -> list[list[
 
 
 @pytest.mark.parametrize(
-    "typed",
-    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)"],
+    "typed", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)"]
 )
 def test_no_cell_of_the_file_is_a_formula(desk: Client, history: Order, quill: Sender, typed: str) -> None:
     Sender.objects.filter(pk=quill.pk).update(name=typed)

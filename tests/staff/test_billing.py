@@ -60,9 +60,7 @@ def order(quill: Sender, alice: User) -> Order:
 # -- From the file to the posting ----------------------------------------------------------------
 
 
-def test_a_report_is_uploaded_read_and_posted_in_three_presses(
-    operator: Operator, order: Order, alice: User
-) -> None:
+def test_a_report_is_uploaded_read_and_posted_in_three_presses(operator: Operator, order: Order, alice: User) -> None:
     """The link on the first page, Check the file, and Post with a reason on the page that comes by itself."""
     billing = operator("Billing")
     assert f'href="{UPLOAD}"' in billing.get("/admin/").content.decode()
@@ -192,9 +190,7 @@ def test_a_total_without_its_currency_is_asked_again(desk: Client, db: None, hal
     assert not BillingReport.objects.exists()
 
 
-def test_a_damaged_file_shows_its_problems_with_their_lines_and_is_read_again(
-    desk: Client, order: Order
-) -> None:
+def test_a_damaged_file_shows_its_problems_with_their_lines_and_is_read_again(desk: Client, order: Order) -> None:
     report = uploaded(desk, written(line(order.carrier_reference, Price="12,08"), total("12.08")))
     page = desk.get(page_of(report)).content.decode()
     assert "Damaged: it can't be posted." in page.replace("&#x27;", "'")
@@ -270,8 +266,7 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
 
 
 @pytest.mark.parametrize(
-    "broken",
-    ["shipping_portal.billing.checking.again", "shipping_portal.accounts.adminkit.actions.Audit.write"],
+    "broken", ["shipping_portal.billing.checking.again", "shipping_portal.accounts.adminkit.actions.Audit.write"]
 )
 def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
     desk: Client, order: Order, broken: str, monkeypatch: pytest.MonkeyPatch
@@ -320,9 +315,7 @@ def test_columns_are_tried_on_the_newest_file_where_none_is_chosen(desk: Client,
     assert (tried["name"], tried["refusal"][:18]) == (NAME, "The file has no co")
 
 
-def test_columns_that_are_set_read_the_next_file_and_nothing_that_is_posted(
-    desk: Client, order: Order
-) -> None:
+def test_columns_that_are_set_read_the_next_file_and_nothing_that_is_posted(desk: Client, order: Order) -> None:
     posted = uploaded(desk, summed(line(order.carrier_reference)))
     desk.post(act(posted, "post"), {"reason": REASON})
     desk.post(columns_page(), {**COLUMNS, "refunds_positive": "on", "reason": REASON})
@@ -356,11 +349,7 @@ def test_a_line_of_nobodys_is_assigned_with_the_cover_in_its_price(
     report = uploaded(desk, summed(line("SNOBODY01", Warranty_Price="2.00")))
     desk.post(act(report, "post"), {"reason": REASON})
     cost = report.lines.get(part=0)
-    names = {
-        "reference": order.carrier_reference.lower(),
-        "number": str(order.pk),
-        "A-number": order.sender.number,
-    }
+    names = {"reference": order.carrier_reference.lower(), "number": str(order.pk), "A-number": order.sender.number}
     desk.post(act(cost, "assign"), {"owner": names[called], "reason": REASON})
     mine = Charge.objects.for_user(alice)
     assert sorted(mine.values_list("kind", "order")) == [
@@ -396,9 +385,7 @@ def test_a_posted_line_is_reversed_once_by_a_line_beside_it(desk: Client, order:
     assert desk.post(act(back, "reverse"), {"reason": REASON}).status_code == 409
 
 
-def test_another_price_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(
-    desk: Client, order: Order
-) -> None:
+def test_another_price_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(desk: Client, order: Order) -> None:
     charge = factories.charge(order, is_unexpected=True)
     queue = "/admin/orders/order/?needs=charged-otherwise"
     assert desk.get(queue).context["cl"].result_count == 1
@@ -488,9 +475,7 @@ def dispute(order: Order, alice: User) -> Dispute:
     )
 
 
-def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(
-    desk: Client, dispute: Dispute
-) -> None:
+def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(desk: Client, dispute: Dispute) -> None:
     page = desk.get(page_of(dispute)).content.decode()
     told = "Quoted 12.08 AUD. Charged 4.20 AUD. Declared weight 1.5 kg. Measured weight 3.2 kg"
     assert told in page
@@ -500,9 +485,7 @@ def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(
 def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(desk: Client, dispute: Dispute) -> None:
     form = desk.get(act(dispute, "answer")).context["form"]
     assert form.initial == {"credit": Decimal("4.20")}
-    desk.post(
-        act(dispute, "answer"), {"verdict": "accept", "credit": "4.20", "text": "You are right about it."}
-    )
+    desk.post(act(dispute, "answer"), {"verdict": "accept", "credit": "4.20", "text": "You are right about it."})
     dispute.refresh_from_db()
     assert (dispute.state, dispute.answer) == ("accepted", "You are right about it.")
     assert dispute.charge.order.charges.net() == {"AUD": 0}
@@ -510,26 +493,20 @@ def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(desk: Client, d
 
 
 def test_a_declined_dispute_gives_nothing_whatever_was_prefilled(desk: Client, dispute: Dispute) -> None:
-    desk.post(
-        act(dispute, "answer"), {"verdict": "decline", "credit": "4.20", "text": "The scale is checked."}
-    )
+    desk.post(act(dispute, "answer"), {"verdict": "decline", "credit": "4.20", "text": "The scale is checked."})
     dispute.refresh_from_db()
     assert (dispute.state, dispute.credit) == ("declined", None)
     assert desk.post(act(dispute, "answer"), {"verdict": "accept", "text": "After all."}).status_code == 409
 
 
 def test_a_credit_above_the_line_is_a_slip(desk: Client, dispute: Dispute) -> None:
-    page = desk.post(
-        act(dispute, "answer"), {"verdict": "accept", "credit": "42.00", "text": "You are right."}
-    )
+    page = desk.post(act(dispute, "answer"), {"verdict": "accept", "credit": "42.00", "text": "You are right."})
     assert "What is more than that" in page.content.decode()
     dispute.refresh_from_db()
     assert dispute.state == "open"
 
 
-def test_open_disputes_come_first_and_the_oldest_of_them_on_top(
-    desk: Client, order: Order, alice: User
-) -> None:
+def test_open_disputes_come_first_and_the_oldest_of_them_on_top(desk: Client, order: Order, alice: User) -> None:
     now = timezone.now()
     for state, days in (("declined", 9), ("open", 1), ("accepted", 8), ("open", 5)):
         Dispute.objects.create(
@@ -546,9 +523,7 @@ def test_open_disputes_come_first_and_the_oldest_of_them_on_top(
 
 
 @pytest.mark.postgres
-def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(
-    desk: Client, unclear: Callable[..., Order]
-) -> None:
+def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(desk: Client, unclear: Callable[..., Order]) -> None:
     order, today = unclear(), timezone.now().date()
     factories.charge(None, reference="SFOUND001", day=today, declared_kg=order.weight_kg)
     factories.charge(None, reference="SDEAR0001", amount="99.00", day=today)
@@ -570,9 +545,7 @@ def test_a_line_in_the_orders_own_currency_comes_before_the_same_number_in_anoth
     assert [it.reference for it in evidence(order).candidates] == ["SNEARBY01", "SABROAD01"]
 
 
-def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(
-    desk: Client, order: Order, alice: User
-) -> None:
+def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(desk: Client, order: Order, alice: User) -> None:
     charge = factories.charge(order, "under-declared", "4.13", currency="USD")
     dispute = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
     page = desk.get(f"/admin/billing/dispute/{dispute.pk}/change/").content.decode()

@@ -78,9 +78,7 @@ def test_an_orders_page_leads_to_its_calls(desk: Client, calls: Order) -> None:
     assert [row.operation for row in rows] == ["book"]
 
 
-def test_what_is_logged_of_a_real_booking_holds_no_query_name_or_secret(
-    booked: Callable[..., Order],
-) -> None:
+def test_what_is_logged_of_a_real_booking_holds_no_query_name_or_secret(booked: Callable[..., Order]) -> None:
     order = booked()
     gateway.carrier_of(order).track(order.carrier_reference or "")
     logged = [str(row) for row in CarrierCall.objects.values()]

@@ -67,23 +67,17 @@ def test_probing_asks_only_what_is_free(asked: SandboxCarrier, capsys: pytest.Ca
     assert asked.ledger("booked") == []
     questions = {(request["operation"], request["authenticated"]) for request in asked.requests()}
     assert questions == {("ping", True), ("track", False), ("quote", True), ("track", True)}
-    assert all(
-        "ShippingPortal/" in request["headers"]["user-agent"] for request in map(_lower, asked.requests())
-    )
+    assert all("ShippingPortal/" in request["headers"]["user-agent"] for request in map(_lower, asked.requests()))
 
 
-def test_probing_a_carrier_that_is_not_there_says_so_and_fails(
-    db: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_probing_a_carrier_that_is_not_there_says_so_and_fails(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CommandError, match="4 of the carrier's answers"):
         call_command("carrier_contract", "--probe")
     assert "NO        Our account is accepted: NotSent" in capsys.readouterr().out
 
 
 def test_probing_asks_nothing_that_the_contract_does_not_name(
-    asked: SandboxCarrier,
-    contract: Callable[[str], None],
-    capsys: pytest.CaptureFixture[str],
+    asked: SandboxCarrier, contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     contract('ping = ""')
     call_command("carrier_contract", "--probe")

@@ -67,12 +67,8 @@ def test_no_librarys_own_page_is_at_the_desk(desk: Client, library: str) -> None
     assert desk.get(f"/admin/{library}/").status_code == 404
 
 
-def test_every_time_at_the_desk_is_written_in_one_form_with_its_zone(
-    desk: Client, quill: Sender, alice: User
-) -> None:
-    order = factories.order(
-        quill, alice, status="booked", created_at=dt.datetime(2026, 11, 22, 20, 5, tzinfo=dt.UTC)
-    )
+def test_every_time_at_the_desk_is_written_in_one_form_with_its_zone(desk: Client, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", created_at=dt.datetime(2026, 11, 22, 20, 5, tzinfo=dt.UTC))
     for page in ("changelist", "change"):
         args = [order.pk] if page == "change" else []
         shown = desk.get(reverse(f"admin:orders_order_{page}", args=args)).content.decode()
@@ -81,8 +77,7 @@ def test_every_time_at_the_desk_is_written_in_one_form_with_its_zone(
 
 
 @pytest.mark.parametrize(
-    ("typed", "key"),
-    [("A-1007", 7), (" a-1007 ", 7), ("1007", None), ("A-10²7", None), ("A-", None)],
+    ("typed", "key"), [("A-1007", 7), (" a-1007 ", 7), ("1007", None), ("A-10²7", None), ("A-", None)]
 )
 def test_a_sender_is_found_by_the_number_it_quotes(typed: str, key: int | None) -> None:
     assert Sender.pk_of(typed) == key

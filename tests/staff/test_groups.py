@@ -108,9 +108,7 @@ def test_a_group_reaches_the_pages_it_may_use_and_gets_403_at_the_others(
 
 
 @pytest.mark.parametrize(("group", "status"), [*((group, 200) for group in permissions.GROUPS), ("", 403)])
-def test_who_may_not_read_the_audit_takes_no_copy_of_it_away(
-    operator: Operator, group: str, status: int
-) -> None:
+def test_who_may_not_read_the_audit_takes_no_copy_of_it_away(operator: Operator, group: str, status: int) -> None:
     assert operator(group).get(reverse("admin:accounts_audit_export")).status_code == status
 
 
@@ -207,9 +205,7 @@ def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Oper
 def test_nobody_sets_their_own_groups(operator: Operator) -> None:
     lead = operator(permissions.OPS_LEAD)
     me = User.objects.get(is_staff=True)
-    page = lead.post(
-        address(User, "act", me.pk, "groups"), {"groups": [permissions.SUPPORT], "reason": REASON}
-    )
+    page = lead.post(address(User, "act", me.pk, "groups"), {"groups": [permissions.SUPPORT], "reason": REASON})
     assert "your own groups" in page.content.decode()
     assert me.groups.get().name == permissions.OPS_LEAD
 

@@ -25,12 +25,7 @@ def now(db: None) -> dt.datetime:
 
 def called(operation: str, milliseconds: int, outcome: str = "ok", *, at: dt.datetime) -> None:
     CarrierCall.objects.create(
-        at=at,
-        operation=operation,
-        method="GET",
-        path="/x",
-        milliseconds=milliseconds,
-        outcome=outcome,
+        at=at, operation=operation, method="GET", path="/x", milliseconds=milliseconds, outcome=outcome
     )
 
 
@@ -38,9 +33,7 @@ def received(at: dt.datetime, *, polled_for: str = "") -> None:
     factories.delivery(received_at=at, due_at=at, polled_for=polled_for)
 
 
-def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_kept_to(
-    now: dt.datetime,
-) -> None:
+def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_kept_to(now: dt.datetime) -> None:
     for milliseconds in range(1, 101):
         called("quote", milliseconds, at=now)
     for outcome in ("ok", "rejected", "unknown", "not_sent"):
@@ -68,9 +61,7 @@ def test_the_last_webhook_is_one_that_the_carrier_sent(now: dt.datetime) -> None
     assert health.strip(now).last_webhook_at == now - HOUR
 
 
-def test_due_work_is_counted_over_all_journeys_with_its_oldest(
-    now: dt.datetime, quill: Sender, alice: User
-) -> None:
+def test_due_work_is_counted_over_all_journeys_with_its_oldest(now: dt.datetime, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booking", due_at=now - MINUTE)
     factories.order(quill, alice, status="unconfirmed", due_at=now + MINUTE)
     booked = factories.order(quill, alice, status="booked", due_at=None)
@@ -86,13 +77,7 @@ def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) 
 
 
 @pytest.mark.parametrize(
-    ("age", "late"),
-    [
-        (14 * MINUTE, ""),
-        (15 * MINUTE, "late"),
-        (119 * MINUTE, "late"),
-        (120 * MINUTE, "overdue"),
-    ],
+    ("age", "late"), [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
 )
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
 def test_an_undecided_booking_is_late_from_15_minutes_and_overdue_from_2_hours(
@@ -125,9 +110,7 @@ def test_the_page_says_what_holds_bookings_up(
     desk: Client, now: dt.datetime, fields: dict[str, object], says: str
 ) -> None:
     assert says not in desk.get("/admin/").content.decode()
-    instants = {
-        name: now - value if isinstance(value, dt.timedelta) else value for name, value in fields.items()
-    }
+    instants = {name: now - value if isinstance(value, dt.timedelta) else value for name, value in fields.items()}
     CarrierAccount.objects.update(**instants)
     assert says in desk.get("/admin/").content.decode()
 

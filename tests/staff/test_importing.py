@@ -77,9 +77,7 @@ def test_the_list_before_is_used_again(desk: Client, localities: None) -> None:
     ],
     ids=["columns", "country", "encoding", "size", "empty"],
 )
-def test_a_file_that_cannot_be_used_says_why(
-    desk: Client, localities: None, content: bytes, words: str
-) -> None:
+def test_a_file_that_cannot_be_used_says_why(desk: Client, localities: None, content: bytes, words: str) -> None:
     page = desk.post(URL, _upload(content))
     assert words in page.content.decode()
     assert "previews" not in page.context

@@ -27,9 +27,7 @@ def sent() -> list[EmailMessage]:
 
 
 def scanned(of: Sender, by: User, progress: str) -> None:
-    order = factories.order(
-        of, by, status="booked", public_tracking_url="https://carrier.example/t/S1?token=secret"
-    )
+    order = factories.order(of, by, status="booked", public_tracking_url="https://carrier.example/t/S1?token=secret")
     factories.stored_label(order)
     order.advance(progress, at=timezone.now())
 

@@ -56,13 +56,7 @@ def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
     today = shown(desk, ACCOUNT, gateway.account().pk)
     for words in ("CARRIER_…", "Takes new orders", "None: every point as assumed", "2 in WEBHOOK_SECRETS"):
         assert words in today
-    secrets = [
-        older.KEY,
-        older.LINK_KEY,
-        older.WEBHOOK_SECRET,
-        settings.CARRIER_KEY,
-        settings.CARRIER_LINK_KEY,
-    ]
+    secrets = [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
     for secret in (*secrets, *(pair.partition(":")[2] for pair in settings.WEBHOOK_SECRETS)):
         assert secret not in page + today
 
@@ -76,9 +70,7 @@ def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orde
     assert "errornote" not in page
     for status in ("booked", "unconfirmed", "cancelled"):
         factories.order(quill, alice, account=gone, status=status)
-    assert "2 of its orders are still open, and nobody can ask the carrier about them" in shown(
-        desk, ACCOUNT, gone.pk
-    )
+    assert "2 of its orders are still open, and nobody can ask the carrier about them" in shown(desk, ACCOUNT, gone.pk)
 
 
 def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_orders(
@@ -133,13 +125,9 @@ def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
     assert desk.get(queue.url).context["cl"].result_count == count
 
 
-def test_the_first_page_tells_of_every_account_that_the_settings_name(
-    desk: Client, old: CarrierAccount
-) -> None:
+def test_the_first_page_tells_of_every_account_that_the_settings_name(desk: Client, old: CarrierAccount) -> None:
     older.unnamed()
-    CarrierAccount.objects.filter(pk=old.pk).update(
-        stopped_at=timezone.now(), stopped_reason="closed at midnight"
-    )
+    CarrierAccount.objects.filter(pk=old.pk).update(stopped_at=timezone.now(), stopped_reason="closed at midnight")
     page = shown(desk, "/admin/")
     assert "closed at midnight" in page
     assert f"{gateway.account()}" in page
@@ -205,9 +193,7 @@ def test_a_fault_at_an_older_account_waits_like_any_other(desk: Client, old: Car
     assert "older-account" in shown(desk, queue.url)
 
 
-def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(
-    desk: Client, settings: Any
-) -> None:
+def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(desk: Client, settings: Any) -> None:
     settings.OLDER_CARRIERS = {"OLD": older.described()}
     form = desk.get(reverse("admin:billing_billingreport_upload")).context["form"]
     assert [str(account) for account in form.fields["account"].queryset] == [

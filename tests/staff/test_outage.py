@@ -52,9 +52,7 @@ def test_a_broken_rule_is_not_an_outage(browser: Client, db: None) -> None:
     assert "Retry-After" not in answer
 
 
-def test_a_database_lost_before_any_view_is_503_too(
-    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_lost_before_any_view_is_503_too(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The session is read by middleware, which Django's own exception hook for views never sees."""
 
     def away(self: object) -> None:
@@ -66,9 +64,7 @@ def test_a_database_lost_before_any_view_is_503_too(
     assert client.get("/admin/").status_code == 503
 
 
-@pytest.mark.parametrize(
-    ("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 400)]
-)
+@pytest.mark.parametrize(("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 400)])
 def test_a_database_lost_while_the_session_is_kept_is_503_and_a_session_that_is_gone_400(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch, error: type[DatabaseError], status: int
 ) -> None:

@@ -84,9 +84,7 @@ def test_bookings_and_prices_are_paused_apart(paused: Pause, now: dt.datetime) -
     assert paused(BOOKINGS, at=now, ends_at=now + HOUR).pause_of(QUOTES, now + 2 * HOUR)
 
 
-def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(
-    paused: Pause, now: dt.datetime
-) -> None:
+def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(paused: Pause, now: dt.datetime) -> None:
     account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
     assert account.holds_until(now) == now + MINUTE
     assert account.holds_until(now + HOUR - MINUTE / 2) == now + HOUR
@@ -103,9 +101,7 @@ def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(
         ("America/New_York", "2026-10-31T12:00Z", "2026-11-01T13:00Z"),  # the clocks change in between
     ],
 )
-def test_the_end_is_so_many_minutes_on_or_8_in_the_morning_of_a_place(
-    choice: str, at: str, ends: str
-) -> None:
+def test_the_end_is_so_many_minutes_on_or_8_in_the_morning_of_a_place(choice: str, at: str, ends: str) -> None:
     assert end_of(choice, dt.datetime.fromisoformat(at)) == dt.datetime.fromisoformat(ends)
 
 
@@ -142,9 +138,7 @@ def test_the_audit_says_until_when_with_which_words_and_why(paused: Pause, now: 
     assert reason == f"until 2030-01-02 03:04 UTC, senders read “{TEXT}”: {REASON}"
 
 
-def test_the_text_changes_and_the_end_stays_as_it_is(
-    desk: Client, paused: Pause, sam: User, now: dt.datetime
-) -> None:
+def test_the_text_changes_and_the_end_stays_as_it_is(desk: Client, paused: Pause, sam: User, now: dt.datetime) -> None:
     before = paused(BOOKINGS, at=now, ends_at=now + HOUR).kept_pause(BOOKINGS)
     page = desk.get(act("change-bookings-pause"))
     asked = {name: page.context["form"].get_initial_for_field(field, name)
@@ -210,9 +204,7 @@ def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
     assert account.kept_pause(BOOKINGS)
 
 
-def test_a_new_pause_first_writes_down_how_the_last_one_ended(
-    paused: Pause, sam: User, now: dt.datetime
-) -> None:
+def test_a_new_pause_first_writes_down_how_the_last_one_ended(paused: Pause, sam: User, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now - 2 * HOUR, ends_at=now - HOUR)
     assert paused(BOOKINGS, at=now).pause_of(BOOKINGS, now)
     assert told() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
@@ -229,9 +221,7 @@ def test_the_desk_counts_an_account_as_paused_until_the_end(
     assert desk.get(queue.url).context["cl"].result_count == waiting
 
 
-def test_the_list_of_accounts_says_what_is_paused_and_until_when(
-    desk: Client, paused: Pause, now: dt.datetime
-) -> None:
+def test_the_list_of_accounts_says_what_is_paused_and_until_when(desk: Client, paused: Pause, now: dt.datetime) -> None:
     paused(QUOTES, at=now)
     page = desk.get("/admin/orders/carrieraccount/").content.decode()
     assert ">Paused until resumed<" in page
@@ -292,9 +282,7 @@ def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
-    monkeypatch.setattr(
-        requoting, "still_agreed", lambda order, client, at: paused(BOOKINGS, at=now) is not None
-    )
+    monkeypatch.setattr(requoting, "still_agreed", lambda order, client, at: paused(BOOKINGS, at=now) is not None)
     booking.work(order.pk)
     order.refresh_from_db()
     assert (order.status, order.attempts.count()) == ("booking", 0)

@@ -103,9 +103,7 @@ def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
     assert len(counts) == 30
 
 
-def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(
-    quill: Sender, alice: User, db: None
-) -> None:
+def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Sender, alice: User, db: None) -> None:
     tried_for_a_day = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=25))
     long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
     for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
@@ -142,9 +140,7 @@ def test_a_size_that_is_not_offered_waits_only_where_nobody_can_print(
 
 
 def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
-    unclear = next(
-        queue for queue in queues.waiting(timezone.now()) if queue.url.endswith("needs=unconfirmed")
-    )
+    unclear = next(queue for queue in queues.waiting(timezone.now()) if queue.url.endswith("needs=unconfirmed"))
     assert unclear.oldest == Order.objects.get(status="unconfirmed").created_at
 
 
@@ -215,15 +211,7 @@ def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
         ("futile", {"progress": "pickup_futile", "progress_at": NOW}, 1),
         ("futile", {"progress": "pickup_missed", "progress_at": NOW}, 0),
         ("futile", {"progress": "pickup_futile", "progress_at": NOW, "status": "cancelled"}, 0),
-        (
-            "futile",
-            {
-                "progress": "pickup_futile",
-                "progress_at": NOW,
-                "carrier_pickup_date": (NOW + 3 * DAY).date(),
-            },
-            0,
-        ),
+        ("futile", {"progress": "pickup_futile", "progress_at": NOW, "carrier_pickup_date": (NOW + 3 * DAY).date()}, 0),
     ],
 )
 def test_an_order_waits_as_its_state_and_age_say(
@@ -245,9 +233,7 @@ def test_an_order_waits_as_its_state_and_age_say(
         ({"day": (NOW - 8 * DAY).date(), "mended": 1, "mended_at": NOW - 8 * DAY}, 0, 0),
     ],
 )
-def test_a_days_money_waits_while_it_is_news(
-    db: None, fields: dict[str, Any], room: int, recount: int
-) -> None:
+def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], room: int, recount: int) -> None:
     DailySpend.objects.create(**fields)
     counts = {queue.url: queue.count for queue in queues.waiting(NOW)}
     assert counts["/admin/orders/dailyspend/?needs=room"] == room
@@ -255,8 +241,7 @@ def test_a_days_money_waits_while_it_is_news(
 
 
 @pytest.mark.parametrize(
-    ("waited", "word"),
-    [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")],
+    ("waited", "word"), [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
 )
 def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_after_two(
     waited: dt.timedelta, word: str

@@ -17,9 +17,7 @@ from shipping_portal.accounts.models import LocalityAlias, Sender, User
 from tests import factories
 
 EDITABLE = {LocalityAlias}
-FACTS = sorted(
-    (model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label
-)
+FACTS = sorted((model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label)
 MOST_QUERIES = 12
 MOST_ON_THE_FIRST_PAGE = 34  # every queue, the carrier's health and the gap meter
 
@@ -46,11 +44,7 @@ def test_no_list_deletes_what_is_ticked(desk: Client, row: Callable[[], None]) -
     row()
     for model in [*FACTS, *EDITABLE]:
         before = list(model.objects.order_by("pk").values())
-        ticked = {
-            "action": "delete_selected",
-            "_selected_action": [thing["id"] for thing in before],
-            "index": "0",
-        }
+        ticked = {"action": "delete_selected", "_selected_action": [thing["id"] for thing in before], "index": "0"}
         answer = desk.post(_url(model, "changelist"), ticked | {"post": "yes"})
         assert answer.status_code in {200, 302, 403}, model
         assert list(model.objects.order_by("pk").values()) == before, model
@@ -83,9 +77,7 @@ def test_no_list_is_filtered_by_a_password(desk: Client) -> None:
         assert answer.status_code == 400, (model, path)
 
 
-def test_every_page_opens_and_every_list_costs_the_same_at_any_length(
-    desk: Client, row: Callable[[], None]
-) -> None:
+def test_every_page_opens_and_every_list_costs_the_same_at_any_length(desk: Client, row: Callable[[], None]) -> None:
     row()
     for model in admin.site._registry:
         url = _url(model, "change", model.objects.first().pk)
@@ -136,15 +128,7 @@ def test_an_orders_page_costs_the_same_however_long_its_story(
 
 @pytest.mark.parametrize(
     "typed",
-    [
-        "STEST00000",
-        "stest00000",
-        "noor.tamsin@example.net",
-        "Noor Tamsin",
-        "7000",
-        "Quill",
-        "alice@quill.example",
-    ],
+    ["STEST00000", "stest00000", "noor.tamsin@example.net", "Noor Tamsin", "7000", "Quill", "alice@quill.example"],
 )
 def test_search_finds_the_order_by_what_support_is_told(
     desk: Client, quill: Sender, alice: User, bob: User, typed: str
@@ -163,9 +147,7 @@ def test_search_finds_the_order_by_uuid_and_by_a_number(desk: Client, quill: Sen
         assert _url(Order, "change", order.pk) in page, typed
 
 
-def test_an_attempts_request_is_shown_with_its_people_masked(
-    desk: Client, unclear: Callable[..., Order]
-) -> None:
+def test_an_attempts_request_is_shown_with_its_people_masked(desk: Client, unclear: Callable[..., Order]) -> None:
     body = (
         b'{"receiver": {"contact": {"name": "Noor Tamsin", "email": "noor.tamsin@example.net",'
         b' "phone": "0491 570 156", "company": "Tamsin Bakes"},'
@@ -178,17 +160,7 @@ def test_an_attempts_request_is_shown_with_its_people_masked(
     page = desk.get(_url(type(attempt), "change", attempt.pk)).content.decode()
     assert "HOBART" in page
     assert "7000" in page
-    for secret in (
-        "Noor",
-        "noor.tamsin",
-        "570 156",
-        "Bakes",
-        "Sample Street",
-        "Unit 9",
-        "shed",
-        "eyJabc",
-        "<b>no</b>",
-    ):
+    for secret in ("Noor", "noor.tamsin", "570 156", "Bakes", "Sample Street", "Unit 9", "shed", "eyJabc", "<b>no</b>"):
         assert secret not in page, secret
 
 

@@ -36,9 +36,7 @@ def body(reference: str = "SREPLAY001", kind: str = "Pickup", **changes: Any) ->
     return json.dumps(event | changes).encode()
 
 
-def kept(
-    raw: bytes, *, state: str = "quarantined", reason: str = "another form", **fields: Any
-) -> WebhookDelivery:
+def kept(raw: bytes, *, state: str = "quarantined", reason: str = "another form", **fields: Any) -> WebhookDelivery:
     """A body that could not be read when it came."""
     return factories.delivery(body=raw, state=state, reason=reason, **fields)
 
@@ -77,9 +75,7 @@ def test_the_page_tells_what_would_change_and_writes_nothing(desk: Client, waiti
     found = page.context["preview"]
     assert [reading.words for reading in found.changing] == ["New scan"] * 3
     assert len(found.readings) == 5
-    assert [(str(m.parcel), m.before, m.after) for m in found.moves] == [
-        (waiting.reference, "Picked up", "Delivered")
-    ]
+    assert [(str(m.parcel), m.before, m.after) for m in found.moves] == [(waiting.reference, "Picked up", "Delivered")]
     text = " ".join(page.content.decode().split())
     assert "5 chosen: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
 
@@ -192,9 +188,7 @@ def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
     assert (delivery.state, delivery.reason) == ("quarantined", "the scan names SOTHER0001")
 
 
-def test_one_that_breaks_does_not_stop_the_rest(
-    desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_breaks_does_not_stop_the_rest(desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
     first = WebhookDelivery.objects.filter(state="quarantined").order_by("pk")[0]
     post = chosen_on(desk.get(URL, {"state": "quarantined"}))
     read = intake.read
@@ -258,9 +252,7 @@ def test_a_time_range_and_a_state_choose(desk: Client, db: None) -> None:
 def test_at_most_five_hundred_go_at_once_the_oldest_first(desk: Client, db: None) -> None:
     account = factories.account()
     WebhookDelivery.objects.bulk_create(
-        WebhookDelivery(
-            account=account, received_at=timezone.now(), body=b"{", sha256="0" * 64, state="quarantined"
-        )
+        WebhookDelivery(account=account, received_at=timezone.now(), body=b"{", sha256="0" * 64, state="quarantined")
         for _ in range(505)
     )
     page = desk.get(URL, {"state": "quarantined"})
@@ -293,9 +285,7 @@ def test_one_webhook_leads_to_reading_it(desk: Client, db: None) -> None:
     assert chosen_on(desk.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
 
 
-def test_an_operator_who_only_reads_is_offered_nothing_and_refused(
-    db: None, visit: Callable[[User], Client]
-) -> None:
+def test_an_operator_who_only_reads_is_offered_nothing_and_refused(db: None, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
     permissions.settle()

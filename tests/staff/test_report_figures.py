@@ -32,9 +32,7 @@ def arrived(
 ) -> Delivered:
     where = {"country": "AU", "state": "VIC", **changes}
     at = noon(DAY)
-    return Delivered(
-        at, DAY, eta_from, eta_to, where["country"], where["state"], at - dt.timedelta(days=days)
-    )
+    return Delivered(at, DAY, eta_from, eta_to, where["country"], where["state"], at - dt.timedelta(days=days))
 
 
 def test_a_span_begins_on_a_monday_and_the_one_before_is_as_long() -> None:
@@ -60,13 +58,9 @@ def test_weeks_nobody_could_have_chosen_are_the_usual(text: str, weeks: int) -> 
 
 
 def test_percentiles_are_linear_between_neighbours() -> None:
-    assert delivery.Spread.of([1, 2, 3, 4, 5]) == delivery.Spread(
-        Decimal("1.4"), Decimal("3.0"), Decimal("4.6")
-    )
+    assert delivery.Spread.of([1, 2, 3, 4, 5]) == delivery.Spread(Decimal("1.4"), Decimal("3.0"), Decimal("4.6"))
     assert delivery.Spread.of([2.0] * 5) == delivery.Spread(*[Decimal("2.0")] * 3)
-    assert delivery.Spread.of([0.5, 9, 1, 2, 1.5, 3]) == delivery.Spread(
-        Decimal("0.8"), Decimal("1.8"), Decimal("6.0")
-    )
+    assert delivery.Spread.of([0.5, 9, 1, 2, 1.5, 3]) == delivery.Spread(Decimal("0.8"), Decimal("1.8"), Decimal("6.0"))
 
 
 @given(st.lists(st.floats(0, 400), min_size=5, max_size=200))
@@ -93,9 +87,7 @@ def test_percentiles_are_those_of_their_definition(days: list[float]) -> None:
         (DAY - dt.timedelta(days=3), DAY - dt.timedelta(days=1), promises.LATE),
     ],
 )
-def test_on_time_is_on_or_before_the_last_day(
-    first: dt.date | None, last: dt.date | None, outcome: str
-) -> None:
+def test_on_time_is_on_or_before_the_last_day(first: dt.date | None, last: dt.date | None, outcome: str) -> None:
     assert promises.outcome(arrived(first, last)) == outcome
 
 

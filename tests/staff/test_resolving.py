@@ -28,10 +28,7 @@ def _url(order: Order) -> str:
 
 
 def _decision(name: str, reason: str = REASON, **fields: str) -> dict[str, str]:
-    return {
-        "decision": name,
-        **{f"{name}-{field}": text for field, text in {"reason": reason, **fields}.items()},
-    }
+    return {"decision": name, **{f"{name}-{field}": text for field, text in {"reason": reason, **fields}.items()}}
 
 
 @pytest.fixture
@@ -81,9 +78,7 @@ def test_a_reference_that_a_doubtful_answer_named_is_proposed_first(desk: Client
     assert desk.get(_url(order)).context["evidence"].candidates[0].reference == "STOLD00001"
 
 
-def test_a_reference_that_answers_on_tracking_is_adopted(
-    desk: Client, unclear: Unclear, known: str, sam: User
-) -> None:
+def test_a_reference_that_answers_on_tracking_is_adopted(desk: Client, unclear: Unclear, known: str, sam: User) -> None:
     order = unclear()
     answer = desk.post(_url(order), _decision("adopt", reference=known))
     assert answer["Location"] == reverse("admin:orders_order_change", args=[order.pk])
@@ -235,9 +230,7 @@ def test_the_page_costs_the_same_however_much_is_known(desk: Client, unclear: Un
             factories.event(parcel)
             call(order, timezone.now(), 100)
             Audit.write("kept waiting", order, by=order.made_by, at=timezone.now(), reason=REASON)
-            order.changes.create(
-                old="booking", new="unconfirmed", at=timezone.now(), reason="-", by=order.made_by
-            )
+            order.changes.create(old="booking", new="unconfirmed", at=timezone.now(), reason="-", by=order.made_by)
         desk.get(_url(order))
         with CaptureQueriesContext(connection) as seen:
             assert len(desk.get(_url(order)).context["evidence"].candidates) >= more
@@ -413,9 +406,7 @@ def test_the_one_that_the_carrier_has_under_our_name_comes_first_and_says_so(
         found = reconcile.evidence(case)
         first, *rest = found.candidates
         assert (first.reference, found.likeliest) == (own, own)
-        assert first.is_its_own.startswith(
-            f"The carrier has it under {'our' if 'key' in name else 'the'} {name}"
-        )
+        assert first.is_its_own.startswith(f"The carrier has it under {'our' if 'key' in name else 'the'} {name}")
         assert [candidate.reference for candidate in rest] == ["SAPLAIN001"]
         assert anothers not in {candidate.reference for candidate in found.candidates}
 
@@ -432,13 +423,7 @@ def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear:
 
 @pytest.mark.parametrize(
     ("minutes", "level", "word"),
-    [
-        (0, "new", "New"),
-        (14, "new", "New"),
-        (15, "late", "Late"),
-        (119, "late", "Late"),
-        (120, "overdue", "Overdue"),
-    ],
+    [(0, "new", "New"), (14, "new", "New"), (15, "late", "Late"), (119, "late", "Late"), (120, "overdue", "Overdue")],
 )
 def test_the_age_is_a_word_and_a_colour(minutes: int, level: str, word: str) -> None:
     now = timezone.now()
@@ -465,13 +450,7 @@ def reads(browser: Client, order: Order) -> str:
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
 @pytest.mark.parametrize("decision", ["adopt", "not_booked"])
 def test_the_sender_reads_what_the_desk_says_they_read_and_will_read(
-    desk: Client,
-    unclear: Unclear,
-    known: str,
-    visit: Callable[[User], Client],
-    alice: User,
-    status: str,
-    decision: str,
+    desk: Client, unclear: Unclear, known: str, visit: Callable[[User], Client], alice: User, status: str, decision: str
 ) -> None:
     order, sender = unclear(status=status), visit(alice)
     evidence = desk.get(_url(order)).context["evidence"]
@@ -482,9 +461,7 @@ def test_the_sender_reads_what_the_desk_says_they_read_and_will_read(
     assert promised.chip in reads(sender, order)
 
 
-def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(
-    unclear: Unclear,
-) -> None:
+def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(unclear: Unclear) -> None:
     body = b'{"metadata": {"portal_order_key": "the-key"}, "receiver": {"contact": {"name": "Noor Tamsin"}}}'
     error = "reset by peer, ask noor.tamsin@example.net"
     order = unclear(body=body, error=error, http_status=502, seen_reference="STOLD00001")
@@ -502,9 +479,7 @@ def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(
     assert not [personal for personal in (*receiver, *order.pickup.values()) if personal and personal in text]
 
 
-def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
-    desk: Client, unclear: Unclear
-) -> None:
+def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(desk: Client, unclear: Unclear) -> None:
     """The page was open while another operator settled it and the sender booked again, unclearly too."""
     order = unclear(state="not_created")
     shown = desk.get(_url(order)).context["evidence"].last_attempt

@@ -70,9 +70,7 @@ def again(thing: Any) -> Any:
 def test_every_page_of_the_desk_names_the_gap_until_it_is_lifted(desk: Client, quill: Sender) -> None:
     restore = fenced()
     pages = ["/admin/", reverse("admin:accounts_sender_change", args=[quill.pk])]
-    pages += [
-        reverse(f"admin:{m._meta.app_label}_{m._meta.model_name}_changelist") for m in admin.site._registry
-    ]
+    pages += [reverse(f"admin:{m._meta.app_label}_{m._meta.model_name}_changelist") for m in admin.site._registry]
     for url in pages:
         text = desk.get(url).content.decode()
         assert BANNER in text, url
@@ -86,9 +84,7 @@ def test_senders_see_no_banner(alice: User, visit: Any) -> None:
     assert BANNER not in visit(alice).get(reverse("parcels")).content.decode()
 
 
-def test_its_links_lead_to_what_was_heard_and_billed_since_the_backup(
-    desk: Client, quill: Sender, alice: User
-) -> None:
+def test_its_links_lead_to_what_was_heard_and_billed_since_the_backup(desk: Client, quill: Sender, alice: User) -> None:
     now = timezone.now()
     old = factories.parcel(reference="SBEFORE001", last_scan_at=now - 2 * HOUR)
     Parcel.objects.filter(pk=old.pk).update(created_at=now - 2 * HOUR)
@@ -224,9 +220,7 @@ def test_one_import_is_left_out_and_the_others_are_released(
     assert [again(known).state, again(unknown).state] == ["skipped", "booked"]
 
 
-def test_a_held_import_is_not_let_go_by_itself(
-    desk: Client, sam: User, owed_row: Callable[..., ImportRow]
-) -> None:
+def test_a_held_import_is_not_let_go_by_itself(desk: Client, sam: User, owed_row: Callable[..., ImportRow]) -> None:
     file = owed_row().file
     fenced()
     assert act("let-go", file) not in page_of(desk, file)
@@ -247,9 +241,7 @@ def test_an_import_that_was_stopped_before_the_backup_stays_stopped(
     assert file.hold == hold
 
 
-def test_lifting_shows_the_labels_the_carrier_was_not_asked_about(
-    desk: Client, quill: Sender, alice: User
-) -> None:
+def test_lifting_shows_the_labels_the_carrier_was_not_asked_about(desk: Client, quill: Sender, alice: User) -> None:
     label = factories.stored_label(factories.order(quill, alice, status="booked", carrier_order_id="id-1"))
     restore = fenced()
     assert again(label).state == "withheld"

@@ -84,9 +84,7 @@ def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, 
 
 
 @pytest.mark.parametrize("state", ["ready", "warning", "owed"])
-def test_the_quote_of_an_imported_row_stays_until_it_is_booked(
-    quill: Sender, alice: User, state: str
-) -> None:
+def test_the_quote_of_an_imported_row_stays_until_it_is_booked(quill: Sender, alice: User, state: str) -> None:
     quote = factories.quote(quill, alice)
     Quote.objects.update(made_at=_ago(8))
     row = factories.import_row(quill, alice, state=state, quote=quote)
@@ -121,18 +119,14 @@ def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[
     assert [row.pk for row in Session.objects.all()] == [here.session.session_key]
 
 
-def test_the_command_says_how_much_went(
-    quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_how_much_went(quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]) -> None:
     _label(factories.order(quill, alice, status="cancelled", cancelled_at=_ago(91)))
     call_command("retention")
     assert "label files: 1 deleted" in capsys.readouterr().out
 
 
 def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender, alice: User) -> None:
-    fresh = factories.export(
-        quill, alice, expires_at=timezone.now() + dt.timedelta(hours=1), created_at=_ago(8)
-    )
+    fresh = factories.export(quill, alice, expires_at=timezone.now() + dt.timedelta(hours=1), created_at=_ago(8))
     owed = factories.export(quill, alice, finished_at=None, expires_at=None, due_at=_ago(0))
     factories.export(quill, alice, expires_at=_ago(0))
     factories.export(quill, alice, finished_at=None, expires_at=None, created_at=_ago(8))

@@ -47,9 +47,7 @@ def test_without_a_reason_nothing_is_shown(desk: Client, unclear: Unclear, reaso
 
 
 @pytest.mark.parametrize(
-    "secret",
-    [SIGNED, configured.CARRIER_KEY, configured.SECRET_KEY],
-    ids=["signed link", "our key", "Django's key"],
+    "secret", [SIGNED, configured.CARRIER_KEY, configured.SECRET_KEY], ids=["signed link", "our key", "Django's key"]
 )
 def test_signed_links_and_secrets_stay_cut(desk: Client, unclear: Unclear, secret: str) -> None:
     order = unclear(body=BODY.replace(b"4 Sample", secret.encode()), response=f"<a href='{secret}'>".encode())

@@ -23,10 +23,7 @@ LIST = "/admin/tracking/eventword/"
 @pytest.fixture
 def word(db: None) -> EventWord:
     return EventWord.objects.create(
-        word="with sorter",
-        spellings=["With  Sorter", "With sorter"],
-        scans=2,
-        first_seen_at=timezone.now(),
+        word="with sorter", spellings=["With  Sorter", "With sorter"], scans=2, first_seen_at=timezone.now()
     )
 
 
@@ -64,9 +61,7 @@ def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
     page = desk.get(url(word), {"progress": "in_transit"})
     effect = page.context["effect"]
     assert (effect.parcels, effect.tried) == (2, 2)
-    assert [(m.parcel, m.before, m.after) for m in effect.moves] == [
-        (sorted_parcels[0], "No scan yet", "On its way")
-    ]
+    assert [(m.parcel, m.before, m.after) for m in effect.moves] == [(sorted_parcels[0], "No scan yet", "On its way")]
     assert progress_of(sorted_parcels) == ["", "delivered", "collected"]
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("", False)

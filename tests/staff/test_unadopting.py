@@ -63,11 +63,7 @@ def adopted(
 
 
 def test_two_orders_with_each_others_reference_are_both_mended(
-    submitted: Callable[..., Order],
-    carrier: SandboxCarrier,
-    contract: Callable[[str], None],
-    desk: Client,
-    sam: User,
+    submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], desk: Client, sam: User
 ) -> None:
     """Finding: same suburbs, and order 40's reference was adopted for 41; both were wrong for good."""
     contract('view = ""')
@@ -92,10 +88,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
     forty_one = adopt(forty_one, own, sam)
     assert (forty.status, forty.carrier_reference, forty.progress) == ("booked", theirs, "delivered")
     assert (forty_one.status, forty_one.carrier_reference, forty_one.progress) == ("booked", own, "")
-    assert {parcel.reference: parcel.order for parcel in Parcel.objects.all()} == {
-        theirs: forty,
-        own: forty_one,
-    }
+    assert {parcel.reference: parcel.order for parcel in Parcel.objects.all()} == {theirs: forty, own: forty_one}
     assert [order.attempts.get().state for order in (forty, forty_one)] == ["accepted", "accepted"]
 
 
@@ -109,12 +102,7 @@ def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk:
     assert press(desk, order, "Undo the adoption").status_code == 302
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.carrier_order_id) == ("unconfirmed", None, "")
-    assert (order.booked_at, order.carrier_pickup_date, order.progress, order.due_at) == (
-        None,
-        None,
-        "",
-        None,
-    )
+    assert (order.booked_at, order.carrier_pickup_date, order.progress, order.due_at) == (None, None, "", None)
     assert "swrong0001" not in order.search
     assert not LabelBytes.objects.exists()
     assert not order.labels.exists()
@@ -222,9 +210,7 @@ def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
 # -- Which orders ----------------------------------------------------------------------------------
 
 
-def test_an_order_that_the_carrier_booked_is_not_undone(
-    booked: Callable[..., Order], desk: Client, sam: User
-) -> None:
+def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Order], desk: Client, sam: User) -> None:
     order = booked()
     assert offered(desk, order) == []
     with pytest.raises(undoing.CannotUndo, match="Read its page again"):
@@ -323,9 +309,7 @@ def test_undone_it_forgets_what_the_carrier_said_of_the_other_parcel(
 ) -> None:
     order = adopted()
     said = {"kind": "cancel_refused", "text": "It can't."}
-    Order.objects.filter(pk=order.pk).update(
-        cancel_refused_at=timezone.now(), is_cancellable=False, problem=said
-    )
+    Order.objects.filter(pk=order.pk).update(cancel_refused_at=timezone.now(), is_cancellable=False, problem=said)
     order.refresh_from_db()
     undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
     assert "its label is good" not in visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()

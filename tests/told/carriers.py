@@ -10,14 +10,10 @@ PLAIN = Contract()
 OTHER = Contract.load("docs/contract-example.toml")
 
 
-def reply(
-    said: Any = None, status: int = 200, *, fault: str = "", framed: bool = True, **headers: str
-) -> Reply:
+def reply(said: Any = None, status: int = 200, *, fault: str = "", framed: bool = True, **headers: str) -> Reply:
     """As JSON, or these very bytes."""
     body = said if isinstance(said, bytes) else json.dumps(said).encode()
-    return Reply(
-        status, {name.replace("_", "-"): value for name, value in headers.items()}, body, framed, fault
-    )
+    return Reply(status, {name.replace("_", "-"): value for name, value in headers.items()}, body, framed, fault)
 
 
 def put(held: dict[str, Any], path: str, value: Any) -> dict[str, Any]:

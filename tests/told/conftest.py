@@ -27,17 +27,11 @@ def undone() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    with (
-        time_machine.travel(week.NOW, tick=False),
-        django_db_blocker.unblock(),
-        undone(),
-    ):
+    with time_machine.travel(week.NOW, tick=False), django_db_blocker.unblock(), undone():
         connection.cursor().execute("DELETE FROM sqlite_sequence")  # numbers begin at 1, whatever ran before
         factories.localities()
         profile_of(factories.account())
-        bolts = [
-            factories.user(f"{name}@bolts.example", name=f"{name.title()} Bolt") for name in ("bob", "ben")
-        ]
+        bolts = [factories.user(f"{name}@bolts.example", name=f"{name.title()} Bolt") for name in ("bob", "ben")]
         quill = [factories.user(f"{role}@quill.example", name=f"{role.title()} Quill") for role in ROLES]
         others = week.things_of(
             week.business("Bob's Bolts", bolts, zone="Australia/Perth"), bolts, mark="BB", others=[]

@@ -5,14 +5,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 # What is typed into a control that came empty, by its type; text by the end of its name, or the last one here.
-TYPED = {
-    "email": "typed@typed.example",
-    "date": "2027-01-05",
-    "number": "3",
-    "password": "",
-    "file": "",
-    "search": "",
-}
+TYPED = {"email": "typed@typed.example", "date": "2027-01-05", "number": "3", "password": "", "file": "", "search": ""}
 BY_NAME = {
     "postcode": "7000", "suburb": "Hobart", "state": "TAS", "country": "AU", "phone": "0491 570 156",
     "currency": "AUD", "amount": "1.50", "total": "1.50", "weight": "2.4", "length": "32", "width": "24",

@@ -73,9 +73,7 @@ def changes(before: Rows, tables: set[str]) -> Iterator[str]:
         if new is None:
             yield f"- {name} {number}"
         elif old is None:
-            told = [
-                f"{field}={value}" for field, value in new.items() if value not in ("", "None", "{}", "[]")
-            ]
+            told = [f"{field}={value}" for field, value in new.items() if value not in ("", "None", "{}", "[]")]
             yield f"+ {name} {number}: {', '.join(told)}"
         elif old != new:
             told = [f"{field}: {old[field]} -> {new[field]}" for field in new if old[field] != new[field]]

@@ -11,22 +11,16 @@ from typing import Any
 from django.apps import apps
 
 # These stand beside what they follow; with any other tag a new line begins.
-INLINE = {
-    "a",
-    "abbr",
-    "b",
-    "br",
-    "button",
-    "code",
-    "em",
-    "i",
-    "img",
-    "input",
-    "kbd",
-    "label",
-    "optgroup",
-    "option",
-} | {"select", "small", "span", "strong", "td", "textarea", "th", "time"}
+INLINE = {"a", "abbr", "b", "br", "button", "code", "em", "i", "img", "input", "kbd", "label", "optgroup", "option"} | {
+    "select",
+    "small",
+    "span",
+    "strong",
+    "td",
+    "textarea",
+    "th",
+    "time",
+}
 SILENT = {"script", "style", "svg", "template"}
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 HEX = re.compile(r"\b[0-9a-f]{32}\b")

@@ -20,9 +20,7 @@ ON_SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.xdist_group("told"),  # one world for all
-    pytest.mark.skipif(
-        not ON_SQLITE, reason="pages show primary keys, which begin at 1 again on SQLite only"
-    ),
+    pytest.mark.skipif(not ON_SQLITE, reason="pages show primary keys, which begin at 1 again on SQLite only"),
 ]
 
 HERE = Path(__file__).parent

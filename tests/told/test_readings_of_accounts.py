@@ -80,25 +80,18 @@ def test_limits(sign_up: str, settings: Any) -> None:
 
 def digest(day: int, hour: int, zone: str, when: str) -> str:
     at = dt.datetime(2026, 11, day, hour, tzinfo=dt.UTC)
-    fact = notices.Fact(
-        sender=account(zone=zone), kind="booking", once="x", line="y", path="/", happened_at=at
-    )
+    fact = notices.Fact(sender=account(zone=zone), kind="booking", once="x", line="y", path="/", happened_at=at)
     return f"{notices._due_at(fact, when, at):%a %d %b %H:%M:%S %z}"
 
 
 def test_roles_news_and_when_they_leave() -> None:
     members = [entry for _, entry in OURS if "public" not in audience(entry)]
     pages = {str(entry.name): [role for role in ROLES if role in audience(entry)] for entry in members}
-    groups = {
-        tuple(roles): sorted(name for name, its in pages.items() if its == roles) for roles in pages.values()
-    }
+    groups = {tuple(roles): sorted(name for name, its in pages.items() if its == roles) for roles in pages.values()}
     told_roles = {name: sorted(getattr(access, name)) for name in ("EVERY_MEMBER", "BOOKERS", "SEE_MONEY")}
     moments = list(
         product(
-            (22, 23, 24),
-            (9, 19, 20, 21),
-            ("Australia/Melbourne", "America/Los_Angeles"),
-            ("now", "daily", "weekly"),
+            (22, 23, 24), (9, 19, 20, 21), ("Australia/Melbourne", "America/Los_Angeles"), ("now", "daily", "weekly")
         )
     )
     compare(

@@ -47,10 +47,7 @@ def cell(name: str, text: str, plain: Row) -> str:
 
 def test_the_cells_of_a_report() -> None:
     plain = first(line("SQ7K2M"))
-    compare(
-        "reads-bill-cells",
-        [told(plain), *(cell(name, text, plain) for name in CELLS for text in CELLS[name])],
-    )
+    compare("reads-bill-cells", [told(plain), *(cell(name, text, plain) for name in CELLS for text in CELLS[name])])
 
 
 ROWS = written(line("S1"), line("S2"))
@@ -74,11 +71,7 @@ def file(content: bytes, profile: fields.Profile = PROFILE) -> str:
 
 
 def by_line(one: Any) -> Any:
-    return (
-        (one.number, getattr(one, "reference", getattr(one, "message", "")))
-        if hasattr(one, "number")
-        else one
-    )
+    return (one.number, getattr(one, "reference", getattr(one, "message", ""))) if hasattr(one, "number") else one
 
 
 def keys(*files: list[dict[str, str]], own: str = "") -> list[int]:
@@ -91,9 +84,7 @@ def keys(*files: list[dict[str, str]], own: str = "") -> list[int]:
 
 def by_form(day: str) -> str:
     forms = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y")
-    rows = [
-        next(read(written(line("S", Order_Date=day)), replace(PROFILE, date_form=form))) for form in forms
-    ]
+    rows = [next(read(written(line("S", Order_Date=day)), replace(PROFILE, date_form=form))) for form in forms]
     return ", ".join(str(getattr(row, "day", "no")) for row in rows)
 
 
@@ -151,16 +142,7 @@ def order(what: str) -> Order:
     return made
 
 
-ORDERS = (
-    "booked",
-    "cancelled",
-    "unclear",
-    "used",
-    "cancelled, used",
-    "moving",
-    "moving, unclear",
-    "cancelled, moving",
-)
+ORDERS = ("booked", "cancelled", "unclear", "used", "cancelled, used", "moving", "moving, unclear", "cancelled, moving")
 
 
 def history(steps: tuple[tuple[str, int, int], ...]) -> kinds.History:

@@ -21,10 +21,7 @@ from tests.told.test_readings_of_bills import MEANINGS, PROFILE, W, history, ord
 def reader(meaning: str, posted: dict[str, dt.date], **profile: bool) -> Iterator[Charge]:
     report = BillingReport(pk=7, account_id=3, week=W[2])
     row = next(
-        read(
-            written(line("sq7k2m", "12.08", Warranty_Price="3.00", Refund_Date="2026-11-20"), line("x")),
-            PROFILE,
-        )
+        read(written(line("sq7k2m", "12.08", Warranty_Price="3.00", Refund_Date="2026-11-20"), line("x")), PROFILE)
     )
     term = ChargeWord(pk=4, word=kinds.fold(row.word), meaning=meaning)
     keyed = {"same": row.key, "used": row.used_key}
@@ -44,32 +41,21 @@ def reader(meaning: str, posted: dict[str, dt.date], **profile: bool) -> Iterato
 
 def charges(meaning: str, posted: dict[str, dt.date], **profile: bool) -> str:
     shown = ("kind", "amount", "stated", "part", "key", "is_repeat", "order_id", "sender_id", "day")
-    return "; ".join(
-        ", ".join(str(getattr(one, name)) for name in shown) for one in reader(meaning, posted, **profile)
-    )
+    return "; ".join(", ".join(str(getattr(one, name)) for name in shown) for one in reader(meaning, posted, **profile))
 
 
 FLAGS = {
     f"refunds {'positive' if positive else 'negative'}, cover {'inside' if inside else 'beside'}":
     {"refunds_positive": positive, "cover_inside": inside} for positive in (True, False) for inside in (True, False)
 }  # fmt: skip
-BEFORE: list[dict[str, dt.date]] = [
-    {"same": W[1]},
-    {"same": W[2], "used": W[1]},
-    {"used": W[2]},
-    {"used": W[3]},
-]
+BEFORE: list[dict[str, dt.date]] = [{"same": W[1]}, {"same": W[2], "used": W[1]}, {"used": W[2]}, {"used": W[3]}]
 
 
 def test_the_lines_made_of_a_row() -> None:
     compare(
         "reads-bill-lines",
         [
-            *(
-                f"{meaning}, {how} -> {charges(meaning, {}, **FLAGS[how])}"
-                for meaning in MEANINGS
-                for how in FLAGS
-            ),
+            *(f"{meaning}, {how} -> {charges(meaning, {}, **FLAGS[how])}" for meaning in MEANINGS for how in FLAGS),
             *(f"order, posted before: {told(posted)} -> {charges('order', posted)}" for posted in BEFORE),
         ],
     )
@@ -92,9 +78,7 @@ MEASURED: list[dict[str, Any]] = [
 
 
 def explained(kind: str, sender: Sender, of: Order | None = None, **values: Any) -> str:
-    charge = Charge(
-        kind=kind, report=REPORT, order=of, amount=Decimal(1), currency="AUD", week=W[0], **values
-    )
+    charge = Charge(kind=kind, report=REPORT, order=of, amount=Decimal(1), currency="AUD", week=W[0], **values)
     return explaining.reason(charge, sender)
 
 

@@ -129,11 +129,7 @@ def test_files_of_a_contract(tmp_path: Path) -> None:
     def laid_over(text: str) -> list[object]:
         file.write_text(text)
         points = contract.Contract.load(file).points()
-        return [
-            (one.name, one.value if one.name != "words" else len(one.value))
-            for one in points
-            if one.overridden
-        ]
+        return [(one.name, one.value if one.name != "words" else len(one.value)) for one in points if one.overridden]
 
     mine = contract.Contract()
     codes = ("EXP-PICKUP", "exp-pickup", "PICKUP", "EXP-DROPOFF", "X-DDP-1", "x-ddp", "DDU", "")

@@ -37,15 +37,7 @@ FILES: tuple[bytes, ...] = (
 def sheet(data: bytes) -> Any:
     found = reading.read(data)
     names = [reading.read(one).fingerprint == found.fingerprint for one in (TWO, b"Name\n1")]
-    return [
-        found.header,
-        found.rows,
-        found.encoding,
-        found.delimiter,
-        found.filled,
-        list(found.dropped),
-        names,
-    ]
+    return [found.header, found.rows, found.encoding, found.delimiter, found.filled, list(found.dropped), names]
 
 
 def test_files_of_orders() -> None:
@@ -53,9 +45,7 @@ def test_files_of_orders() -> None:
         Import(encoding=name, delimiter=sign)
         for name, sign in zip(("utf-8-sig", "cp1252", "utf-16", "utf-8"), reading.DELIMITERS, strict=True)
     ]
-    compare(
-        "reads-files", [*lines(sheet, FILES), *(f"{file.encoding_name}, {file.separators}" for file in files)]
-    )
+    compare("reads-files", [*lines(sheet, FILES), *(f"{file.encoding_name}, {file.separators}" for file in files)])
 
 
 ODD = (

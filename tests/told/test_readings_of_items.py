@@ -71,17 +71,7 @@ def test_units() -> None:
 
 
 def test_what_a_shop_says_of_its_orders() -> None:
-    words = [
-        *shops._SENT,
-        *shops._ENDED,
-        *shops._OPEN,
-        "paid",
-        "processing",
-        "wc-completed",
-        "WC Cancelled",
-        "0",
-        "",
-    ]
+    words = [*shops._SENT, *shops._ENDED, *shops._OPEN, "paid", "processing", "wc-completed", "WC Cancelled", "0", ""]
     several: list[tuple[Any, ...]] = [
         (["Status", "Paid on date"], ["Paid", ""]), (["Paid on Date"], ["1-Nov"]), (["Cancelled at", "Status"],
         ["1-Nov", "shipped"]), (["Refunded at", "Status"], ["x", "shipped"]),
@@ -91,9 +81,7 @@ def test_what_a_shop_says_of_its_orders() -> None:
         (["Quantity to ship"], ["1"]), (["Status", "Financial Status"], ["pending", "refunded"]),
     ]  # fmt: skip
     by_column = {
-        word: {
-            name: told_of for name in shops.WORDS if (told_of := shops.why_left_out([name], [[word.upper()]]))
-        }
+        word: {name: told_of for name in shops.WORDS if (told_of := shops.why_left_out([name], [[word.upper()]]))}
         for word in words
     }
     compare(

@@ -120,9 +120,7 @@ def test_links_to_the_tracking_page() -> None:
             *(f"{make(contract=one, key='k')}" for one in (signed, asked)),
             outcome(lambda: make(contract=signed, key="")),
             *lines(
-                lambda url: link(reply(ORDER | {"authorised_tracking_url": url}), reference="S12345"),
-                urls,
-                "link_in",
+                lambda url: link(reply(ORDER | {"authorised_tracking_url": url}), reference="S12345"), urls, "link_in"
             ),
             *lines(lambda name: link(reply(ORDER), reference=name), ["S12345", "s12345"], "of which parcel"),
         ],

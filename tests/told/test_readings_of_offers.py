@@ -57,12 +57,8 @@ def test_offers_and_pickup_days() -> None:
     first = [None, *(dt.date(2026, 11, day) for day in (23, 24, 25, 28))]
     names = ["price.base", "service_charge", "gst", "HST", "fuel_levy", "a.b.remote_area", "", "GST.x", "_"]
     second = SimpleNamespace(pickup=here, receiver=there, measures=ENTRY.measures)
-    long = SimpleNamespace(
-        pickup=here, receiver=Party(line1="x" * 41, line2="y" * 40), measures=ENTRY.measures
-    )
-    ages = [
-        dt.timedelta(seconds=seconds) for seconds in (0, 599, 600, 601, 899, 900, 901, 1800, 1801, 3600, 3601)
-    ]
+    long = SimpleNamespace(pickup=here, receiver=Party(line1="x" * 41, line2="y" * 40), measures=ENTRY.measures)
+    ages = [dt.timedelta(seconds=seconds) for seconds in (0, 599, 600, 601, 899, 900, 901, 1800, 1801, 3600, 3601)]
     compare(
         "reads-offers",
         [

@@ -76,12 +76,7 @@ def quote(said: Any, contract: Any = PLAIN, **how: Any) -> str:
 
 
 def test_products_of_a_quote() -> None:
-    other = {
-        "service": "R1",
-        "title": "Road",
-        "first_mile": "drop off",
-        "total": {"amount": 5, "currency": "NZD"},
-    }
+    other = {"service": "R1", "title": "Road", "first_mile": "drop off", "total": {"amount": 5, "currency": "NZD"}}
     whole = {
         "none": quote([]), "an object": quote({"products": [ROW]}), "null": quote(None), "no JSON": quote(b"<html>"),
         "empty": quote(b""),

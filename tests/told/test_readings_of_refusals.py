@@ -109,9 +109,7 @@ def test_secret_links_are_cut() -> None:
 MEASURES = Measures(Decimal("2.50"), "kg", Decimal(30), Decimal("20.05"), Decimal(10), "cm")
 HOME = Party(name="Quill", company="Q & Co", email="q@q.example", phone="03 9000 0000", line1="1 A St", line2="",
 suburb="Carlton", state="VIC", postcode="3053", country="AU", instructions="Ring")  # fmt: skip
-THERE = Party(
-    name="Ana", line1="2 B St", line2="Unit 3", suburb="Hobart", state="TAS", postcode="7000", country="AU"
-)
+THERE = Party(name="Ana", line1="2 B St", line2="Unit 3", suburb="Hobart", state="TAS", postcode="7000", country="AU")
 PARCEL = Shipment(HOME, THERE, MEASURES, description="Books", product_code="EXP-PICKUP", pickup_date=dt.date(2026,
 11, 24), customer_reference="R 1", order_key="k")  # fmt: skip
 ITEMS = (Item("Book", Decimal("9.50"), 2, "AU", "490110"), Item("Pen", Decimal(3)))

@@ -14,20 +14,7 @@ from tests.told.telling import compare
 from tests.told.test_readings_of_parcels import address as address
 
 pytestmark = pytest.mark.django_db
-HEADER = [
-    "Order",
-    "Name",
-    "Last",
-    "Address",
-    "City",
-    "State",
-    "Zip",
-    "Country",
-    "Weight (g)",
-    "Notes",
-    "Item",
-    "Qty",
-]
+HEADER = ["Order", "Name", "Last", "Address", "City", "State", "Zip", "Country", "Weight (g)", "Notes", "Item", "Qty"]
 FIELDS = (
     "customer_reference",
     "receiver_name",
@@ -56,9 +43,7 @@ CHANGES: tuple[dict[int, str], ...] = (
 def row_of(
     cells: list[str], constants: dict[str, str], corrected: dict[str, str], country: str = "AU"
 ) -> dict[str, str]:
-    file = Import(
-        header=HEADER, columns={name: place for place, name in enumerate(FIELDS)}, constants=constants
-    )
+    file = Import(header=HEADER, columns={name: place for place, name in enumerate(FIELDS)}, constants=constants)
     file.sender = Sender(country=country)
     row = ImportRow(pk=1, file=file, cells=cells, corrected=corrected)
     row._prefetched_objects_cache = {"lines": []}
@@ -87,11 +72,7 @@ def test_the_fields_of_a_row() -> None:
 
     def differing(found: dict[str, str]) -> str:
         return told(
-            {
-                name: found.get(name, "gone")
-                for name in sorted({*plain, *found})
-                if found.get(name) != plain.get(name)
-            }
+            {name: found.get(name, "gone") for name in sorted({*plain, *found}) if found.get(name) != plain.get(name)}
         )
 
     given = [({"length": "30", "size_unit": "mm"}, {}), ({"receiver_country": "NZ"}, {}), ({"size": "kg cm"}, {}),

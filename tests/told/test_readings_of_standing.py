@@ -80,15 +80,8 @@ GROUPS = {
 @pytest.mark.django_db
 def test_what_an_order_may_become_and_what_it_is_called() -> None:
     ahead = {"carrier_pickup_date": dt.date(2026, 11, 30)}
-    odd = [
-        {"cancel_refused_at": T},
-        {"used_after_cancel_at": T},
-        {"is_cancellable": False},
-        {"is_cancellable": True},
-    ]
-    days = list(
-        product((None, dt.date(2026, 11, 20)), (None, dt.date(2026, 11, 23)), (None, dt.date(2026, 11, 24)))
-    )
+    odd = [{"cancel_refused_at": T}, {"used_after_cancel_at": T}, {"is_cancellable": False}, {"is_cancellable": True}]
+    days = list(product((None, dt.date(2026, 11, 20)), (None, dt.date(2026, 11, 23)), (None, dt.date(2026, 11, 24))))
     problems: list[Any] = [{}, {"text": "Too heavy"}, {"text": "No!"}, {"text": ""}]
     compare(
         "reads-orders-standing",
@@ -134,14 +127,7 @@ def test_sizes_goods_and_places_of_scans() -> None:
     boxes = [
         Measures(density.Decimal(weight), unit, *map(density.Decimal, box[:3]), box[3])
         for box in BOX
-        for weight, unit in (
-            ("0.005", "kg"),
-            ("4.999", "g"),
-            ("5", "kg"),
-            ("5001", "g"),
-            ("11", "lb"),
-            ("16", "oz"),
-        )
+        for weight, unit in (("0.005", "kg"), ("4.999", "g"), ("5", "kg"), ("5001", "g"), ("11", "lb"), ("16", "oz"))
     ]
     scans = [
         ("Carlton", "VIC", "3053", "AU"),

@@ -75,14 +75,7 @@ def tracked(said: Any, *, must_list: bool = True, contract: Any = PLAIN, **how: 
     def read() -> list[Any]:
         found = reading.read_tracked(reply(said, **how), contract, reference="s12345", must_list=must_list)
         times = [f"{scan.scan_time:%d %H:%M}" for scan in found.scans]
-        return [
-            found.state,
-            times,
-            list(found.unreadable),
-            found.pickup_date,
-            found.is_cancellable,
-            found.leaves_out,
-        ]
+        return [found.state, times, list(found.unreadable), found.pickup_date, found.is_cancellable, found.leaves_out]
 
     return outcome(read)
 
@@ -90,8 +83,7 @@ def tracked(said: Any, *, must_list: bool = True, contract: Any = PLAIN, **how: 
 def many(count: int) -> list[dict[str, Any]]:
     """The newest stands first."""
     return [
-        EVENT | {"scan_time": f"2026-11-{25 - n // 1440:02}T{n // 60 % 24:02}:{n % 60:02}:00Z"}
-        for n in range(count)
+        EVENT | {"scan_time": f"2026-11-{25 - n // 1440:02}T{n // 60 % 24:02}:{n % 60:02}:00Z"} for n in range(count)
     ]
 
 
@@ -143,14 +135,7 @@ def page(told_next: Any, asked: list[str]) -> Any:
 def joined(*pages: Any, whole: bool = True) -> Any:
     read = partial(reading.read_tracked, contract=PLAIN, reference="S12345", must_list=True)
     found = paging.joined([read(reply(one)) for one in pages], is_whole=whole)
-    return [
-        found.state,
-        len(found.scans),
-        list(found.unreadable),
-        found.pickup_date,
-        found.is_whole,
-        found.next_page,
-    ]
+    return [found.state, len(found.scans), list(found.unreadable), found.pickup_date, found.is_whole, found.next_page]
 
 
 def test_the_pages_of_a_reply() -> None:

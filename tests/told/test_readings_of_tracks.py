@@ -10,9 +10,7 @@ import pytest
 
 from orders import gateway, pickups, progress
 from orders.models import Order
-from orders.models.statuses import (
-    Progress,
-)
+from orders.models.statuses import Progress
 from orders.templatetags.orders import age
 from shipping_portal.carrier.messages import Party
 from tests.told.tables import lines, told
@@ -42,11 +40,7 @@ SCANS: tuple[tuple[tuple[float, str], ...], ...] = (
 
 
 def test_where_a_parcel_is_by_its_scans() -> None:
-    pairs = [
-        ((0, one), (0, other))
-        for at, one in enumerate(Progress.values)
-        for other in Progress.values[at + 1 :]
-    ]
+    pairs = [((0, one), (0, other)) for at, one in enumerate(Progress.values) for other in Progress.values[at + 1 :]]
     compare("reads-progress", [*lines(folded, SCANS), *lines(folded, pairs, "at the very same instant")])
 
 
@@ -67,8 +61,7 @@ AGES = [
 def asked_again(word: str, kind: str) -> str:
     def of(ago: dt.timedelta) -> str:
         order = Order(
-            cancelled_at=T - ago if "cancelled" in kind else None,
-            used_after_cancel_at=T if "used" in kind else None,
+            cancelled_at=T - ago if "cancelled" in kind else None, used_after_cancel_at=T if "used" in kind else None
         )
         watches = SimpleNamespace(exists=lambda: kind == "watched")
         heard = T - ago if kind != "never scanned" else None
@@ -112,9 +105,7 @@ def test_when_something_is_asked_again_or_late(settings: Any) -> None:
         )
     )
     rows = {
-        f"{asked}, heard {heard}": [
-            missed(asked, heard, today) for a, h, today in days if (a, h) == (asked, heard)
-        ]
+        f"{asked}, heard {heard}": [missed(asked, heard, today) for a, h, today in days if (a, h) == (asked, heard)]
         for asked, heard, _ in days
     }
     at = [

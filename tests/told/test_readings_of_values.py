@@ -45,9 +45,7 @@ def test_numbers_money_and_days_of_a_reply() -> None:
             *lines(values.number, NUMBERS),
             *lines(values.currency_code, CODES),
             *lines(values.money, [("-1", "aud"), ("1", ""), (None, "AUD"), (0, "AUD")]),
-            *lines(
-                values.price, [("-0.01", "aud"), ("0", "aud"), ("-0", "aud"), ("0.01", "nzd"), ("x", "AUD")]
-            ),
+            *lines(values.price, [("-0.01", "aud"), ("0", "aud"), ("-0", "aud"), ("0.01", "nzd"), ("x", "AUD")]),
             *lines(values.day, DAYS),
             *lines(values.instant, MOMENTS),
             *lines(values.flag, [True, False, None, 0, 1, "true"]),

@@ -52,15 +52,7 @@ def test_places_and_days_of_work() -> None:
         ("GB", "sw1a 1aa"),
         ("AU", ""),
     ]
-    after = [
-        ("AU", "VIC"),
-        ("AU", "Queensland"),
-        ("AU", "XX"),
-        ("US", "OR"),
-        ("CA", "ON"),
-        ("NZ", ""),
-        ("DE", ""),
-    ]
+    after = [("AU", "VIC"), ("AU", "Queensland"), ("AU", "XX"), ("US", "OR"), ("CA", "ON"), ("NZ", ""), ("DE", "")]
     compare(
         "reads-places",
         [
@@ -103,11 +95,7 @@ def chip(status: str, progress: str) -> str:
 def test_money_days_and_words_by_country() -> None:
     senders = {
         country: Sender(country=country, zone=zone)
-        for country, zone in (
-            ("AU", "Australia/Melbourne"),
-            ("US", "America/Los_Angeles"),
-            ("CA", "America/Toronto"),
-        )
+        for country, zone in (("AU", "Australia/Melbourne"), ("US", "America/Los_Angeles"), ("CA", "America/Toronto"))
     }
     chips = [(name, "x & y") for name in (*words.CHIPS, "other")]
     said = list(

@@ -32,8 +32,7 @@ from tests.told.test_pages import pytestmark as as_pages
 
 pytestmark = as_pages
 SHEET = (
-    "Name,Email,Address 1,Suburb,State,Postcode,Contents,Weight (kg),Length (cm),Width (cm),Height (cm),"
-    "Order number\n"
+    "Name,Email,Address 1,Suburb,State,Postcode,Contents,Weight (kg),Length (cm),Width (cm),Height (cm),Order number\n"
 )
 ROWS = (
     "Noor Tamsin,noor@example.net,4 Sample Street,Hobart,TAS,7000,Mugs,2.4,32,24,11,R-1\n"
@@ -146,9 +145,7 @@ def test_one_parcel_from_the_price_to_the_bill(
         assert visit(sam).post("/admin/billing/billingreport/upload/", form)["Location"].endswith("/change/")
     with story.step("the bill is posted", minutes=24 * 60):
         report = BillingReport.objects.get()
-        visit(sam).post(
-            reverse("admin:billing_billingreport_act", args=[report.pk, "post"]), {"reason": REASON}
-        )
+        visit(sam).post(reverse("admin:billing_billingreport_act", args=[report.pk, "post"]), {"reason": REASON})
     compare("story-of-a-parcel", list(numbered(story.lines)))
 
 

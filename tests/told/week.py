@@ -13,9 +13,7 @@ from shipping_portal.billing.models import Dispute
 from tests import factories
 from tests.staff import cases
 
-NOW = dt.datetime(
-    2026, 12, 31, 13, 30, tzinfo=dt.UTC
-)  # 00:30 of 1 January in Melbourne, 21:30 before in Perth
+NOW = dt.datetime(2026, 12, 31, 13, 30, tzinfo=dt.UTC)  # 00:30 of 1 January in Melbourne, 21:30 before in Perth
 
 
 def ago(**time: float) -> dt.datetime:
@@ -55,12 +53,7 @@ ORDERS: list[tuple[dict[str, Any], list[tuple[str, float, bool]]]] = [
     ({"booked_at": ago(hours=3), "first_mile": "drop-off", "unagreed_price": Decimal("19.95"),
       "unagreed_currency": "AUD", "charged_price": Decimal("19.95")}, []),
 ]  # fmt: skip
-PLACES = [
-    ("HOBART", "TAS", "7000"),
-    ("SYDNEY", "NSW", "2000"),
-    ("DARWIN", "NT", "0800"),
-    ("BRUNSWICK", "VIC", "3056"),
-]
+PLACES = [("HOBART", "TAS", "7000"), ("SYDNEY", "NSW", "2000"), ("DARWIN", "NT", "0800"), ("BRUNSWICK", "VIC", "3056")]
 NAMES = ["Noor Tamsin", "Ola Brink", "Pia Long", "Remy Vale", "Uma Reyes", "Jo Hart", "Kit Marsh"]
 
 
@@ -106,25 +99,14 @@ def _parcel(made: Order, n: int, scans: list[tuple[str, float, bool]], last: dt.
         place = dict(zip(("suburb", "state", "postcode"), PLACES[n % len(PLACES)], strict=True))
         description = f"{word} at depot {n}"
         factories.event(
-            parcel,
-            event_type=word,
-            scan_time=at,
-            received_at=found,
-            description=description,
-            **sources,
-            **place,
+            parcel, event_type=word, scan_time=at, received_at=found, description=description, **sources, **place
         )
 
 
 def bills(mine: list[Order], others: list[Order], by: User) -> None:
     """Two posted weeks and one being checked, with lines of both businesses and of nobody."""
     for number, (week, state) in enumerate(
-        [
-            (dt.date(2026, 12, 14), "posted"),
-            (dt.date(2026, 12, 21), "posted"),
-            (dt.date(2026, 12, 28), "checked"),
-        ],
-        1,
+        [(dt.date(2026, 12, 14), "posted"), (dt.date(2026, 12, 21), "posted"), (dt.date(2026, 12, 28), "checked")], 1
     ):
         at = dt.datetime.combine(week, dt.time(20), tzinfo=dt.UTC)
         report = factories.billing_report(
@@ -146,9 +128,7 @@ def bills(mine: list[Order], others: list[Order], by: User) -> None:
         factories.charge(None, "order", f"{number}.77", report=report, reference=f"SNOBODY0{number}")
     disputed = mine[0].sender.charges.filter(kind="under-declared").order_by("pk")
     for charge, state in zip(disputed, ("open", "declined"), strict=False):
-        answer = (
-            {"answer": "The depot weighed it.", "answered_at": ago(hours=7)} if state == "declined" else {}
-        )
+        answer = {"answer": "The depot weighed it.", "answered_at": ago(hours=7)} if state == "declined" else {}
         Dispute.objects.create(
             charge=charge, sender=mine[0].sender, made_by=by, made_at=ago(hours=15), state=state,
             text="It weighed less.", **answer,
@@ -202,17 +182,10 @@ def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order])
         for name, weight in (("Mug box", "1.2"), ("Book", "0.5"))
     ]
     watches = [factories.watch(of, person, reference=f"SW{mark}{n}") for n in range(2)]
-    factories.event(
-        watches[1].parcel, event_type="Transit", scan_time=ago(hours=4), suburb="PERTH", state="WA"
-    )
+    factories.event(watches[1].parcel, event_type="Transit", scan_time=ago(hours=4), suburb="PERTH", state="WA")
     export = factories.export(of, person, order=made[5], created_at=ago(hours=6), expires_at=ago(days=-7))
     Audit.objects.create(
-        at=ago(hours=11),
-        actor=person,
-        sender=of,
-        action="limit changed",
-        subject=f"{of.name}: 40 a day",
-        reason=mark,
+        at=ago(hours=11), actor=person, sender=of, action="limit changed", subject=f"{of.name}: 40 a day", reason=mark
     )
     if others:
         bills(made, others, person)

@@ -202,9 +202,7 @@ def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User
 
 
 @pytest.mark.parametrize("named", ["Sab12cD", "SAB12CD", "Sab12cd"])
-def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(
-    quill: Sender, alice: User, named: str
-) -> None:
+def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sender, alice: User, named: str) -> None:
     """It has the carrier's own letters, whoever typed it otherwise, and its scans are still the same."""
     watched = watching.watch(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
     facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
@@ -309,9 +307,7 @@ def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_
 
 @pytest.mark.parametrize("by_path", [False, True])
 @pytest.mark.parametrize("secret", [OLD, NEW])
-def test_a_delivery_belongs_to_the_account_whose_secret_it_used(
-    moved: Moved, secret: str, by_path: bool
-) -> None:
+def test_a_delivery_belongs_to_the_account_whose_secret_it_used(moved: Moved, secret: str, by_path: bool) -> None:
     before = moved()
     url = f"/webhooks/tracking/{secret.partition(':')[2]}/" if by_path else "/webhooks/tracking/"
     assert push(wire(), url=url, HTTP_AUTHORIZATION="" if by_path else basic(secret)).status_code == 200
@@ -404,9 +400,7 @@ def test_a_parcel_of_an_account_no_settings_name_rests_until_they_name_it_again(
     assert polled(parcel).progress == "delivered"
 
 
-def test_a_poll_of_an_account_no_settings_name_ends_with_the_parcels_story(
-    quill: Sender, alice: User
-) -> None:
+def test_a_poll_of_an_account_no_settings_name_ends_with_the_parcels_story(quill: Sender, alice: User) -> None:
     parcel = factories.parcel(account=other(), poll_due_at=timezone.now())
     assert polled(parcel).poll.due_at is None
 
@@ -467,13 +461,7 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
 @pytest.mark.parametrize("known_by", ["its parcel", "its order"])
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "named no more"])
 def test_following_a_reference_of_another_account_asks_the_new_carrier_nothing(
-    moved: Moved,
-    new: SandboxCarrier,
-    quill: Sender,
-    alice: User,
-    settings: Any,
-    known_by: str,
-    is_named: bool,
+    moved: Moved, new: SandboxCarrier, quill: Sender, alice: User, settings: Any, known_by: str, is_named: bool
 ) -> None:
     order = booked(quill, alice)
     reference, before = str(order.carrier_reference), moved()
@@ -548,9 +536,7 @@ def test_an_order_of_an_account_no_settings_name_is_found_by_its_reference(
     quill: Sender, alice: User, reference: str
 ) -> None:
     """Of a shape that no contract here describes."""
-    order = factories.order(
-        quill, alice, status="booked", carrier_reference=reference, account=older.unnamed()
-    )
+    order = factories.order(quill, alice, status="booked", carrier_reference=reference, account=older.unnamed())
     assert references.called(quill.orders.all(), reference.upper()).get() == order
 
 

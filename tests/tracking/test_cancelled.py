@@ -60,9 +60,7 @@ def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
     assert swept(order).poll.due_at is not None
 
 
-def test_one_that_polling_had_given_up_is_watched_again(
-    booked: Book, alice: User, carrier: SandboxCarrier
-) -> None:
+def test_one_that_polling_had_given_up_is_watched_again(booked: Book, alice: User, carrier: SandboxCarrier) -> None:
     order = booked()
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=None)
@@ -97,9 +95,7 @@ def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: 
     assert order.used_after_cancel_at is None
 
 
-def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(
-    quill: Sender, alice: User
-) -> None:
+def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(quill: Sender, alice: User) -> None:
     before = timezone.now() - DAY  # else the scan would be from before the booking as well
     order = factories.order(quill, alice, status="cancelled", created_at=before, booked_at=before)
     parcel = factories.parcel(order)
@@ -131,9 +127,7 @@ def test_a_used_label_is_followed_as_closely_as_any_parcel(quill: Sender, alice:
     assert polling.interval(parcel, now=now) == polling.MOVING
 
 
-def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed(
-    quill: Sender, alice: User
-) -> None:
+def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Snatched")

@@ -43,12 +43,7 @@ def order(quill: Sender, alice: User) -> Order:
         factories.event(parcel, event_type=word, scan_time=at, description=f"{word}\nseen, {LINK}")
     factories.charge(made, "order", "12.08")
     factories.charge(
-        made,
-        "under-declared",
-        "4.13",
-        declared_kg=Decimal("2.4"),
-        measured_kg=Decimal("3.1"),
-        reason=f"See {LINK}",
+        made, "under-declared", "4.13", declared_kg=Decimal("2.4"), measured_kg=Decimal("3.1"), reason=f"See {LINK}"
     )
     return made
 
@@ -105,9 +100,7 @@ def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     assert {(notice.user, notice.path) for notice in told} <= {(alice, f"/exports/{export.uuid}/")}
 
 
-def test_each_parcel_has_a_proof_pack_of_its_own_however_soon_it_is_asked_for(
-    order: Order, alice: User
-) -> None:
+def test_each_parcel_has_a_proof_pack_of_its_own_however_soon_it_is_asked_for(order: Order, alice: User) -> None:
     other = factories.order(order.sender, alice, status="booked", carrier_reference="S7K2QZ")
     packs = [proof_of(order), proof_of(other), proof_of(order)]
     assert [pack.order for pack in packs] == [order, other, order]
@@ -119,10 +112,7 @@ def test_each_parcel_has_a_proof_pack_of_its_own_however_soon_it_is_asked_for(
 
 def test_a_proof_pack_has_the_original_labels_byte_for_byte(order: Order) -> None:
     found = packed(proof_of(order))
-    stored = {
-        f"labels/{folder}/S7K2QX.pdf": size
-        for folder, size in (("full-page", "full"), ("cropped", "cropped"))
-    }
+    stored = {f"labels/{folder}/S7K2QX.pdf": size for folder, size in (("full-page", "full"), ("cropped", "cropped"))}
     for path, size in stored.items():
         assert found.read(path) == bytes(LabelBytes.objects.get(label__order=order, label__size=size).content)
         assert found.getinfo(path).compress_type == zipfile.ZIP_STORED
@@ -130,9 +120,7 @@ def test_a_proof_pack_has_the_original_labels_byte_for_byte(order: Order) -> Non
 
 
 def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Order) -> None:
-    Order.objects.filter(pk=order.pk).update(
-        charged_price="13.50"
-    )  # the total is what was seen at the booking
+    Order.objects.filter(pk=order.pk).update(charged_price="13.50")  # the total is what was seen at the booking
     summary = packed(proof_of(order)).read("summary.txt").decode()
     lines = [" ".join(line.split()) for line in summary.splitlines()]
     for said in (
@@ -160,10 +148,7 @@ def summary_of(order: Order) -> list[str]:
         ({"customer_reference": "SHOP-77"}, "Your order number: SHOP-77"),
         ({"cover_amount": Decimal(200)}, "Extra Cover: up to $200.00"),
         ({"duties_paid": True}, "Duties and taxes: Included"),
-        (
-            {"charged_price": Decimal("13.50")},
-            "Carrier's price: $13.50 AUD, in its answer to the booking",
-        ),
+        ({"charged_price": Decimal("13.50")}, "Carrier's price: $13.50 AUD, in its answer to the booking"),
         (
             {"status": "cancelled", "cancelled_at": dt.datetime(2026, 11, 20, 14, tzinfo=dt.UTC)},
             "Cancelled: 2026-11-21 01:00:00 (2026-11-20T14:00:00Z)",
@@ -213,11 +198,7 @@ def test_a_charge_is_explained_under_its_line_with_every_measure(order: Order) -
     factories.charge(order, "oversize", "9.00", week=week, reason="By hand.", **measures)
     lines = summary_of(order)
     at = lines.index("2026-11-16 Oversize penalty adjustment: $9.00 AUD")
-    assert lines[at + 1 : at + 4] == [
-        "Measured 41 kg",
-        "Measured 0.012 m³; declared 0.008 m³",
-        "By hand.",
-    ]
+    assert lines[at + 1 : at + 4] == ["Measured 41 kg", "Measured 0.012 m³; declared 0.008 m³", "By hand."]
 
 
 def test_charges_of_a_proof_pack_are_in_the_order_of_their_weeks(order: Order) -> None:
@@ -278,9 +259,7 @@ def test_the_checksums_are_those_of_the_files(order: Order, alice: User, what: s
         ["sha256sum", "--strict", "-c", "CHECKSUMS.txt"],  # noqa: S607
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert {line.removesuffix(": OK") for line in done.stdout.splitlines()} == set(found.namelist()) - {
-        "CHECKSUMS.txt"
-    }
+    assert {line.removesuffix(": OK") for line in done.stdout.splitlines()} == set(found.namelist()) - {"CHECKSUMS.txt"}
 
 
 def test_the_label_of_a_cancelled_parcel_is_proved_by_its_checksum_alone(order: Order) -> None:
@@ -293,17 +272,12 @@ def test_the_label_of_a_cancelled_parcel_is_proved_by_its_checksum_alone(order: 
     assert export.problem.startswith("1 label is not in it.")
 
 
-def test_the_export_of_an_account_leaves_cancelled_labels_out_without_a_word(
-    order: Order, alice: User
-) -> None:
+def test_the_export_of_an_account_leaves_cancelled_labels_out_without_a_word(order: Order, alice: User) -> None:
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     found = packed(everything_of(order.sender, alice))
     assert not [name for name in found.namelist() if name.endswith(".pdf")]
     assert "NOT-INCLUDED.txt" not in found.namelist()
-    assert (
-        rows(found, "parcels.csv")[0]["SHA-256 of the label, cropped"]
-        == order.labels.get(size="cropped").sha256
-    )
+    assert rows(found, "parcels.csv")[0]["SHA-256 of the label, cropped"] == order.labels.get(size="cropped").sha256
 
 
 def test_a_label_that_is_no_longer_the_carriers_is_left_out_and_said_so(order: Order, alice: User) -> None:
@@ -376,9 +350,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART", 700)
 
 
-def test_an_export_lies_in_parts_of_one_size_but_the_last(
-    order: Order, alice: User, small_parts: None
-) -> None:
+def test_an_export_lies_in_parts_of_one_size_but_the_last(order: Order, alice: User, small_parts: None) -> None:
     export = everything_of(order.sender, alice)
     packed(export)
     lengths = [len(part.content) for part in export.parts.all()]

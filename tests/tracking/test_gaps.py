@@ -36,9 +36,7 @@ def parcel(quill: Sender, alice: User) -> Parcel:
     return factories.parcel(factories.order(quill, alice, status="booked", created_at=NOW - 72 * HOUR))
 
 
-def scan(
-    parcel: Parcel, *, by: str, scanned: dt.datetime, pushed: dt.datetime | None = None
-) -> TrackingEvent:
+def scan(parcel: Parcel, *, by: str, scanned: dt.datetime, pushed: dt.datetime | None = None) -> TrackingEvent:
     """A scan first seen by `by` five minutes after it was made; `pushed` is when its webhook came."""
     seen = scanned + 5 * MINUTE
     return factories.event(
@@ -56,8 +54,7 @@ def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("after", "told"),
-    [(dt.timedelta(minutes=2), (1, 0, 0)), (15 * MINUTE, (1, 0, 0)), (16 * MINUTE, (0, 1, 0))],
+    ("after", "told"), [(dt.timedelta(minutes=2), (1, 0, 0)), (15 * MINUTE, (1, 0, 0)), (16 * MINUTE, (0, 1, 0))]
 )
 def test_a_webhook_is_late_from_a_quarter_of_an_hour_after_its_scan(
     parcel: Parcel, after: dt.timedelta, told: tuple[int, int, int]

@@ -62,10 +62,7 @@ def push(reference: str, kind: str = "Pickup") -> None:
 
 
 def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
-    submitted: Callable[..., Order],
-    carrier: SandboxCarrier,
-    prompt_workers: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    submitted: Callable[..., Order], carrier: SandboxCarrier, prompt_workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
     settle = settling.settle
@@ -132,9 +129,7 @@ def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that
 
 def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sender, alice: User) -> None:
     push("SSWEEP0001", "Delivered")
-    order = factories.order(
-        quill, alice, status="booked", carrier_reference="SSWEEP0001", due_at=timezone.now()
-    )
+    order = factories.order(quill, alice, status="booked", carrier_reference="SSWEEP0001", due_at=timezone.now())
     polling.open_parcel(order.pk)
     order.refresh_from_db()
     assert (order.progress, order.due_at) == ("delivered", None)
@@ -164,9 +159,7 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
     assert order.progress == "collected"
 
 
-def test_a_scan_from_the_future_does_not_count_even_once_its_time_has_come(
-    quill: Sender, alice: User
-) -> None:
+def test_a_scan_from_the_future_does_not_count_even_once_its_time_has_come(quill: Sender, alice: User) -> None:
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     now = timezone.now()
     yesterday = (now - dt.timedelta(days=1)).isoformat()

@@ -55,16 +55,12 @@ def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: San
 
 
 @pytest.mark.parametrize("polled_ids", [True, False])
-def test_a_pushed_and_a_polled_scan_are_one(
-    parcel: Parcel, carrier: SandboxCarrier, polled_ids: bool
-) -> None:
+def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarrier, polled_ids: bool) -> None:
     """By its id, which interface §2.2 requires of both; or by its kind and instant, where a poll tells none."""
     carrier.settings(polled_ids=polled_ids)
     event_id = "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
     when = (timezone.now() - dt.timedelta(hours=1)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-    carrier.scan(
-        "SFOREIGN7", "Pickup", push=False, scan_time=when, description="Parcel picked up", event_id=event_id
-    )
+    carrier.scan("SFOREIGN7", "Pickup", push=False, scan_time=when, description="Parcel picked up", event_id=event_id)
     poll(parcel)
     pushed = {
         "carrier_reference": "SFOREIGN7",
@@ -81,9 +77,7 @@ def test_a_pushed_and_a_polled_scan_are_one(
     assert event.polled_at
 
 
-def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(
-    parcel: Parcel, carrier: SandboxCarrier
-) -> None:
+def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(parcel: Parcel, carrier: SandboxCarrier) -> None:
     carrier.scan("SFOREIGN7", "Pickup", push=False)
     assert parcel.subscription == "wanted" or parcel.subscription == ""
     poll(parcel)
@@ -101,9 +95,7 @@ def test_watching_once_more_asks_for_scans_afresh_and_for_no_second_subscription
     assert (again.poll.parked_at, again.poll.failures, again.poll.due_at is None) == (None, 0, False)
 
 
-def test_a_reference_nobody_knows_yet_is_asked_for_again(
-    carrier: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
     watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     parcel = poll(watched.parcel)
     assert parcel.poll.tries == 1
@@ -129,9 +121,7 @@ def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     watched = watching.watch(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
-    Parcel.objects.filter(pk=watched.parcel.pk).update(
-        subscription="refused", subscription_text="Unknown reference."
-    )
+    Parcel.objects.filter(pk=watched.parcel.pk).update(subscription="refused", subscription_text="Unknown reference.")
     parcel = poll(watched.parcel)
     assert (parcel.poll.tries, parcel.subscription_text) == (1, "Unknown reference.")
 
@@ -140,9 +130,7 @@ def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
     ("progress", "hours"),
     [("", 6), ("pickup_futile", 6), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 0.25)],
 )
-def test_each_stage_is_polled_at_its_own_pace(
-    quill: Sender, alice: User, progress: str, hours: float
-) -> None:
+def test_each_stage_is_polled_at_its_own_pace(quill: Sender, alice: User, progress: str, hours: float) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress=progress)
     assert polling.interval(parcel, now=timezone.now()) == hours
@@ -156,9 +144,7 @@ def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice
     assert later == [1.0, 24.0, 72.0, None]
 
 
-def test_quiet_is_counted_from_the_last_scan_however_long_ago_a_parcel_began(
-    quill: Sender, alice: User
-) -> None:
+def test_quiet_is_counted_from_the_last_scan_however_long_ago_a_parcel_began(quill: Sender, alice: User) -> None:
     now, order = timezone.now(), factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now - dt.timedelta(days=1))
     Parcel.objects.filter(pk=parcel.pk).update(created_at=now - dt.timedelta(days=60))
@@ -177,15 +163,9 @@ def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User)
     assert polling.interval(parcel, now=now + dt.timedelta(days=61)) is None
 
 
-def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(
-    parcel: Parcel, carrier: SandboxCarrier
-) -> None:
+def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
     tracked = Tracked(
-        state="",
-        scans=(),
-        unreadable=(({"event_type": 5}, "event_type is no text"),),
-        pickup_date=None,
-        body=b"",
+        state="", scans=(), unreadable=(({"event_type": 5}, "event_type is no text"),), pickup_date=None, body=b""
     )
     for _ in range(2):
         polling.take(parcel, tracked, now=timezone.now())
@@ -268,9 +248,7 @@ def test_the_pace_changes_at_exactly_its_limit(
     assert polling.interval(parcel, now=now) == hours
 
 
-def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(
-    quill: Sender, alice: User
-) -> None:
+def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", cancelled_at=now - dt.timedelta(days=60))
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
@@ -324,9 +302,7 @@ def test_watching_twice_is_one_watch(quill: Sender, alice: User) -> None:
 
 
 @pytest.mark.parametrize("typed", ["sab12cd", "SAB12CD", "Sab12cD"])
-def test_what_is_followed_in_the_carriers_case_is_known_in_any(
-    quill: Sender, alice: User, typed: str
-) -> None:
+def test_what_is_followed_in_the_carriers_case_is_known_in_any(quill: Sender, alice: User, typed: str) -> None:
     first = watching.watch(quill, "Sab12cD", name="", by=alice, now=timezone.now())
     assert watching.watch(quill, typed, name="again", by=alice, now=timezone.now()) == first
 
@@ -350,9 +326,7 @@ def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
     parcel: Parcel, carrier: SandboxCarrier
 ) -> None:
     row = {"carrier_reference": "SForeign7", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
-    tracked = Tracked(
-        state="", scans=(read_scan(row, gateway.contract()),), unreadable=(), pickup_date=None, body=b""
-    )
+    tracked = Tracked(state="", scans=(read_scan(row, gateway.contract()),), unreadable=(), pickup_date=None, body=b"")
     polling.take(parcel, tracked, now=timezone.now())
     assert parcel.events.get().event_type == "Pickup"
     assert not WebhookDelivery.objects.exists()
@@ -392,9 +366,7 @@ def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
 ) -> None:
     early = factories.parcel(reference="SEARLY0001")
     factories.event(early)
-    order = factories.order(
-        quill, alice, status="booked", carrier_reference="SEARLY0001", due_at=timezone.now()
-    )
+    order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY0001", due_at=timezone.now())
     with monkeypatch.context() as patched:
         patched.setattr(scans, "project", lambda pk: 1 / 0)
         with pytest.raises(ZeroDivisionError):

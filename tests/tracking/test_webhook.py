@@ -53,8 +53,7 @@ def test_it_stores_a_scan_and_its_raw_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "remark"),
-    [(None, ""), ("a depot", "the location could not be read"), ({"suburb": "Fitzroy"}, "")],
+    ("place", "remark"), [(None, ""), ("a depot", "the location could not be read"), ({"suburb": "Fitzroy"}, "")]
 )
 def test_a_scan_whose_place_cannot_be_read_is_stored_with_a_remark(place: object, remark: str) -> None:
     assert post(event(location_data=place)).status_code == 200
@@ -68,10 +67,7 @@ def test_a_delivery_that_was_a_duplicate_stays_one_however_often_it_is_read() ->
         post(same)
     for pk in WebhookDelivery.objects.values_list("pk", flat=True):
         intake.read(pk)
-    assert list(WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)) == [
-        "stored",
-        "duplicate",
-    ]
+    assert list(WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)) == ["stored", "duplicate"]
 
 
 def test_it_takes_the_older_secret_during_a_rotation() -> None:
@@ -89,9 +85,7 @@ def test_missing_credentials_are_asked_for() -> None:
     assert not WebhookDelivery.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"]
-)
+@pytest.mark.parametrize("secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"])
 def test_wrong_credentials_find_nothing_and_are_counted(secret: str) -> None:
     assert post(event(), secret=secret).status_code == 404
     assert not WebhookDelivery.objects.exists()
@@ -135,11 +129,7 @@ def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: Us
     assert post(event(carrier_reference="SEARLY1")).status_code == 200
     assert Parcel.objects.get().order is None
     order = factories.order(
-        quill,
-        alice,
-        status="booked",
-        carrier_reference="SEARLY1",
-        due_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+        quill, alice, status="booked", carrier_reference="SEARLY1", due_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     )
     polling.open_parcel(order.pk)
     order.refresh_from_db()
@@ -219,8 +209,7 @@ def test_a_scan_with_a_bad_member_is_set_aside_with_its_reason(changes: dict[str
 
 
 @pytest.mark.parametrize(
-    "location",
-    [None, {}, {"suburb": None, "state": None, "postcode": None, "country": None}, [], {"suburb": ["x"]}],
+    "location", [None, {}, {"suburb": None, "state": None, "postcode": None, "country": None}, [], {"suburb": ["x"]}]
 )
 def test_a_missing_or_odd_place_is_no_reason_to_lose_a_scan(location: Any) -> None:
     post(event(location_data=location))

@@ -148,13 +148,7 @@ class ActionsAdmin(ReadOnlyAdmin):
         return self._action_page(request, action, thing, form)
 
     def _action_page(
-        self,
-        request: HttpRequest,
-        action: AdminAction,
-        thing: Model,
-        form: forms.Form | None,
-        *,
-        status: int = 200,
+        self, request: HttpRequest, action: AdminAction, thing: Model, form: forms.Form | None, *, status: int = 200
     ) -> HttpResponse:
         title = f"{action.label}: {thing}"
         context = self.page_context(request, title=title, act=action, original=thing, form=form)

@@ -17,9 +17,7 @@ def now_of(rule: Rule, now: dt.datetime) -> Q:
     return rule if isinstance(rule, Q) else rule(now)
 
 
-def choices(
-    title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]
-) -> type[admin.SimpleListFilter]:
+def choices(title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]) -> type[admin.SimpleListFilter]:
     """Return a filter class: `options` leads from the value in the address to its words and its rule.
 
     A rule that depends on the time, or that asks the database, is a function of now. Any other value filters nothing.

@@ -29,9 +29,7 @@ ACTS: dict[str, frozenset[str]] = {
     "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out
     "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate; approve and decline a new account
     "limits": frozenset({OPS_LEAD}),  # how much a sender may do
-    "restore": frozenset(
-        {OPS_LEAD}
-    ),  # what a restore from a backup holds: release it, leave it out, lift the gap
+    "restore": frozenset({OPS_LEAD}),  # what a restore from a backup holds: release it, leave it out, lift the gap
     "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody
     "reword": frozenset({OPS_LEAD}),  # what the carrier's words mean
     "localities": frozenset({OPS_LEAD}),  # suburb lists and aliases
@@ -40,7 +38,7 @@ ACTS: dict[str, frozenset[str]] = {
 }
 # Every group sees every page of the desk but these.
 HIDDEN: dict[str, frozenset[str]] = {
-    BILLING: frozenset({"accounts.user", "orders.bookingattempt", "orders.carriercall"}),
+    BILLING: frozenset({"accounts.user", "orders.bookingattempt", "orders.carriercall"})
 }
 
 

@@ -59,14 +59,7 @@ def counted(
         sums[f"oldest{at}"] = Min(wait.since, filter=rule)
     found = rows.filter(reduce(or_, rules)).aggregate(**sums)
     return [
-        queue(
-            rows,
-            wait,
-            found[f"n{at}"],
-            oldest := found[f"oldest{at}"],
-            query.format(name),
-            late(name, oldest),
-        )
+        queue(rows, wait, found[f"n{at}"], oldest := found[f"oldest{at}"], query.format(name), late(name, oldest))
         for at, (name, wait) in enumerate(shown.items())
     ]
 

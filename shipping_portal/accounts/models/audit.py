@@ -32,14 +32,7 @@ class Audit(models.Model):
 
     @classmethod
     def write(
-        cls,
-        action: str,
-        subject: models.Model | str,
-        *,
-        by: Any,
-        at: dt.datetime,
-        sender: Any = None,
-        reason: str = "",
+        cls, action: str, subject: models.Model | str, *, by: Any, at: dt.datetime, sender: Any = None, reason: str = ""
     ) -> "Audit":
         name = subject if isinstance(subject, str) else subject_of(subject)
         return cls.objects.create(at=at, actor=by, sender=sender, action=action, subject=name, reason=reason)

@@ -45,9 +45,7 @@ class Receiver(models.Model):
     objects = ReceiverQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_receiver_once_per_sender")
-        ]
+        constraints = [models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_receiver_once_per_sender")]
 
     def __str__(self) -> str:
         return f"{self.name}, {self.suburb} {self.postcode}"
@@ -106,9 +104,7 @@ class ParcelSize(models.Model):
     objects = ParcelSizeQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["sender", "name"], name="one_size_of_a_name_per_sender")
-        ]
+        constraints = [models.UniqueConstraint(fields=["sender", "name"], name="one_size_of_a_name_per_sender")]
 
     def __str__(self) -> str:
         return self.name

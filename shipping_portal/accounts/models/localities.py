@@ -39,10 +39,7 @@ class Locality(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["list", "folded", "postcode", "state"], name="a_pair_once_a_list")
         ]
-        indexes = [
-            models.Index(fields=["list", "folded"]),
-            models.Index(fields=["list", "postcode"]),
-        ]
+        indexes = [models.Index(fields=["list", "folded"]), models.Index(fields=["list", "postcode"])]
 
     def __str__(self) -> str:
         return f"{self.suburb} {self.state} {self.postcode}"

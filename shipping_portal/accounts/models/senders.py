@@ -110,9 +110,7 @@ class Sender(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["created_at"],
-                name="senders_waiting",
-                condition=models.Q(approved_at=None, suspended_at=None),
+                fields=["created_at"], name="senders_waiting", condition=models.Q(approved_at=None, suspended_at=None)
             )
         ]
 

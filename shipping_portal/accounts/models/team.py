@@ -59,9 +59,7 @@ class NoticeChoice(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notice_choices")
     kind = models.CharField(max_length=30)
     when = models.CharField(max_length=10)
-    on_since = models.DateTimeField(
-        null=True, blank=True
-    )  # of a kind that was off; what was before is no news
+    on_since = models.DateTimeField(null=True, blank=True)  # of a kind that was off; what was before is no news
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "kind"], name="one_choice_per_kind")]

@@ -31,9 +31,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField("operator", default=False)
     is_active = models.BooleanField("active", default=True)
     theme = models.CharField(
-        max_length=6,
-        default="system",
-        choices=[("system", "As my device"), ("light", "Light"), ("dark", "Dark")],
+        max_length=6, default="system", choices=[("system", "As my device"), ("light", "Light"), ("dark", "Dark")]
     )
     has_shortcuts = models.BooleanField("single-key shortcuts", default=True)
     date_joined = models.DateTimeField(auto_now_add=True)

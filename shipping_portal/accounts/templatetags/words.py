@@ -143,9 +143,7 @@ def status_chip(order: Any) -> SafeString:
 def chip(state: str, words: str) -> SafeString:
     """Words in their colour with a sign: `{{ "delivered"|chip:"Delivered" }}`."""
     tone, sign = CHIPS.get(state, ("neutral", "·"))
-    return format_html(
-        '<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, words
-    )
+    return format_html('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, words)
 
 
 def _zone(sender: Any) -> dt.tzinfo:

@@ -48,8 +48,7 @@ def suggest_localities(request: MemberRequest) -> HttpResponse:
     country = request.GET.get("country", request.sender.country).upper()
     found = places.suggest(country, request.GET.get("q", ""))
     return JsonResponse(
-        [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found],
-        safe=False,
+        [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found], safe=False
     )
 
 
@@ -61,9 +60,7 @@ def health(request: HttpRequest) -> HttpResponse:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except (OperationalError, InterfaceError):
-        return HttpResponse(
-            "the database does not answer", status=503, content_type="text/plain; charset=utf-8"
-        )
+        return HttpResponse("the database does not answer", status=503, content_type="text/plain; charset=utf-8")
     return HttpResponse("ok", content_type="text/plain; charset=utf-8")
 
 
@@ -78,9 +75,7 @@ class Sample(OnceOnly):
 
     line = forms.CharField(label="Text", help_text="A hint says what is meant, before it goes wrong.")
     amount = forms.CharField(
-        label="Number",
-        required=False,
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"}),
+        label="Number", required=False, widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"})
     )
     words = forms.CharField(label="Long text", required=False, widget=forms.Textarea(attrs={"rows": 2}))
     country = forms.ChoiceField(label="Select", choices=[("AU", "Australia"), ("US", "United States")])

@@ -11,15 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from shipping_portal.accounts import limits, mailing, notices, sessions, staff
-from shipping_portal.accounts.access import (
-    BOOKERS,
-    EVERY_MEMBER,
-    OWNER,
-    SEE_MONEY,
-    MemberRequest,
-    audience,
-    public,
-)
+from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.settings_forms import (
     AppearanceForm,
@@ -73,9 +65,7 @@ def keyboard(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def business(request: MemberRequest) -> HttpResponse:
-    return _panel(
-        request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender)
-    )
+    return _panel(request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender))
 
 
 @audience(OWNER)

@@ -42,10 +42,7 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         super().__init__(*arguments, **named)
         for field, label in FIELDS.items():
             self.fields[f"column_{field}"] = forms.CharField(
-                label=label,
-                required=field in NEEDED,
-                max_length=100,
-                initial=self.instance.columns.get(field, ""),
+                label=label, required=field in NEEDED, max_length=100, initial=self.instance.columns.get(field, "")
             )
         self.order_fields([*(f"column_{field}" for field in FIELDS), *FORM, "file", "reason"])
 
@@ -115,9 +112,7 @@ class BillingProfileAdmin(ReadOnlyAdmin):
 
     @admin.display(description="columns")
     def read_as(self, profile: BillingProfile) -> str:
-        read_columns = (
-            f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS
-        )
+        read_columns = (f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS)
         return ", ".join(read_columns)
 
 

@@ -50,16 +50,12 @@ class AnswerForm(forms.Form):
 
 
 @transaction.atomic
-def _answer(
-    dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime
-) -> None:
+def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime) -> None:
     """What the sender reads is the reason in the audit as well."""
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
     if credit and credit > abs(dispute.charge.amount):
-        raise Refused(
-            f"The line is {dispute.charge}. What is more than that, give as a credit on the sender's page."
-        )
+        raise Refused(f"The line is {dispute.charge}. What is more than that, give as a credit on the sender's page.")
     try:
         disputing.answer(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
     except disputing.AlreadyAnswered:

@@ -118,9 +118,7 @@ class BillingReportAdmin(ActionsAdmin):
             _count_repeats,
             needs="billing",
             audit="repeated lines counted",
-            applies=lambda report: (
-                report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists()
-            ),
+            applies=lambda report: report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists(),
             refusals=(posting.NotReady,),
         ),
     )

@@ -27,9 +27,7 @@ class UploadForm(forms.Form):
     """The carrier's file as it came."""
 
     file = forms.FileField(help_text="The carrier's CSV as it came. Nothing of it counts until you post it.")
-    account = forms.ModelChoiceField(
-        CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None
-    )
+    account = forms.ModelChoiceField(CarrierAccount.objects.order_by("pk"), label="Carrier account", empty_label=None)
     week = forms.DateField(
         required=False,
         label="A day of its billing week",

@@ -25,9 +25,7 @@ from shipping_portal.importing.models import Import
 from shipping_portal.importing.views.checking import check_page
 
 EXAMPLES = 5  # of the rows that look wrong for one reason
-SOME_LEFT = (
-    "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
-)
+SOME_LEFT = "{owed} of {rows} rows are being booked. The others changed meanwhile, or their order number is taken."
 
 
 @audience(*BOOKERS)
@@ -60,15 +58,11 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     try:
         owed = submitting.begin(file, press)
     except submitting.MoreIsReady:
-        messages.warning(
-            request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book."
-        )
+        messages.warning(request, "More rows are ready by now. Nothing was booked yet: look at the sum, then book.")
         return redirect("check_import", file.uuid)
     except outliers.Unconfirmed:
         if press.confirmed:
-            messages.warning(
-                request, "Rows or prices changed meanwhile. Nothing was booked yet: look once more."
-            )
+            messages.warning(request, "Rows or prices changed meanwhile. Nothing was booked yet: look once more.")
         return redirect(f"{reverse('book_import', args=[file.uuid])}?{_pressed(chosen)}")
     if not owed:
         messages.info(request, "No row was left to book. Nothing was booked by this.")

@@ -14,15 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders import booking, choosing, quoting
 from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.importing import (
-    checking,
-    folding,
-    listing,
-    progress,
-    row_form,
-    submitting,
-    uploads,
-)
+from shipping_portal.importing import checking, folding, listing, progress, row_form, submitting, uploads
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
@@ -108,9 +100,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
     """All fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
-    found = get_object_or_404(
-        mine.select_related("file__sender", "file__made_by", "order", "folded_into"), pk=row
-    )
+    found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order", "folded_into"), pk=row)
     address = request.sender.pickup_address()
     if address is None or found.order or found.state == ImportRow.State.OWED:
         messages.info(request, "This row is handed over for booking, so it stays as it is.")
@@ -129,17 +119,13 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         messages.warning(
             request, f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look at it."
         )
-    return redirect(
-        f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid"
-    )
+    return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={request.POST.get('show') or 'fix'}#grid")
 
 
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
     """A row that is part of another's parcel is looked at there, or made a parcel of its own."""
     if request.method == "POST" and not folding.unfold(row, timezone.now()):
-        messages.warning(
-            request, f"Row {row.number} is booked with the row it was joined to, so it stays there."
-        )
+        messages.warning(request, f"Row {row.number} is booked with the row it was joined to, so it stays there.")
     if request.method == "POST":
         return redirect(f"{reverse('check_import', args=[row.file.uuid])}?show=joined#grid")
     return redirect("import_row", row.file.uuid, row.folded_into_id)

@@ -36,13 +36,9 @@ def new_import(request: MemberRequest) -> HttpResponse:
         return redirect("start")
     form = UploadForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not form.is_valid():
-        return render(
-            request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200
-        )
+        return render(request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200)
     before = uploads.taken_before(form.sheet, request.sender)
-    file = uploads.take(
-        form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now()
-    )
+    file = uploads.take(form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now())
     if before:
         messages.warning(request, _known_file(before))
     if form.sheet.dropped:

@@ -80,9 +80,7 @@ class AuditAdmin(ReadOnlyAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         address = f"{reverse('admin:accounts_audit_export')}?{urlencode(list(request.GET.items()))}"
-        return super().changelist_view(
-            request, {"acts": [("Export as CSV", address)], **(extra_context or {})}
-        )
+        return super().changelist_view(request, {"acts": [("Export as CSV", address)], **(extra_context or {})})
 
     def export_view(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
         """The list as it is filtered, newest first. That it was taken away is in the audit as well."""

@@ -19,9 +19,7 @@ from shipping_portal.staff.admin import pauses
 from shipping_portal.staff.carrier_accounts import known
 
 DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]  # by the settings, not by the row
-STATE = [
-    field.name for field in CarrierAccount._meta.fields if field.name not in {"id", "name", "fingerprint"}
-]
+STATE = [field.name for field in CarrierAccount._meta.fields if field.name not in {"id", "name", "fingerprint"}]
 LEFT_BEHIND = (
     "{count} of its orders {are} still open, and nobody can ask the carrier about them: no scan is asked for, no label "
     "fetched, nothing cancelled, and unclear bookings wait. Name the account in OLDER_CARRIERS, with its settings "
@@ -68,9 +66,7 @@ class CarrierAccountAdmin(ActionsAdmin):
             refusals=(pausing.AlreadySo,),
         ),
     )
-    list_display = [
-        *("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")
-    ]
+    list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
     list_filter = [
         choices(
             "held up",
@@ -85,9 +81,7 @@ class CarrierAccountAdmin(ActionsAdmin):
         """What is amiss while orders are open that nobody can follow."""
         if gateway.is_reachable(thing):
             return ""
-        count = carrier_accounts.still_open(
-            CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
-        ).count()
+        count = carrier_accounts.still_open(CarrierAccount.objects.filter(pk=thing.pk), timezone.now()).count()
         return LEFT_BEHIND.format(count=f"{count:,}", are="is" if count == 1 else "are") if count else ""
 
     @admin.display(description="role")

@@ -93,9 +93,7 @@ FIELDSETS: Any = [
 
 class AttemptInline(ReadOnlyInline):
     model = BookingAttempt
-    fields = [
-        *("generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays")
-    ]
+    fields = [*("generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays")]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BookingAttempt]:
         return super().get_queryset(request).defer("body", "response")
@@ -169,9 +167,7 @@ class OrderAdmin(ActionsAdmin):
     inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline, ChargeInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return (
-            super().get_queryset(request).select_related("sender", "account", "made_by", "replaces", "parcel")
-        )
+        return super().get_queryset(request).select_related("sender", "account", "made_by", "replaces", "parcel")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str

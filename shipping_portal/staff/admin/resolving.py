@@ -86,10 +86,7 @@ def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpRes
     """Show the evidence, or take one decision. 409 when somebody else was faster."""
     if order.status not in RESOLVABLE:
         return _page(request, order, context | {"is_resolved": True}, status=409)
-    if request.method == "POST" and request.POST.get("attempt", "") not in {
-        "",
-        case.last_attempt(order),
-    }:
+    if request.method == "POST" and request.POST.get("attempt", "") not in {"", case.last_attempt(order)}:
         return _page(request, order, context | {"moved_on": True, "forms": _forms(order, {})}, status=409)
     chosen = request.POST.get("decision", "") if request.method == "POST" else ""
     if chosen not in DECISIONS:
@@ -106,9 +103,7 @@ def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
     return {name: form(order=order, prefix=name, initial=picked) for name, (form, _, _) in DECISIONS.items()}
 
 
-def _taken(
-    decide: Callable[[Order, dict[str, Any], Any], None], order: Order, form: forms.Form, by: Any
-) -> bool:
+def _taken(decide: Callable[[Order, dict[str, Any], Any], None], order: Order, form: forms.Form, by: Any) -> bool:
     try:
         decide(order, form.cleaned_data, by)
     except deciding.CannotResolve as refusal:

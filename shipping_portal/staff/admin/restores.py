@@ -70,9 +70,7 @@ class RestoreAdmin(ActionsAdmin):
     readonly_fields = ["unknown", "held", "imports", "labels"]
 
     def notice(self, thing: Any) -> str:
-        open_now = (
-            "What was booked between backup and restore is known to the carrier only; bookings are paused."
-        )
+        open_now = "What was booked between backup and restore is known to the carrier only; bookings are paused."
         return open_now if thing.lifted_at is None else ""
 
     @admin.display(description="where its bookings turn up")

@@ -31,9 +31,7 @@ LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", 
 class SuspendForm(forms.Form):
     category = forms.ChoiceField(choices=Sender.Suspension.choices)
     text = SafeText(label="What the sender reads", min_length=10, max_length=1000)
-    note = SafeText(
-        label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender."
-    )
+    note = SafeText(label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender.")
 
 
 class CreditForm(ToSenderForm):
@@ -61,10 +59,7 @@ class LimitsForm(ReasonForm):
     )
     quotes_a_minute = forms.IntegerField(min_value=1, max_value=1_000)
     pickup_days_ahead = forms.IntegerField(
-        label="Pickup days on offer",
-        min_value=1,
-        max_value=10,
-        help_text="Business days; three unless agreed.",
+        label="Pickup days on offer", min_value=1, max_value=10, help_text="Business days; three unless agreed."
     )
     field_order = [*LIMITS, "reason"]
 
@@ -91,9 +86,7 @@ def _limit(sender: Sender, **asked: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
 
 
-def _credit(
-    sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime
-) -> str:
+def _credit(sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime) -> str:
     """Give it by a line of the operator's own, with the reason the sender reads."""
     correcting.credit(sender, amount, currency, by=by, now=now, reason=reason)
     return f"{amount} {currency}"
@@ -114,9 +107,7 @@ class MembershipInline(ReadOnlyInline):
 
 class PickupAddressInline(ReadOnlyInline):
     model = PickupAddress
-    fields = [
-        *("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default")
-    ]
+    fields = [*("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default")]
     show_change_link = False
 
 
@@ -186,9 +177,7 @@ class SenderAdmin(ActionsAdmin):
             initial=lambda sender: {"currency": sender.currency or "AUD"},
         ),
     )
-    list_display = [
-        *("number", "name", "country", "zone", "approved_at", "suspended_at", "suspension", "created_at")
-    ]
+    list_display = [*("number", "name", "country", "zone", "approved_at", "suspended_at", "suspension", "created_at")]
     list_display_links = ["number", "name"]
     list_filter = [
         choices(
@@ -218,9 +207,7 @@ class SenderAdmin(ActionsAdmin):
     @admin.display(description="used of its limits")
     def used(self, sender: Sender) -> SafeString:
         found = limits.usage(sender, timezone.now())
-        lines = (
-            (one.name, one.used, f"; the owner's own limit is {one.own}" if one.own else "") for one in found
-        )
+        lines = ((one.name, one.used, f"; the owner's own limit is {one.own}" if one.own else "") for one in found)
         return format_html_join("", "<div>{}: {}{}</div>", lines)
 
     @admin.display(description="charges and credits")

@@ -106,9 +106,7 @@ def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
 
 
 def _audit(order: Order) -> Iterator[Step]:
-    for row in (
-        Audit.objects.filter(subject=subject_of(order)).select_related("actor").order_by("-pk")[:MOST_ROWS]
-    ):
+    for row in Audit.objects.filter(subject=subject_of(order)).select_related("actor").order_by("-pk")[:MOST_ROWS]:
         yield Step(row.at, row.action.capitalize(), _signed(row.reason, row.actor))
 
 

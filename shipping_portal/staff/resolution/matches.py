@@ -39,9 +39,7 @@ class Candidate:
     billed: str = ""  # what the carrier charges for it
     said: tuple[Names, ...] = ()  # what the carrier's documents call it
     is_its_own: str = ""  # the name of this order that the carrier has it under
-    cannot_be: str = (
-        ""  # why not, of one that is shown all the same, as a reply to this very booking named it
-    )
+    cannot_be: str = ""  # why not, of one that is shown all the same, as a reply to this very booking named it
 
     @property
     def is_strong(self) -> bool:
@@ -56,9 +54,7 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
         found.setdefault(candidate.reference.upper(), candidate)
     first, last = sent_between(order)
     for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
-        known = found.get(line.reference.upper()) or Candidate(
-            line.reference, "Charged by the carrier, and nobody's"
-        )
+        known = found.get(line.reference.upper()) or Candidate(line.reference, "Charged by the carrier, and nobody's")
         said = (*known.said, Names(customer_reference=line.customer_reference))
         found[line.reference.upper()] = replace(known, billed=line.words, said=said)
     judged = judge(order, {name: candidate.said for name, candidate in found.items()})
@@ -97,10 +93,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
             places=seen.places if seen else "",
             was_named=True,
             taken_by=taken.get(reference.upper()),
-            said=(
-                names_in(bytes(attempt.response), contract_of(order.account)),
-                *(seen.said if seen else ()),
-            ),
+            said=(names_in(bytes(attempt.response), contract_of(order.account)), *(seen.said if seen else ())),
             cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
         )
 

@@ -83,23 +83,17 @@ def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 def _lock(order: Order) -> None:
     """The order, then its labels: whoever is just being given one is done before, or finds it gone."""
-    CarrierAccount.objects.select_for_update(no_key=True).get(
-        pk=order.account_id
-    )  # as posting.post: it has the lines
+    CarrierAccount.objects.select_for_update(no_key=True).get(pk=order.account_id)  # as posting.post: it has the lines
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not stands(now):
-        raise CannotUndo(
-            "It is no longer booked under the reference that your page showed. Read its page again."
-        )
+        raise CannotUndo("It is no longer booked under the reference that your page showed. Read its page again.")
 
 
 def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:
     told = f"{', '.join(_what(order))}: {reason}"
     matching.release(order)
-    order.move_to(
-        status, by=by, reason=f"{action} {told}", at=now, search=order.search_text(), **NOTHING_BOOKED
-    )
+    order.move_to(status, by=by, reason=f"{action} {told}", at=now, search=order.search_text(), **NOTHING_BOOKED)
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
     order.attempts.update(second_order_at=None)  # which of several answers is the order's is open again
     order.labels.all().delete()

@@ -116,9 +116,7 @@ def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt
     """
     days = (early.date(), late.date())
     lines = Charge.objects.unmatched().filter(
-        Q(day__range=days) | Q(day=None, week__range=days),
-        account=order.account_id,
-        kind__in=MAY_BE_ITS_COST,
+        Q(day__range=days) | Q(day=None, week__range=days), account=order.account_id, kind__in=MAY_BE_ITS_COST
     )
     grouped = lines.exclude(reference="").order_by().values("reference", "currency")
     found = grouped.annotate(

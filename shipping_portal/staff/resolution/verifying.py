@@ -27,9 +27,7 @@ WHERE_THE_ID_IS = (
     "In the carrier's dashboard, open the order with this reference: its id is on its page or in the page's "
     "address. Or send the text for the carrier's support, which asks for it."
 )
-NEEDS_ID = (
-    f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
-)
+NEEDS_ID = f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
 
 
 class NotConfirmed(Exception):
@@ -48,9 +46,7 @@ class Confirmed:
         return f"{self.reference}, order id {self.order_id}" if self.order_id else self.reference
 
 
-def confirm(
-    order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None
-) -> Confirmed:
+def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None) -> Confirmed:
     """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
 
     Its tracking must know the reference, and its own order must tell our order key or customer reference, as far as
@@ -80,11 +76,7 @@ def can_view(order: Order) -> bool:
 
 def _as_told(order: Order, typed: str) -> str:
     """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
-    told = (
-        order.attempts.filter(seen_reference__upper=typed.upper())
-        .values_list("seen_reference", flat=True)
-        .first()
-    )
+    told = order.attempts.filter(seen_reference__upper=typed.upper()).values_list("seen_reference", flat=True).first()
     return told or contract_of(order.account).reference_typed(typed)
 
 
@@ -145,9 +137,7 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
             f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."
         ) from error
     if not is_same(viewed.reference, reference):
-        raise NotConfirmed(
-            f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
-        )
+        raise NotConfirmed(f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
     said = names_in(viewed.body, contract_of(order.account))
     said = Names(order_key=viewed.order_key or said.order_key, customer_reference=said.customer_reference)
     _refuse_another_name(order, said)
@@ -162,11 +152,7 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
 
 def _refuse_another_name(order: Order, said: Names) -> None:
     if is_its_name(order, said) is False:
-        name = (
-            f"order key {said.order_key}"
-            if said.order_key
-            else f"customer reference {said.customer_reference}"
-        )
+        name = f"order key {said.order_key}" if said.order_key else f"customer reference {said.customer_reference}"
         raise NotConfirmed(
             f"The carrier has that parcel under another order's name of ours: {name}. Search for it in the list of "
             "orders and settle it there; for this order, ask the carrier with the text for its support."
@@ -225,10 +211,7 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
 def known_order_id(order: Order, reference: str) -> str:
     """The carrier's id for it, if the reply that named this reference told that too."""
     told = (
-        order.attempts.exclude(seen_reference="")
-        .filter(seen_reference__upper=reference.upper())
-        .order_by("pk")
-        .last()
+        order.attempts.exclude(seen_reference="").filter(seen_reference__upper=reference.upper()).order_by("pk").last()
     )
     return names_in(bytes(told.response), contract_of(order.account)).order_id if told else ""
 

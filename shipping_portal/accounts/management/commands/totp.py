@@ -14,9 +14,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEMO:
-            raise CommandError(
-                "Only the demo's operator has a code that can be printed. Set DEMO=1 if this is a demo."
-            )
+            raise CommandError("Only the demo's operator has a code that can be printed. Set DEMO=1 if this is a demo.")
         try:
             self.stdout.write(demo.operator_code())
         except Authenticator.DoesNotExist:

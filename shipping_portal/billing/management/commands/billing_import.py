@@ -21,16 +21,12 @@ State = BillingReport.State
 
 
 class Command(BaseCommand):
-    help = (
-        "Read the carrier's weekly billing report. Without --post nothing counts: it is a dry run that stays."
-    )
+    help = "Read the carrier's weekly billing report. Without --post nothing counts: it is a dry run that stays."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--week", help="the week it is for, such as 2026-W47; else told by its name")
-        parser.add_argument(
-            "--total", action="append", default=[], help="AUD=412.30, if the file states none"
-        )
+        parser.add_argument("--total", action="append", default=[], help="AUD=412.30, if the file states none")
         parser.add_argument(
             "--account", default="", help="a name in OLDER_CARRIERS, if it is an older account's report"
         )
@@ -43,9 +39,7 @@ class Command(BaseCommand):
             report.refresh_from_db()
             self.stdout.write(f"{report.read} lines read")
             if report.parked_at:
-                raise CommandError(
-                    f"It failed {report.failures} times in a row: {report.last_error}. See the desk."
-                )
+                raise CommandError(f"It failed {report.failures} times in a row: {report.last_error}. See the desk.")
             time.sleep(1 if report.state == State.READING else 0)
         self._tell(report)
         if options["post"] and report.state != State.POSTED:

@@ -13,18 +13,12 @@ VERDICTS = {True: "yes", False: "NO", None: "not asked"}
 
 
 class Command(BaseCommand):
-    help = (
-        "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
-    )
+    help = "Prints every contract point: documented, assumed or overridden. --probe asks the configured carrier."
     requires_system_checks = ()  # the contract can be looked at and tried before the installation is complete
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--probe", action="store_true", help="Ask the carrier what can be asked for free."
-        )
-        parser.add_argument(
-            "--account", default="", help="A name in OLDER_CARRIERS, instead of the present account."
-        )
+        parser.add_argument("--probe", action="store_true", help="Ask the carrier what can be asked for free.")
+        parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the present account.")
 
     def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:
         try:
@@ -40,9 +34,7 @@ class Command(BaseCommand):
             f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still assumed."
         )
         if probe and told.is_closed:
-            raise CommandError(
-                f"{told.prefix}_KEY is empty, so this account is closed: its carrier isn't asked."
-            )
+            raise CommandError(f"{told.prefix}_KEY is empty, so this account is closed: its carrier isn't asked.")
         if probe:
             self._probe(told)
 

@@ -17,9 +17,7 @@ from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.billing.models import BillingProfile
 
 ACTION = "carrier account moved"
-STILL_DESCRIBED = (
-    "Nothing was changed. {}_BASE_URL names {}. Take that account out of the settings, or leave it there."
-)
+STILL_DESCRIBED = "Nothing was changed. {}_BASE_URL names {}. Take that account out of the settings, or leave it there."
 NO_ROW = "Nothing was changed. There is no {}. Known are: {}."
 IN_USE = (
     "Nothing was changed. Orders, prices or scans are filed under {new} already, and nobody can tell them from the "
@@ -34,9 +32,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--from", dest="former", required=True, help="its CARRIER_BASE_URL until now")
-        parser.add_argument(
-            "--account", default="", help="a name in OLDER_CARRIERS, instead of the present account"
-        )
+        parser.add_argument("--account", default="", help="a name in OLDER_CARRIERS, instead of the present account")
 
     def handle(self, *args: Any, former: str, account: str, **options: Any) -> None:
         try:
@@ -49,9 +45,7 @@ class Command(BaseCommand):
 @transaction.atomic
 def move(old: CarrierSettings, new: CarrierSettings) -> str:
     """Let the row of `old` find the settings of `new`. What was done, in words. Raises CommandError."""
-    if named := next(
-        (told for told in carrier_settings.every() if told.fingerprint == old.fingerprint), None
-    ):
+    if named := next((told for told in carrier_settings.every() if told.fingerprint == old.fingerprint), None):
         raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
     words = f"by carrier_moved: {old.name} → {new.name}"
     row = CarrierAccount.objects.filter(fingerprint=old.fingerprint).first()

@@ -28,13 +28,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         wanted = parser.add_mutually_exclusive_group()
-        wanted.add_argument(
-            "--rotate", action="store_true", help="Print a new secret and how to change to it."
-        )
+        wanted.add_argument("--rotate", action="store_true", help="Print a new secret and how to change to it.")
         wanted.add_argument("--test", action="store_true", help="Post a test event to the listener.")
-        parser.add_argument(
-            "--account", default="", help="A name in OLDER_CARRIERS, instead of the present account."
-        )
+        parser.add_argument("--account", default="", help="A name in OLDER_CARRIERS, instead of the present account.")
 
     def handle(self, *args: Any, rotate: bool, test: bool, account: str, **options: Any) -> None:
         try:
