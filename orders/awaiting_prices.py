@@ -7,7 +7,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, quoting
+from orders import booking, booking_rules, quoting
 from orders.forms import ParcelForm
 from orders.models import Draft, PriceWait
 from orders.receivers import masked
@@ -18,7 +18,7 @@ from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.jobs.registry import job
 
 KIND = "prices"
-WORTH_WAITING = (CarrierError, quoting.Paused, booking.Paused)
+WORTH_WAITING = (CarrierError, quoting.Paused, booking_rules.Paused)
 SHORTEST, LONGEST = dt.timedelta(seconds=60 * settings.TIME_SCALE), dt.timedelta(hours=1)
 GIVES_UP = dt.timedelta(days=3)
 BACK = "The carrier gives prices again. Your draft for {name} is as you left it; nothing is booked."
@@ -62,11 +62,11 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
     """A no is an answer; the form will say which."""
     sender = wait.draft.sender
     try:
-        booking.refuse_unless_booking_is_on(sender, now, is_booking=False)
+        booking_rules.refuse_unless_booking_is_on(sender, now, is_booking=False)
         quoting.ask(sender, form.entry(), by=wait.user, now=now, typed=False)
     except Rejected:
         return True
-    except (*WORTH_WAITING, booking.Suspended, booking.LimitReached):
+    except (*WORTH_WAITING, booking_rules.Suspended, booking.LimitReached):
         return False
     return True
 

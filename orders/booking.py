@@ -8,24 +8,21 @@ settle  (worker)  accepted | rejected | not sent | account stopped | unknown
 import datetime as dt
 import hashlib
 import uuid
-from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import gateway, limits, pickups, quoting, requoting, settling
+from orders import booking_rules, gateway, limits, pickups, requoting, settling
 from orders.entry import Entry, in_metric
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.account import BOOKINGS
 from orders.models.statuses import Status
-from shipping_portal.accounts import places, receivers
-from shipping_portal.accounts.limits import refuse_unless_room
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts import receivers
+from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.carrier.messages import Party
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -34,26 +31,6 @@ GIVE_UP_AFTER = dt.timedelta(hours=24)
 
 class TokenReused(Exception):
     """This form was already booked with other content."""
-
-
-class Suspended(Exception):
-    """Booking is off for this sender."""
-
-
-class Paused(Exception):
-    """The operator paused bookings for everybody; the text is for the sender."""
-
-
-class Gone(Exception):
-    """The chosen product is not in the quote."""
-
-
-class CarrierChanged(Gone):
-    """The price is another carrier account's, whose product codes may be spelled like this one's."""
-
-
-class PickupDayPassed(Exception):
-    """The chosen pickup day is not one of those on offer any more."""
 
 
 def submit(
@@ -68,7 +45,7 @@ def submit(
     if existing := same_form.first():
         return _same_form(existing, form_hash)
     try:
-        offer = bookable_offer(quote, code, pickup_date, now)
+        offer = booking_rules.bookable_offer(quote, code, pickup_date, now)
         order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
         order.form_token, order.form_hash = form_token, form_hash
         with limits.owing(now):
@@ -91,11 +68,13 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
 
     Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus; nothing is owed then.
     """
-    refuse_unless_booking_is_on(order.sender, now)
-    _refuse_another_account(order.account_id)
+    booking_rules.refuse_unless_booking_is_on(order.sender, now)
+    booking_rules.refuse_another_account(order.account_id)
     if order.pickup_date:
         first, pickup = order.quoted_pickup_date, order.entry().pickup
-        _refuse_past_pickup(order.pickup_date, pickup_days(order.sender, pickup, now, first=first))
+        booking_rules.refuse_past_pickup(
+            order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
+        )
     with limits.owing(now):
         Order.objects.locked(order.pk)  # one that is settled as not booked moves twice
         changes: dict[str, Any] = {"problem": {}, "tries": 0}
@@ -238,57 +217,6 @@ def _send(attempt: BookingAttempt, client: Carrier) -> None:
         settling.settle(attempt, error)
     else:
         settling.settle(attempt, booked)
-
-
-def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
-    """What is to be booked. Raises Suspended, Paused, LimitReached, Gone, CarrierChanged or PickupDayPassed."""
-    offer = quote.offer(code)
-    refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
-    _refuse_another_account(quote.account_id)
-    if offer is None:
-        raise Gone(code)
-    if pickup_date and offer["first_mile"] == "drop-off":
-        raise PickupDayPassed(pickup_date.isoformat())
-    if pickup_date:
-        first, pickup = quoting.first_pickup(offer), Entry.from_json(quote.entry).pickup
-        _refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
-    return offer
-
-
-def refuse_unless_booking_is_on(
-    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
-) -> None:
-    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by Order.move_to.
-
-    Where prices are only looked at (not `is_booking`), an account need not be approved.
-    """
-    if sender.is_suspended:
-        raise Suspended(sender.suspension_text)
-    if pause := gateway.account().pause_of(BOOKINGS, now):
-        raise Paused(pause.text)
-    refuse_unless_room(sender, now, price, is_booking=is_booking)
-
-
-def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
-    """The pickup days on offer: `first`, the carrier's own, and the next business days where the parcel starts (§8).
-
-    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.
-    """
-    today = pickups.day_at(pickup, now)
-    days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
-    if first is None or first < today:
-        return days
-    return [first, *(day for day in days if day > first)]
-
-
-def _refuse_another_account(account_id: int) -> None:
-    if account_id != gateway.account().pk:
-        raise CarrierChanged
-
-
-def _refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:
-    if day not in on_offer:
-        raise PickupDayPassed(day.isoformat())
 
 
 def _same_form(order: Order, form_hash: str) -> Order:

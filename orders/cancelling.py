@@ -184,7 +184,7 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     now = timezone.now()
     fields = {"http_status": answer.status, "response": answer.body, "answer": answer.message[:500]}
     with transaction.atomic(durable=True):
-        order = _locked(order_id)
+        order = Order.objects.locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
         if order.status in BEING_CANCELLED:  # for this attempt, or one more since: either way it is cancelled
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
@@ -205,7 +205,7 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
     """The carrier shows a booked order as cancelled, and nobody here knows of it: its answer counts, and is told."""
     now = timezone.now()
     with transaction.atomic(durable=True):
-        order = _locked(order.pk)
+        order = Order.objects.locked(order.pk)
         if order.status != Status.BOOKED:
             return
         CancelAttempt.objects.create(
@@ -221,7 +221,7 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
     now, why = timezone.now(), answers.why_not_cancelled(error)
     fields: dict[str, Any] = {"answer": why[:500], "http_status": error.status or None, "response": error.body}
     with transaction.atomic(durable=True):
-        known = _locked(order.pk)
+        known = Order.objects.locked(order.pk)
         if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
             # Due now for tracking: a parcel cancelled right after its booking may not be opened yet.
             changes = _refused(known, why, now)
@@ -246,7 +246,7 @@ def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierE
     if isinstance(answer, OutcomeUnknown):
         fields |= {"http_status": answer.status, "response": answer.body}
     with transaction.atomic(durable=True):
-        _locked(order.pk)
+        Order.objects.locked(order.pk)
         if not _swap(attempt, state=State.UNKNOWN, **fields):
             return
         if order.status == Status.CANCELLING:
@@ -286,11 +286,6 @@ def _again(order: Order, error: CarrierError | None = None) -> None:
         order.finish()
     else:
         order.retry(timezone.now() + gateway.backoff(tries, first=2))
-
-
-def _locked(order_id: int) -> Order:
-    """An order is locked before its attempts, so that two workers never wait for each other."""
-    return Order.objects.locked(order_id)
 
 
 def _swap(attempt: CancelAttempt, **changes: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking, density, goods, quoting, twins
+from orders import booking_rules, density, goods, quoting, twins
 from orders.entry import Entry
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
@@ -136,7 +136,7 @@ def _offers(quote: Quote, entry: Entry, now: dt.datetime) -> list[Offer]:
             offer,
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
-            pickup_days=booking.pickup_days(quote.sender, entry.pickup, now, first=quoting.first_pickup(offer)),
+            pickup_days=booking_rules.pickup_days(quote.sender, entry.pickup, now, first=quoting.first_pickup(offer)),
         )
         for place, offer in enumerate(ordered)
     ]

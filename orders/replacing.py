@@ -10,7 +10,7 @@ import uuid
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import booking, cancelling, notifications
+from orders import booking, booking_rules, cancelling, notifications
 from orders.models import Order, Quote, Replacement
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -18,10 +18,10 @@ from shipping_portal.jobs.registry import job
 
 WHY = "something is wrong on it"
 NO_BOOKING: dict[type[Exception], str] = {
-    booking.Suspended: "Booking is off for this account.",
-    booking.Paused: "Bookings are paused.",
-    booking.PickupDayPassed: "The pickup day passed meanwhile.",
-    booking.CarrierChanged: "We send with another carrier since, so its price no longer holds.",
+    booking_rules.Suspended: "Booking is off for this account.",
+    booking_rules.Paused: "Bookings are paused.",
+    booking_rules.PickupDayPassed: "The pickup day passed meanwhile.",
+    booking_rules.CarrierChanged: "We send with another carrier since, so its price no longer holds.",
 }
 
 
@@ -41,7 +41,7 @@ def ask(
 ) -> None:
     """Cancel this parcel, and book the quoted one once that is confirmed. The same form pressed twice is one.
 
-    Raises OldPrice and what cancelling.ask and booking.bookable_offer raise; then nothing is cancelled or booked.
+    Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise; then nothing is cancelled or booked.
     """
     # The order's own token: two parcels mended alike share a quote, and each needs its own new parcel.
     token = uuid.uuid5(form_token, str(order.uuid))
@@ -49,7 +49,7 @@ def ask(
         return
     if not quote.is_live(now):
         raise OldPrice(str(quote.uuid))
-    booking.bookable_offer(quote, code, pickup_date, now)
+    booking_rules.bookable_offer(quote, code, pickup_date, now)
     try:
         with transaction.atomic():
             Replacement.objects.create(

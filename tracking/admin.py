@@ -63,7 +63,6 @@ class ParcelAdmin(ReadOnlyAdmin):
         "progress",
         "subscription",
     ]
-    list_select_related = ["order", "poll"]
     search_fields = ["reference"]  # turns the box on; get_search_results does the looking
     search_help_text = "A whole reference"
     readonly_fields = ["polled_at", "polled_next_at"]
@@ -75,8 +74,7 @@ class ParcelAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Parcel], search_term: str
     ) -> tuple[QuerySet[Parcel], bool]:
-        typed = search_term.strip().upper()
-        return (queryset.filter(reference__upper=typed) if typed else queryset), False
+        return queryset.filter(Q(reference__upper=search_term.strip().upper()) if search_term.strip() else Q()), False
 
     @admin.display(description="polled at", ordering="poll__polled_at")
     def polled_at(self, parcel: Parcel) -> dt.datetime | None:
@@ -107,7 +105,6 @@ class TrackingEventAdmin(ReadOnlyAdmin):
         "source",
         ("set_aside", admin.EmptyFieldListFilter),
     ]
-    list_select_related = ["parcel"]
     search_fields = ["parcel__reference"]
     search_help_text = "A whole reference, or an event id"
     exclude = ["raw"]

@@ -2,8 +2,9 @@
 
 from orders.models.account import CarrierAccount, CarrierCall, CarrierLine
 from orders.models.attempts import BookingAttempt, CancelAttempt
+from orders.models.changes import OrderChange
 from orders.models.labels import Label, LabelBytes
-from orders.models.order import Order, OrderChange
+from orders.models.order import Order
 from orders.models.quotes import Quote
 from orders.models.restores import DatabaseMark, Restore
 from orders.models.spending import DailySpend

@@ -13,12 +13,10 @@ from django.db.models.functions import Coalesce, Upper
 
 from orders import limits, notifications, pickups
 from orders.contract import contract_of
-from orders.entry import Entry, items_from, measures_from
 from orders.models.account import CarrierAccount
-from orders.models.quotes import Quote
+from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
 from orders.models.statuses import (
     BEFORE_COLLECTION,
-    BEING_CANCELLED,
     HELD,
     MAY_COST,
     MOVES,
@@ -55,7 +53,7 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return rows.get(pk=pk)
 
 
-class Order(Job):
+class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     Status = Status
     Progress = Progress
     FENCE = ("status",)
@@ -90,33 +88,6 @@ class Order(Job):
     # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind": …}
     problem = models.JSONField(default=dict, blank=True)
 
-    # What was typed: the parcel and its two ends (interface §2.1). Never edited after booking.
-    pickup = models.JSONField()
-    receiver_name = models.CharField(max_length=120)
-    receiver_company = models.CharField(max_length=120, blank=True)
-    receiver_email = models.EmailField()
-    receiver_phone = models.CharField(max_length=30, blank=True)
-    receiver_line1 = models.CharField(max_length=255)
-    receiver_line2 = models.CharField(max_length=255, blank=True)
-    receiver_suburb = models.CharField(max_length=80)
-    receiver_state = models.CharField(max_length=40, blank=True)
-    receiver_postcode = models.CharField(max_length=12)
-    receiver_country = models.CharField(max_length=2)
-    receiver_instructions = models.CharField(max_length=200, blank=True)
-    description = models.CharField(max_length=255)
-    weight_kg = models.DecimalField(max_digits=9, decimal_places=4)
-    length_cm = models.DecimalField(max_digits=9, decimal_places=3)
-    width_cm = models.DecimalField(max_digits=9, decimal_places=3)
-    height_cm = models.DecimalField(max_digits=9, decimal_places=3)
-    entered = models.JSONField()  # the same four as typed, with weight_units and dimension_units
-    contents = models.JSONField(default=list, blank=True)
-    contents_type = models.CharField(max_length=20, blank=True)
-    cover_amount = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
-    customer_reference = models.CharField(max_length=255, blank=True)
-    pickup_date = models.DateField(null=True, blank=True)  # asked for; blank means next business day
-    size = models.ForeignKey(
-        "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="orders"
-    )
     search = models.TextField(blank=True)
     note = models.CharField("your note", max_length=500, blank=True)  # the sender's own, never sent
     printed_at = models.DateTimeField(null=True, blank=True)
@@ -124,36 +95,10 @@ class Order(Job):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
 
-    # What was chosen from the quote.
-    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="orders")
-    quoted_at = models.DateTimeField()
-    product_code = models.CharField(max_length=100)
-    product_name = models.CharField(max_length=120)
-    first_mile = models.CharField(max_length=10)
-    duties_paid = models.BooleanField(default=False)
-    price = models.DecimalField(max_digits=16, decimal_places=2)
-    currency = models.CharField(max_length=3)
-    breakdown = models.JSONField(default=list)
-    quoted_pickup_date = models.DateField(null=True, blank=True)  # the carrier's first, at the time of the quote
-    eta_from = models.DateField(null=True, blank=True)
-    eta_to = models.DateField(null=True, blank=True)
-    plan = models.CharField(max_length=100, blank=True)
-
     # What it counts for in its sender's limits: `reserved` on one day, `unbilled` until its bill is posted.
     reserved_on = models.DateField(null=True, blank=True)
     reserved = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
     unbilled = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
-
-    # What the carrier answered.
-    carrier_order_id = models.CharField(max_length=100, blank=True)
-    carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
-    carrier_pickup_date = models.DateField(null=True, blank=True)
-    is_cancellable = models.BooleanField(null=True, blank=True)  # empty: the carrier has not said; it is asked
-    charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
-    # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
-    unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
-    unagreed_currency = models.CharField(max_length=3, blank=True)
-    public_tracking_url = models.URLField(max_length=300, blank=True)
 
     objects = OrderQuerySet.as_manager()
 
@@ -233,7 +178,7 @@ class Order(Job):
         changes |= limits.counted(self, new, changes, at)  # the sender's row before the order's, as everywhere
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
-        change = OrderChange.objects.create(order=self, old=old, new=new, by=by, reason=reason[:500], at=at)
+        change = self.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
         notices.take_back(f"change:{self.pk}")  # "book it now" of a parcel just booked would be paid twice
         for name, value in {"status": new, **changes}.items():
             setattr(self, name, value)
@@ -273,8 +218,6 @@ class Order(Job):
         if told is not None and self.is_cancellable != told:
             Order.objects.filter(pk=self.pk).update(is_cancellable=told)
             self.is_cancellable = told
-
-    # -- Rules of interface §3 -------------------------------------------------------------------
 
     def expected_pickup(self) -> dt.date | None:
         """The carrier's day: as it booked it, else as it was asked for, else as it was quoted; None: the calendar's."""
@@ -333,6 +276,10 @@ class Order(Job):
     def is_held(self) -> bool:
         return self.status in HELD
 
+    def order_key(self) -> str:
+        """Our key for this booking at the carrier; a new generation is a new key."""
+        return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
+
     @property
     def total(self) -> Decimal:
         """What the carrier charges: its own figure once booked, else the accepted quote."""
@@ -345,77 +292,8 @@ class Order(Job):
             return Money(Decimal(self.problem["new"]), offer["currency"])
         return Money(self.price, self.currency)
 
-    def entry(self) -> Entry:
-        """The parcel as typed; the quote it came from may be gone by now."""
-        return Entry(
-            pickup=Party(**self.pickup),
-            receiver=self.receiver(),
-            measures=measures_from(self.entered),
-            description=self.description,
-            contents=items_from(self.contents),
-            contents_type=self.contents_type,
-            cover=self.cover_amount,
-            customer_reference=self.customer_reference,
-            size=str(self.size.uuid) if self.size else "",
-        )
-
-    def order_key(self) -> str:
-        """Our key for this booking at the carrier; a new generation is a new key."""
-        return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
-
     def search_text(self) -> str:
         """One lower-case line for the search box."""
-        words = [
-            self.receiver_name,
-            self.receiver_company,
-            self.receiver_email,
-            self.receiver_phone,
-            self.receiver_suburb,
-            self.receiver_postcode,
-            self.customer_reference,
-        ]
+        to = self.receiver()
+        words = (to.name, to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
         return " ".join(word for word in words if word).lower()
-
-    def receiver(self) -> Party:
-        return Party(
-            name=self.receiver_name,
-            company=self.receiver_company,
-            email=self.receiver_email,
-            phone=self.receiver_phone,
-            line1=self.receiver_line1,
-            line2=self.receiver_line2,
-            suburb=self.receiver_suburb,
-            state=self.receiver_state,
-            postcode=self.receiver_postcode,
-            country=self.receiver_country,
-            instructions=self.receiver_instructions,
-        )
-
-
-class OrderChange(models.Model):
-    """One move of one order; written by move_to only."""
-
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="changes")
-    old = models.CharField(max_length=20)
-    new = models.CharField(max_length=20, choices=Status.choices)
-    at = models.DateTimeField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    reason = models.CharField(max_length=500)
-
-    class Meta:
-        ordering = ["pk"]
-        indexes = [models.Index(fields=["at"], name="refusals_by_time", condition=Q(new=Status.REJECTED))]
-
-    def __str__(self) -> str:
-        return f"{self.old} → {self.new}"
-
-    @property
-    def refusal(self) -> str:
-        """Why the carrier said no, as senders read it; an operator's reason is not for them."""
-        is_no = self.new == Status.REJECTED or (self.new == Status.BOOKED and self.old in BEING_CANCELLED)
-        return self.reason if is_no and self.by_id is None else ""
-
-    @property
-    def news(self) -> str:
-        """What the news of this move is called; the order's next move takes it back (see move_to)."""
-        return f"change:{self.order_id}:{self.pk}"

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from orders import answers, awaiting_prices, booking, drafting, quoting
+from orders import answers, awaiting_prices, booking, booking_rules, drafting, quoting
 from orders.entry import Entry
 from orders.forms import ParcelForm, typed_again
 from orders.models import Draft, Order, Quote
@@ -74,7 +74,7 @@ def _to_somebody_known(request: MemberRequest) -> Brought:
     return Brought(as_typed(receiver.party()), is_whole=False)
 
 
-NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking.Paused, booking.LimitReached)
+NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking_rules.Paused, booking.LimitReached)
 
 
 def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
@@ -92,7 +92,7 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
 def prices(request: MemberRequest, entry: Entry, *, fresh: bool = False) -> Quote:
     """A quote to book from. One that was booked already would answer with its order, so another is asked for."""
     now = timezone.now()
-    booking.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
+    booking_rules.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
     quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=fresh)
     if quote.orders.exists():
         quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=True)

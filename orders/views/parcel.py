@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from orders import booking
+from orders import booking, booking_rules
 from orders.meaning import reason, standing, waits_for
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Status
@@ -173,11 +173,11 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return redirect("booking_progress", found.uuid)
     try:
         booking.confirm(found, by=request.user, now=timezone.now())
-    except booking.Suspended:
+    except booking_rules.Suspended:
         return suspended(request, status=403)
-    except (booking.Paused, booking.LimitReached) as error:
+    except (booking_rules.Paused, booking.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
-    except (booking.CarrierChanged, booking.PickupDayPassed) as error:  # chosen anew, with the prices
+    except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:  # chosen anew, with the prices
         messages.error(request, sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
     except Order.WrongStatus:  # another press of the same button was faster

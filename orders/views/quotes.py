@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, drafting, offers, twins
+from orders import booking, booking_rules, drafting, offers, twins
 from orders.entry import Entry
 from orders.forms import BookForm, WeightForm
 from orders.models import Draft, Order, Quote
@@ -19,7 +19,7 @@ from orders.views.brought import NO_PRICES, draft_named, prices
 from orders.views.replies import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
-FIELD_OF: dict[type[Exception], str] = {booking.Gone: "product", booking.PickupDayPassed: "pickup_date"}
+FIELD_OF: dict[type[Exception], str] = {booking_rules.Gone: "product", booking_rules.PickupDayPassed: "pickup_date"}
 
 
 @audience(*BOOKERS)
@@ -80,9 +80,9 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         )
     except booking.TokenReused:
         return _booked_already(request, chosen["form_token"])
-    except booking.Suspended:
+    except booking_rules.Suspended:
         return suspended(request, status=403)
-    except (booking.Gone, booking.Paused, booking.LimitReached, booking.PickupDayPassed) as error:
+    except (booking_rules.Gone, booking_rules.Paused, booking.LimitReached, booking_rules.PickupDayPassed) as error:
         form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
         return _quotes_page(request, asked, form)
     drafting.delete(request.user, request.POST.get("draft", ""))

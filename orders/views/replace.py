@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders import booking, offers, pasting, quoting, replacing
+from orders import booking_rules, offers, pasting, quoting, replacing
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
@@ -84,13 +84,13 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
             pickup_date=chosen["pickup_date"],
             now=timezone.now(),
         )
-    except (replacing.OldPrice, booking.CarrierChanged):
+    except (replacing.OldPrice, booking_rules.CarrierChanged):
         return _new_prices(request, found, asked, form)
-    except booking.Suspended:
+    except booking_rules.Suspended:
         return suspended(request, status=403)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
         return redirect("cancel", found.uuid)
-    except (booking.Gone, booking.PickupDayPassed, *NO_PRICES) as error:
+    except (booking_rules.Gone, booking_rules.PickupDayPassed, *NO_PRICES) as error:
         form.add_error(None, sentence(error, request.sender))
         return _prices_page(request, found, asked, form)
     return redirect("replacing", found.uuid)

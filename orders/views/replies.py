@@ -5,7 +5,7 @@ import math
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders import answers, booking, quoting
+from orders import answers, booking, booking_rules, quoting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.errors import AccountStopped, Rejected
@@ -32,18 +32,18 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
                 f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
             )
-        case booking.Paused() | quoting.Paused():
+        case booking_rules.Paused() | quoting.Paused():
             return f"{error} Nothing was booked.".strip()
         case booking.LimitReached():
             return str(error)
-        case booking.PickupDayPassed():
+        case booking_rules.PickupDayPassed():
             return "That pickup day is no longer on offer. Nothing was booked. Choose another."
-        case booking.CarrierChanged():
+        case booking_rules.CarrierChanged():
             return (
                 "We send with another carrier now, so this price no longer holds. Nothing was booked. "
                 "Check prices again."
             )
-        case booking.Gone():
+        case booking_rules.Gone():
             return "That service is not among the offers for this parcel. Nothing was booked. Choose another."
         case AccountStopped():
             return (

@@ -92,7 +92,7 @@ class Carrier:
 
         Anything but a clear yes or no about our own order raises OutcomeUnknown, and must not be sent again.
         """
-        expected = reading.order_key_of(body, self.contract)
+        expected = writing.order_key_of(body, self.contract)
         return self._ask(
             "book", partial(reading.read_booked, order_key=expected), body=body, key=key, not_after=not_after
         )

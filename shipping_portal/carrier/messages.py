@@ -6,10 +6,10 @@ log line must not show are kept out of `repr`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 FirstMile = Literal["pickup", "drop-off", "unknown"]
 
@@ -40,6 +40,11 @@ class Party:
     postcode: str = ""
     country: str = ""
     instructions: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, row: object, prefix: str = "") -> Self:
+        """Return a copy of a row's columns of these names, each after the prefix."""
+        return cls(**{part.name: getattr(row, prefix + part.name) for part in fields(cls)})
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from shipping_portal.carrier.values import (
     flag,
     fold,
     identifier,
-    load_json,
     matching,
     money,
     number,
@@ -297,8 +296,3 @@ def _scan_of(row: Any, contract: Contract, reference: str) -> Scan:
     if scan.reference.upper() not in ("", reference.upper()):
         raise BadScan("the scan is of another parcel")
     return scan
-
-
-def order_key_of(body: bytes, contract: Contract) -> str:
-    """Our key in a booking body we are about to send, so that the echo can be compared."""
-    return text(at(load_json(body, strict=False), contract.order_key), 200)

@@ -8,6 +8,7 @@ from typing import Any
 
 from shipping_portal.carrier.contract import ADDRESS, PARTS, Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
+from shipping_portal.carrier.values import at, load_json, text
 
 QUERIED = ("suburb", "postcode", "country", "line1", "line2")
 KILOGRAMS = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
@@ -137,3 +138,8 @@ def _json_number(value: Decimal) -> int | float:
 def _bytes(body: dict[str, Any]) -> bytes:
     """ASCII JSON: what is stored is what is sent, whatever the text holds."""
     return json.dumps(body, separators=(",", ":")).encode("ascii")
+
+
+def order_key_of(body: bytes, contract: Contract) -> str:
+    """Our key in a booking body we are about to send, so that the echo can be compared."""
+    return text(at(load_json(body, strict=False), contract.order_key), 200)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from orders import booking
+from orders import booking, booking_rules
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
@@ -21,12 +21,16 @@ from shipping_portal.jobs.registry import job
 
 State = ImportRow.State
 NO_BOOKING: dict[type[Exception], str] = {
-    booking.Suspended: "Booking is off for this account.",
-    booking.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
-    booking.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
-    booking.Gone: "No service is offered for this parcel any more.",
+    booking_rules.Suspended: "Booking is off for this account.",
+    booking_rules.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
+    booking_rules.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
+    booking_rules.Gone: "No service is offered for this parcel any more.",
 }
-ALL_STOPPED = (booking.Suspended, booking.Paused, booking.LimitReached)  # the next row would be refused alike
+ALL_STOPPED = (
+    booking_rules.Suspended,
+    booking_rules.Paused,
+    booking.LimitReached,
+)  # the next row would be refused alike
 
 
 @transaction.atomic
@@ -68,7 +72,7 @@ def work(row: ImportRow) -> None:
         return
     try:
         order = order or _submit(row, timezone.now())
-    except booking.Paused:
+    except booking_rules.Paused:
         checking.try_later(row)
     except booking.TokenReused:  # made meanwhile, by a worker that was slower than its lease
         order = _made_before(row)
@@ -87,7 +91,7 @@ def _made_before(row: ImportRow) -> Order | None:
 def _submit(row: ImportRow, now: dt.datetime) -> Order:
     """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent."""
     if row.quote is None or row.booked_by is None or not row.product_code:
-        raise booking.Gone
+        raise booking_rules.Gone
     return booking.submit(
         quote=row.quote,
         code=row.product_code,
@@ -114,9 +118,9 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
         try:
             booking.confirm(order, by=by, now=now)
             agreed += 1
-        except (Order.WrongStatus, booking.CarrierChanged):
+        except (Order.WrongStatus, booking_rules.CarrierChanged):
             continue  # agreed to in another tab, or chosen anew one by one
-        except booking.PickupDayPassed as error:  # of this row alone
+        except booking_rules.PickupDayPassed as error:  # of this row alone
             refusal = error
         except ALL_STOPPED as error:
             refusal = error

@@ -17,7 +17,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked, Cancelled, Money, Product, Quoted, Scan, Shipment, Tracked
-from shipping_portal.carrier.reading import order_key_of
+from shipping_portal.carrier.writing import order_key_of
 from tests.factories import OFFER
 from tests.journeys.workers import Clock
 

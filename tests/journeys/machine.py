@@ -11,7 +11,7 @@ from functools import partial
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from orders import booking, cancelling, resolving
+from orders import booking, booking_rules, cancelling, resolving
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.contract import Contract
@@ -79,7 +79,7 @@ class Journeys(Scene):
     def book_is_pressed(self) -> None:
         quote = factories.quote(self.sender(), self.cast.alice, at=self.clock.now())
         token = uuid.uuid4()
-        with suppress(booking.Suspended, booking.Paused):
+        with suppress(booking_rules.Suspended, booking_rules.Paused):
             self.forms.append((token, quote, self.submit(quote, token).pk))
 
     @precondition(lambda self: self.forms)

@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 from hypothesis.stateful import RuleBasedStateMachine
 
-from orders import booking, cancelling
+from orders import booking, booking_rules, cancelling
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
@@ -76,7 +76,7 @@ class Scene(RuleBasedStateMachine):
     def say_yes(self, order: Order) -> None:
         """To a new price, or to booking again what was not booked."""
         if order.status in {Status.DRAFT, Status.NOT_BOOKED}:
-            with suppress(booking.Suspended, booking.Paused, booking.PickupDayPassed):
+            with suppress(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed):
                 booking.confirm(order, by=self.cast.alice, now=self.clock.now())
 
     def cancel(self, order: Order) -> None:

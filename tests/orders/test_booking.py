@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders import booking, carrier_settings, gateway, labels, requoting, resolving, settling
+from orders import booking, booking_rules, carrier_settings, gateway, labels, requoting, resolving, settling
 from orders.entry import Entry
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
@@ -276,7 +276,7 @@ def test_a_yes_after_the_pickup_day_books_nothing(
     today = timezone.now().astimezone(order.sender.tzinfo).date()
     Order.objects.filter(pk=order.pk).update(status=status, due_at=None, pickup_date=today, **NOT_COUNTED)
     order.refresh_from_db()
-    with pytest.raises(booking.PickupDayPassed):
+    with pytest.raises(booking_rules.PickupDayPassed):
         booking.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.due_at) == (status, None)
@@ -284,7 +284,7 @@ def test_a_yes_after_the_pickup_day_books_nothing(
 
 def test_a_yes_before_the_pickup_day_books_for_it(submitted: Submit, alice: User, carrier: SandboxCarrier) -> None:
     order = submitted()
-    day = booking.pickup_days(order.sender, order.entry().pickup, timezone.now())[0]
+    day = booking_rules.pickup_days(order.sender, order.entry().pickup, timezone.now())[0]
     Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
     order.refresh_from_db()
     booking.confirm(order, by=alice, now=timezone.now())
@@ -336,8 +336,8 @@ def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
     work(order)
     assert (order.status, order.problem["kind"]) == ("draft", "suspended")
     assert carrier.ledger("booked") == []
-    with pytest.raises(booking.Suspended):
-        booking.refuse_unless_booking_is_on(quill, timezone.now())
+    with pytest.raises(booking_rules.Suspended):
+        booking_rules.refuse_unless_booking_is_on(quill, timezone.now())
 
 
 def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_before_its_first_byte(
@@ -360,8 +360,8 @@ def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier)
     CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="The carrier is closed today.")
     assert work(order).status == "booking"
     assert order.attempts.count() == 0
-    with pytest.raises(booking.Paused, match="closed today"):
-        booking.refuse_unless_booking_is_on(order.sender, timezone.now())
+    with pytest.raises(booking_rules.Paused, match="closed today"):
+        booking_rules.refuse_unless_booking_is_on(order.sender, timezone.now())
 
 
 def test_while_the_carrier_rests_a_booking_is_due_at_the_end_of_its_rest(submitted: Submit) -> None:

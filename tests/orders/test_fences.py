@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, gateway, quoting, requoting, resolving, settling
+from orders import booking, booking_rules, gateway, quoting, requoting, resolving, settling
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.statuses import Status
@@ -205,7 +205,7 @@ def test_a_price_of_another_account_is_booked_nowhere(
     quote = factories.quote(quill, alice)
     settings.CARRIER_ACCOUNT = "another-account"
     chosen = {"code": quote.products[0]["code"], "form_token": uuid.uuid4(), "pickup_date": None}
-    with pytest.raises(booking.CarrierChanged):
+    with pytest.raises(booking_rules.CarrierChanged):
         booking.submit(quote=quote, by=alice, now=timezone.now(), **chosen)
     assert not Order.objects.exists()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking
+from orders import booking, booking_rules
 from orders.models import Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
@@ -277,11 +277,11 @@ def test_a_pickup_day_that_passed_holds_up_its_own_row_and_no_other(
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
     left = Order.objects.get(status="draft")
     assert left == orders[late]
-    with pytest.raises(booking.PickupDayPassed):
+    with pytest.raises(booking_rules.PickupDayPassed):
         importing.agree(file, seen, by=alice, now=timezone.now())
 
 
-@pytest.mark.parametrize("stop", [booking.Paused, booking.Suspended])
+@pytest.mark.parametrize("stop", [booking_rules.Paused, booking_rules.Suspended])
 def test_what_was_booked_before_all_bookings_stopped_is_counted(
     shop: SandboxCarrier, quill: Sender, alice: User, stop: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:

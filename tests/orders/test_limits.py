@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders import booking, quoting, recounting, settling
+from orders import booking, booking_rules, quoting, recounting, settling
 from orders.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -306,7 +306,7 @@ def test_a_form_pressed_again_is_its_order_though_it_was_the_last_to_fit(
     press: Press, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(quill, bookings_a_day=1)
-    token, offer_of = uuid.uuid4(), booking.bookable_offer
+    token, offer_of = uuid.uuid4(), booking_rules.bookable_offer
 
     def meanwhile(*asked: Any) -> Any:
         """The other press was faster by a hair: it was not there yet when this one looked first."""

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking, offers, quoting
+from orders import booking, booking_rules, offers, quoting
 from orders.limits import NOT_COUNTED
 from orders.models import Order, Quote
 from orders.models.statuses import Progress
@@ -81,19 +81,19 @@ def test_after_the_carriers_day_come_ours_and_each_can_be_booked(
 ) -> None:
     quote = asked(rain)
     pickup = Party(**quote.entry["pickup"])
-    days = booking.pickup_days(rain[0], pickup, timezone.now(), first=FRIDAY)
+    days = booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=FRIDAY)
     assert days == [FRIDAY, MONDAY, TUESDAY, WEDNESDAY]
     for day in days:
         assert work(submit(quote, day)).expected_pickup() == day
-    with pytest.raises(booking.PickupDayPassed):
+    with pytest.raises(booking_rules.PickupDayPassed):
         submit(quote, WEDNESDAY + dt.timedelta(days=1))
 
 
 def test_a_carrier_that_starts_later_than_our_calendar_wins(thursday_evening: None, rain: tuple[Sender, User]) -> None:
     quote = factories.quote(*rain, pickup=TUESDAY.isoformat())
     pickup = Party(**quote.entry["pickup"])
-    assert booking.pickup_days(rain[0], pickup, timezone.now(), first=TUESDAY) == [TUESDAY, WEDNESDAY]
-    with pytest.raises(booking.PickupDayPassed):
+    assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=TUESDAY) == [TUESDAY, WEDNESDAY]
+    with pytest.raises(booking_rules.PickupDayPassed):
         submit(quote, MONDAY)
 
 
@@ -113,7 +113,7 @@ def test_a_carrier_that_names_no_day_to_come_leaves_it_to_the_calendar(
 ) -> None:
     first = quoting.first_pickup({"pickup": told, "first_mile": "pickup"})
     pickup = Party(**factories.entry(rain[0]).to_json()["pickup"])
-    assert booking.pickup_days(rain[0], pickup, timezone.now(), first=first) == [MONDAY, TUESDAY, WEDNESDAY]
+    assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=first) == [MONDAY, TUESDAY, WEDNESDAY]
 
 
 @pytest.mark.parametrize(("asked_for", "expected"), [(None, FRIDAY), (TUESDAY, TUESDAY)])
@@ -204,7 +204,7 @@ def test_the_first_day_on_offer_is_after_today_where_the_parcel_starts(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     order = away(zone, place)
-    assert booking.pickup_days(order.sender, order.entry().pickup, LATE)[0] == first
+    assert booking_rules.pickup_days(order.sender, order.entry().pickup, LATE)[0] == first
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import booking, cancelling, quoting, replacing
+from orders import booking, booking_rules, cancelling, quoting, replacing
 from orders.models import CarrierAccount, Order, Quote, Replacement
 from shipping_portal.accounts.models import Sender, User
 from tests import factories, older
@@ -134,7 +134,7 @@ def test_a_price_older_than_its_quote_cancels_nothing(booked: Book, replace: Ask
 def test_a_price_of_another_carrier_account_cancels_nothing(booked: Book, replace: Ask, mended: Quote) -> None:
     order = booked()
     mended.account = older.unnamed()
-    with pytest.raises(booking.CarrierChanged):
+    with pytest.raises(booking_rules.CarrierChanged):
         replace(order)
     order.refresh_from_db()
     assert (order.status, Replacement.objects.count()) == ("booked", 0)
@@ -246,7 +246,7 @@ def test_bookings_paused_meanwhile_leave_the_old_one_cancelled_and_say_so(booked
 def test_what_cannot_be_booked_now_cancels_nothing(booked: Book, replace: Ask, quill: Sender, alice: User) -> None:
     order = booked()
     CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="Closed today.")
-    with pytest.raises(booking.Paused):
+    with pytest.raises(booking_rules.Paused):
         replace(order)
     order.refresh_from_db()
     assert (order.status, Replacement.objects.count()) == ("booked", 0)

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, labels
+from orders import booking, booking_rules, cancelling, gateway, labels
 from orders.models import CarrierAccount, DatabaseMark, Order, Quote, Replacement, Restore
 from orders.models.account import BOOKINGS
 from orders.models.restores import GAP_IS_OPEN
@@ -309,7 +309,7 @@ def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, qui
     pause = gateway.account().pause_of(BOOKINGS, timezone.now())
     assert pause
     assert (pause.ends_at, pause.text) == (None, GAP_IS_OPEN)
-    with pytest.raises(booking.Paused):
+    with pytest.raises(booking_rules.Paused):
         submitted()
 
 

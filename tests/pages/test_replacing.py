@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders import booking
+from orders import booking_rules
 from orders.models import Order, Quote, Replacement
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -164,7 +164,7 @@ def test_a_cancelled_parcel_whose_new_one_is_on_its_way_is_not_offered_again(
 
 
 def test_the_pickup_day_that_was_chosen_stays_chosen(page: Client, order: Order, quote: Quote) -> None:
-    days = booking.pickup_days(order.sender, order.entry().pickup, timezone.now())
+    days = booking_rules.pickup_days(order.sender, order.entry().pickup, timezone.now())
     Order.objects.update(pickup_date=days[2])
     address = f"/parcels/{order.uuid}/replace/{quote.uuid}/"
     assert f'value="{days[2]:%Y-%m-%d}" checked' in page.get(address).content.decode()

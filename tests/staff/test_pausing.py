@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import booking, gateway, requoting
+from orders import booking, booking_rules, gateway, requoting
 from orders.models import CarrierAccount, CarrierCall, Order
 from orders.models.account import BOOKINGS, PAUSABLE, QUOTES
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -309,8 +309,8 @@ def test_while_prices_are_paused_only_bookings_with_an_old_price_wait(
 def test_a_second_sender_is_held_as_well(paused: Pause, bob: User, quill: Sender, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now)
     for sender in (quill, bob.membership.sender):
-        with pytest.raises(booking.Paused, match="flooded"):
-            booking.refuse_unless_booking_is_on(sender, now)
+        with pytest.raises(booking_rules.Paused, match="flooded"):
+            booking_rules.refuse_unless_booking_is_on(sender, now)
 
 
 def test_what_is_done_to_one_account_leaves_another_as_it_is(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orders import booking, offers, quoting, requoting
+from orders import booking_rules, offers, quoting, requoting
 from orders.models import Quote
 from shipping_portal.carrier.messages import Party
 from tests.told.tables import changes, lines, told
@@ -64,7 +64,7 @@ def test_offers_and_pickup_days() -> None:
         [
             *(f"{name} -> {badges(found)}; closed: {told(offers._closed(Quote(products=found), ENTRY))}" for name,
             found in OFFERS.items()),
-            *lines(lambda day, at: [f"{one:%d.%m.}" for one in booking.pickup_days(AU, here, at, first=day)],
+            *lines(lambda day, at: [f"{one:%d.%m.}" for one in booking_rules.pickup_days(AU, here, at, first=day)],
             list(product(first, [AT - dt.timedelta(hours=1), AT])), "pickup_days"),
             *lines(offers._readable, names),
             *lines(offers.warnings, [second, long, ENTRY], "warnings"),

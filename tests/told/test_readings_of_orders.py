@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from shipping_portal.carrier import reading
+from shipping_portal.carrier import reading, writing
 from tests.told.carriers import OTHER, PLAIN, changed, reply
 from tests.told.tables import changes, lines, outcome, told
 from tests.told.telling import compare
@@ -77,7 +77,7 @@ def test_a_booked_order() -> None:
             *lines(partial(reading.read_booked, contract=OTHER), [reply(foreign), reply(changed(foreign,
             ("situation", "sent")))]),
             *lines(lambda number: viewed(order_id=number).state, ["A-1", "a-1"], "read_viewed"),
-            *lines(lambda said: (reading.order_key_of(said, PLAIN), reading.order_key_of(said, OTHER)), [body, b"{}",
+            *lines(lambda said: (writing.order_key_of(said, PLAIN), writing.order_key_of(said, OTHER)), [body, b"{}",
             b"x"], "order_key_of"),
             *lines(partial(reading.read_booked, contract=PLAIN), [reply([ORDER]), reply(b""), reply(ORDER,
             fault="cut")]),

@@ -51,19 +51,7 @@ class Receiver(models.Model):
         return f"{self.name}, {self.suburb} {self.postcode}"
 
     def party(self) -> Party:
-        return Party(
-            name=self.name,
-            company=self.company,
-            email=self.email,
-            phone=self.phone,
-            line1=self.line1,
-            line2=self.line2,
-            suburb=self.suburb,
-            state=self.state,
-            postcode=self.postcode,
-            country=self.country,
-            instructions=self.instructions,
-        )
+        return Party.of(self)
 
 
 class ReceiverKey(models.Model):

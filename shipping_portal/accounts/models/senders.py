@@ -224,16 +224,4 @@ class PickupAddress(models.Model):
 
     def party(self) -> Party:
         """This address as the carrier's sender; its instructions are for the pickup driver."""
-        return Party(
-            name=self.name,
-            company=self.company,
-            email=self.email,
-            phone=self.phone,
-            line1=self.line1,
-            line2=self.line2,
-            suburb=self.suburb,
-            state=self.state,
-            postcode=self.postcode,
-            country=self.country,
-            instructions=self.instructions,
-        )
+        return Party.of(self)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from orders import booking, choosing, gateway, printing
+from orders import booking, booking_rules, choosing, gateway, printing
 from orders.models.account import BOOKINGS
 from orders.views.replies import sentence, suspended
 from shipping_portal import sheets
@@ -40,8 +40,8 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return check_page(request, found, form, status=422)
     try:
-        booking.refuse_unless_booking_is_on(request.sender, timezone.now())
-    except (booking.Paused, booking.LimitReached) as error:
+        booking_rules.refuse_unless_booking_is_on(request.sender, timezone.now())
+    except (booking_rules.Paused, booking.LimitReached) as error:
         messages.error(request, sentence(error, request.sender))
         return redirect("check_import", found.uuid)
     return _begin(request, found, form)
@@ -162,7 +162,12 @@ def _agree(request: MemberRequest, file: Import) -> None:
     prices = {order: price for order, _, price in said}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
-    except (booking.Suspended, booking.Paused, booking.LimitReached, booking.PickupDayPassed) as error:
+    except (
+        booking_rules.Suspended,
+        booking_rules.Paused,
+        booking.LimitReached,
+        booking_rules.PickupDayPassed,
+    ) as error:
         messages.error(request, sentence(error, request.sender))
     else:
         if agreed < len(prices):

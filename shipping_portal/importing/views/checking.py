@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import booking, choosing, quoting
+from orders import booking_rules, choosing, quoting
 from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.importing import checking, folding, listing, progress, row_form, submitting, uploads
@@ -79,7 +79,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "totals": totals,
         "rule": next((rule for rule in wanted if rule in offered), ""),
         "has_pickup": any(total.has_pickup for total in totals),
-        "pickup_days": booking.pickup_days(request.sender, address.party(), timezone.now(), first=first)
+        "pickup_days": booking_rules.pickup_days(request.sender, address.party(), timezone.now(), first=first)
         if address
         else [],
     }

@@ -16,7 +16,7 @@ from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
-from shipping_portal.carrier.reading import order_key_of
+from shipping_portal.carrier.writing import order_key_of
 from shipping_portal.staff import queues
 from shipping_portal.staff.resolution.matches import Candidate, candidates, likeliest
 

@@ -1,0 +1,85 @@
+"""May this be booked: by this sender, now, at this price, with this account, on this pickup day?"""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from orders import gateway, pickups, quoting
+from orders.entry import Entry
+from orders.models import Quote
+from orders.models.account import BOOKINGS
+from shipping_portal.accounts import places
+from shipping_portal.accounts.limits import refuse_unless_room
+from shipping_portal.accounts.models import Sender
+from shipping_portal.carrier.messages import Party
+
+
+class Suspended(Exception):
+    """Booking is off for this sender."""
+
+
+class Paused(Exception):
+    """The operator paused bookings for everybody; the text is for the sender."""
+
+
+class Gone(Exception):
+    """The chosen product is not in the quote."""
+
+
+class CarrierChanged(Gone):
+    """The price is another carrier account's, whose product codes may be spelled like this one's."""
+
+
+class PickupDayPassed(Exception):
+    """The chosen pickup day is not one of those on offer any more."""
+
+
+def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
+    """What is to be booked. Raises Suspended, Paused, LimitReached, Gone, CarrierChanged or PickupDayPassed."""
+    offer = quote.offer(code)
+    refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
+    refuse_another_account(quote.account_id)
+    if offer is None:
+        raise Gone(code)
+    if pickup_date and offer["first_mile"] == "drop-off":
+        raise PickupDayPassed(pickup_date.isoformat())
+    if pickup_date:
+        first, pickup = quoting.first_pickup(offer), Entry.from_json(quote.entry).pickup
+        refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
+    return offer
+
+
+def refuse_unless_booking_is_on(
+    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
+) -> None:
+    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by Order.move_to.
+
+    Where prices are only looked at (not `is_booking`), an account need not be approved.
+    """
+    if sender.is_suspended:
+        raise Suspended(sender.suspension_text)
+    if pause := gateway.account().pause_of(BOOKINGS, now):
+        raise Paused(pause.text)
+    refuse_unless_room(sender, now, price, is_booking=is_booking)
+
+
+def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
+    """The pickup days on offer: `first`, the carrier's own, and the next business days where the parcel starts (§8).
+
+    Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.
+    """
+    today = pickups.day_at(pickup, now)
+    days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
+    if first is None or first < today:
+        return days
+    return [first, *(day for day in days if day > first)]
+
+
+def refuse_another_account(account_id: int) -> None:
+    if account_id != gateway.account().pk:
+        raise CarrierChanged
+
+
+def refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:
+    if day not in on_offer:
+        raise PickupDayPassed(day.isoformat())

@@ -1,0 +1,37 @@
+"""Every move of an order from one status to another, written with it."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from orders.models.order import Order
+from orders.models.statuses import BEING_CANCELLED, Status
+
+
+class OrderChange(models.Model):
+    """One move of one order; written by move_to only."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="changes")
+    old = models.CharField(max_length=20)
+    new = models.CharField(max_length=20, choices=Status.choices)
+    at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    reason = models.CharField(max_length=500)
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["at"], name="refusals_by_time", condition=Q(new=Status.REJECTED))]
+
+    def __str__(self) -> str:
+        return f"{self.old} → {self.new}"
+
+    @property
+    def refusal(self) -> str:
+        """Why the carrier said no, as senders read it; an operator's reason is not for them."""
+        is_no = self.new == Status.REJECTED or (self.new == Status.BOOKED and self.old in BEING_CANCELLED)
+        return self.reason if is_no and self.by_id is None else ""
+
+    @property
+    def news(self) -> str:
+        """What the news of this move is called; the order's next move takes it back (see move_to)."""
+        return f"change:{self.order_id}:{self.pk}"

@@ -1,0 +1,107 @@
+"""What an order knows, in groups: its receiver, its parcel, the offer that was chosen, the carrier's answer.
+
+Each group is columns of the order's own table, so that one row is read and written at once.
+"""
+
+from django.db import models
+
+from orders.entry import Entry, items_from, measures_from
+from orders.models.quotes import Quote
+from shipping_portal.carrier.messages import Party
+
+
+class ReceiverFacts(models.Model):
+    """Who gets the parcel, and where: a copy as typed. Never edited after booking."""
+
+    receiver_name = models.CharField(max_length=120)
+    receiver_company = models.CharField(max_length=120, blank=True)
+    receiver_email = models.EmailField()
+    receiver_phone = models.CharField(max_length=30, blank=True)
+    receiver_line1 = models.CharField(max_length=255)
+    receiver_line2 = models.CharField(max_length=255, blank=True)
+    receiver_suburb = models.CharField(max_length=80)
+    receiver_state = models.CharField(max_length=40, blank=True)
+    receiver_postcode = models.CharField(max_length=12)
+    receiver_country = models.CharField(max_length=2)
+    receiver_instructions = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def receiver(self) -> Party:
+        return Party.of(self, "receiver_")
+
+
+class ParcelFacts(ReceiverFacts):
+    """What was typed of the parcel (interface §2.1), with where it is picked up. Never edited after booking."""
+
+    pickup = models.JSONField()
+    description = models.CharField(max_length=255)
+    weight_kg = models.DecimalField(max_digits=9, decimal_places=4)
+    length_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    width_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    height_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    entered = models.JSONField()  # the same four as typed, with weight_units and dimension_units
+    contents = models.JSONField(default=list, blank=True)
+    contents_type = models.CharField(max_length=20, blank=True)
+    cover_amount = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
+    customer_reference = models.CharField(max_length=255, blank=True)
+    pickup_date = models.DateField(null=True, blank=True)  # asked for; blank means next business day
+    size = models.ForeignKey(
+        "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="orders"
+    )
+
+    class Meta:
+        abstract = True
+
+    def entry(self) -> Entry:
+        """The parcel as typed; the quote it came from may be gone by now."""
+        return Entry(
+            pickup=Party(**self.pickup),
+            receiver=self.receiver(),
+            measures=measures_from(self.entered),
+            description=self.description,
+            contents=items_from(self.contents),
+            contents_type=self.contents_type,
+            cover=self.cover_amount,
+            customer_reference=self.customer_reference,
+            size=str(self.size.uuid) if self.size else "",
+        )
+
+
+class OfferFacts(models.Model):
+    """What was chosen from the quote."""
+
+    quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, related_name="orders")
+    quoted_at = models.DateTimeField()
+    product_code = models.CharField(max_length=100)
+    product_name = models.CharField(max_length=120)
+    first_mile = models.CharField(max_length=10)
+    duties_paid = models.BooleanField(default=False)
+    price = models.DecimalField(max_digits=16, decimal_places=2)
+    currency = models.CharField(max_length=3)
+    breakdown = models.JSONField(default=list)
+    quoted_pickup_date = models.DateField(null=True, blank=True)  # the carrier's first, at the time of the quote
+    eta_from = models.DateField(null=True, blank=True)
+    eta_to = models.DateField(null=True, blank=True)
+    plan = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class CarrierFacts(models.Model):
+    """What the carrier answered."""
+
+    carrier_order_id = models.CharField(max_length=100, blank=True)
+    carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001  (none is unique too)
+    carrier_pickup_date = models.DateField(null=True, blank=True)
+    is_cancellable = models.BooleanField(null=True, blank=True)  # empty: the carrier has not said; it is asked
+    charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
+    # What it booked it at, where nobody agreed to that: more than `price`, or another currency.
+    unagreed_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
+    unagreed_currency = models.CharField(max_length=3, blank=True)
+    public_tracking_url = models.URLField(max_length=300, blank=True)
+
+    class Meta:
+        abstract = True
