@@ -13,7 +13,7 @@ from orders.meaning import GROUPS
 from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
-from orders.system_views import BY_DRIVER, PICKUP_DAY, Desk
+from orders.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import VIEWER
 from shipping_portal.accounts.models import Sender
@@ -33,7 +33,7 @@ class Filter:
     """
 
     label: str
-    where: Callable[[str, Desk], Q | None]
+    where: Callable[[str, SenderScope], Q | None]
     said: Callable[[str, "Choices"], str]
 
 
@@ -47,12 +47,12 @@ class Choices:
     people: dict[str, str]
 
     @classmethod
-    def of(cls, desk: Desk) -> "Choices":
-        newest = desk.orders.order_by("-pk").values_list("product_code", "product_name")[:500]
-        sizes = {str(size.uuid): size.name for size in desk.sender.sizes.all()}
-        members = desk.sender.memberships.select_related("user")
+    def of(cls, scope: SenderScope) -> "Choices":
+        newest = scope.orders.order_by("-pk").values_list("product_code", "product_name")[:500]
+        sizes = {str(size.uuid): size.name for size in scope.sender.sizes.all()}
+        members = scope.sender.memberships.select_related("user")
         people = {str(member.user_id): member.user.get_full_name() for member in members}
-        return cls(desk.sender, dict(sorted(newest)), sizes, people)
+        return cls(scope.sender, dict(sorted(newest)), sizes, people)
 
 
 def clean_search(text: str) -> str:
@@ -79,41 +79,41 @@ def _day(text: str) -> dt.date | None:
         return None
 
 
-def _group(value: str, desk: Desk) -> Q | None:
+def _group(value: str, scope: SenderScope) -> Q | None:
     return GROUPS[value][1] if value in GROUPS else None
 
 
-def _pickup(value: str, desk: Desk) -> Q | None:
+def _pickup(value: str, scope: SenderScope) -> Q | None:
     day = _day(value)
     return BY_DRIVER & Q(pickup_day=day) if day else None
 
 
-def _booked_from(value: str, desk: Desk) -> Q | None:
+def _booked_from(value: str, scope: SenderScope) -> Q | None:
     day = _day(value)
-    return Q(booked_at__gte=_midnight(day, desk)) if day else None
+    return Q(booked_at__gte=_midnight(day, scope)) if day else None
 
 
-def _booked_to(value: str, desk: Desk) -> Q | None:
+def _booked_to(value: str, scope: SenderScope) -> Q | None:
     day = _day(value)
-    return Q(booked_at__lt=_midnight(day + dt.timedelta(days=1), desk)) if day and day < NO_DAY else None
+    return Q(booked_at__lt=_midnight(day + dt.timedelta(days=1), scope)) if day and day < NO_DAY else None
 
 
-def _midnight(day: dt.date, desk: Desk) -> dt.datetime:
+def _midnight(day: dt.date, scope: SenderScope) -> dt.datetime:
     """When that day begins where the sender is."""
     day = max(day, dt.date(1970, 1, 1))
-    return dt.datetime.combine(day, dt.time(), desk.sender.tzinfo).astimezone(dt.UTC)
+    return dt.datetime.combine(day, dt.time(), scope.sender.tzinfo).astimezone(dt.UTC)
 
 
-def _country(value: str, desk: Desk) -> Q | None:
+def _country(value: str, scope: SenderScope) -> Q | None:
     return Q(receiver_country=value) if value in countries.names() else None
 
 
-def _printed(value: str, desk: Desk) -> Q | None:
+def _printed(value: str, scope: SenderScope) -> Q | None:
     return Q(printed_at__isnull=value == "no") if value in PRINTED else None
 
 
-def _by_uuid(path: str) -> Callable[[str, Desk], Q | None]:
-    def where(value: str, desk: Desk) -> Q | None:
+def _by_uuid(path: str) -> Callable[[str, SenderScope], Q | None]:
+    def where(value: str, scope: SenderScope) -> Q | None:
         try:
             return Q(**{path: uuid.UUID(value)})
         except ValueError:
@@ -122,12 +122,12 @@ def _by_uuid(path: str) -> Callable[[str, Desk], Q | None]:
     return where
 
 
-def _made_by(value: str, desk: Desk) -> Q | None:
+def _made_by(value: str, scope: SenderScope) -> Q | None:
     is_key = value.isascii() and value.isdigit() and len(value) < 19
     return Q(made_by=int(value)) if is_key else None
 
 
-def _service(value: str, desk: Desk) -> Q | None:
+def _service(value: str, scope: SenderScope) -> Q | None:
     return Q(product_code=value) if value.isprintable() else None
 
 
@@ -149,9 +149,9 @@ FILTERS: dict[str, Filter] = {
 }
 
 
-def active(asked: QueryDict, desk: Desk) -> dict[str, Q]:
+def active(asked: QueryDict, scope: SenderScope) -> dict[str, Q]:
     """The filters that mean something, by name; a value nobody could have chosen filters nothing."""
-    found = {name: one.where(asked.get(name, "")[:200], desk) for name, one in FILTERS.items() if asked.get(name)}
+    found = {name: one.where(asked.get(name, "")[:200], scope) for name, one in FILTERS.items() if asked.get(name)}
     return {name: where for name, where in found.items() if where is not None}
 
 

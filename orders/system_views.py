@@ -21,7 +21,7 @@ BY_DRIVER = ~Q(first_mile="drop-off")
 
 
 @dataclass
-class Desk:
+class SenderScope:
     """One person's parcels at one moment; what the clock derives is worked out once."""
 
     orders: QuerySet[Order]
@@ -30,7 +30,7 @@ class Desk:
     sees_money: bool = False
 
     @classmethod
-    def of(cls, user: User, sender: Sender, now: dt.datetime, *, role: str = "") -> "Desk":
+    def of(cls, user: User, sender: Sender, now: dt.datetime, *, role: str = "") -> "SenderScope":
         # Named once more, the sender lets PostgreSQL walk its own index instead of everybody's parcels.
         orders = Order.objects.for_user(user).filter(sender=sender)
         return cls(orders, sender, now, sees_money=role in SEE_MONEY)
@@ -61,23 +61,23 @@ class View:
     """`where` is the condition; `empty` is what the list says when nothing meets it."""
 
     words: str
-    where: Callable[[Desk], Q]
+    where: Callable[[SenderScope], Q]
     empty: str
 
 
-def _is(condition: Q) -> Callable[[Desk], Q]:
-    return lambda desk: condition
+def _is(condition: Q) -> Callable[[SenderScope], Q]:
+    return lambda scope: condition
 
 
 def _booked(*progress: Progress) -> Q:
     return Q(status=Status.BOOKED, progress__in=progress)
 
 
-def _missed(desk: Desk) -> Q:
-    return Q(pk__in=[order.pk for order in desk.missed])
+def _missed(scope: SenderScope) -> Q:
+    return Q(pk__in=[order.pk for order in scope.missed])
 
 
-def _waiting(desk: Desk) -> Q:
+def _waiting(scope: SenderScope) -> Q:
     return GROUPS["waiting"][1]
 
 
@@ -94,7 +94,7 @@ VIEWS: dict[str, View] = {
     ),
     "late": View(
         "Late",
-        lambda desk: _booked(*MOVING) & Q(eta_to__lt=desk.today),
+        lambda scope: _booked(*MOVING) & Q(eta_to__lt=scope.today),
         "Nothing on the way is past the day the carrier named.",
     ),
     "delivery-problem": View(
@@ -115,7 +115,7 @@ VIEWS: dict[str, View] = {
     ),
     "due-today": View(
         "Due today",
-        lambda desk: _booked(*MOVING) & Q(eta_to=desk.today),
+        lambda scope: _booked(*MOVING) & Q(eta_to=scope.today),
         "The carrier named today for no parcel on the way.",
     ),
 }

@@ -22,7 +22,7 @@ from orders.printing import MOST
 from orders.receivers import sees_contact
 from orders.references import called
 from orders.rows import COLUMNS, rows
-from orders.system_views import ABOVE_THE_LIST, VIEWS, Desk, View
+from orders.system_views import ABOVE_THE_LIST, VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
@@ -39,7 +39,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         role = self.request.membership.role
-        self.desk = Desk.of(self.request.user, self.request.sender, timezone.now(), role=role)
+        self.scope = SenderScope.of(self.request.user, self.request.sender, timezone.now(), role=role)
         self.saved = list(SavedView.objects.for_user(self.request.user).order_by("name", "pk"))
         slug = self.request.GET.get("view", "")
         self.kept = next((view for view in self.saved if view.slug == slug and slug not in VIEWS), None)
@@ -48,7 +48,7 @@ class Asked:
         view = self.query.get("view", "")
         self.slug = view if view in VIEWS and view != "all" else ""
         self.sort = self.query.get("sort", "") if self.query.get("sort", "") in listing.SORTS else "newest"
-        self.filters = listing.active(self.query, self.desk)
+        self.filters = listing.active(self.query, self.scope)
 
     def _query(self) -> QueryDict:
         """The words of the address that mean something; a kept view stands for its own, and what is added wins."""
@@ -71,7 +71,7 @@ class Asked:
 
     @cached_property
     def found(self) -> QuerySet[Order]:
-        orders = self.desk.orders.filter(self.view.where(self.desk))
+        orders = self.scope.orders.filter(self.view.where(self.scope))
         orders = listing.search(orders, self.q, self.request.membership.role)
         return listing.narrowed(orders, self.filters)
 
@@ -96,13 +96,13 @@ def parcels(request: MemberRequest) -> HttpResponse:
     found = asked.found.only(*COLUMNS)
     page = listing.page(found, listing.SORTS[asked.sort], before=before, after=after)
     count = listing.count(asked.found)
-    choices = listing.Choices.of(asked.desk)
+    choices = listing.Choices.of(asked.scope)
     context = {
         "asked": asked,
         "q": asked.q,
         "count": count,
         "counted": listing.counted(count),
-        "rows": rows(page.rows, request.sender, request.membership.role, asked.desk.now),
+        "rows": rows(page.rows, request.sender, request.membership.role, asked.scope.now),
         "views": [(slug, VIEWS[slug].words) for slug in ABOVE_THE_LIST],
         "chips": _chips(asked, choices),
         "choices": choices,
@@ -134,7 +134,7 @@ def _opened(asked: Asked) -> Order | None:
     """The one parcel that was meant: by its whole reference, or as the only one that a search from the top finds."""
     if not asked.q:
         return None
-    exact = called(asked.desk.orders, asked.q).first()
+    exact = called(asked.scope.orders, asked.q).first()
     if exact or "open" not in asked.request.GET:
         return exact
     two = list(asked.found.order_by("-pk")[:2])

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Case, Count, F, IntegerField, Max, Prefetch, Q, QuerySet, Sum, Value, When
 
 from orders import listing
-from orders.system_views import Desk
+from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, Dispute, Kind
@@ -205,9 +205,9 @@ def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, A
     return dict(newest) if newest else None
 
 
-def _adjusted(value: str, desk: Desk) -> Q | None:
-    found = Charge.objects.posted().filter(sender=desk.sender, kind__in=ADJUSTMENTS, order__isnull=False)
-    return Q(pk__in=found.values("order")) if value == "yes" and desk.sees_money else None
+def _adjusted(value: str, scope: SenderScope) -> Q | None:
+    found = Charge.objects.posted().filter(sender=scope.sender, kind__in=ADJUSTMENTS, order__isnull=False)
+    return Q(pk__in=found.values("order")) if value == "yes" and scope.sees_money else None
 
 
 listing.FILTERS["adjusted"] = listing.Filter("Charges", _adjusted, lambda value, choices: "Adjusted")

@@ -12,7 +12,7 @@ from django.db.models.functions import TruncDate
 
 from orders.models import Order
 from orders.models.statuses import Progress, Status
-from orders.system_views import Desk
+from orders.system_views import SenderScope
 from shipping_portal.accounts import places
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import Charge, Kind
@@ -60,13 +60,13 @@ class Claim:
 class Claims:
     """One person's list. What the clock and the scans tell is looked up once; the rest is a condition."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.since = desk.now - dt.timedelta(weeks=WEEKS)
-        self.waiting = [order.pk for order in desk.missed if order.missed_twice(desk.now)]
+    def __init__(self, scope: SenderScope) -> None:
+        self.scope = scope
+        self.since = scope.now - dt.timedelta(weeks=WEEKS)
+        self.waiting = [order.pk for order in scope.missed if order.missed_twice(scope.now)]
         self.scanned = self._missed_by_scans()
         self.stuck = {order.pk: found for order in self._under_way() if (found := self._stuck(order))}
-        queued = desk.orders.filter(polling.waits_silently(desk.now), pk__in=self.waiting)
+        queued = scope.orders.filter(polling.waits_silently(scope.now), pk__in=self.waiting)
         self.passed_on = set(queued.values_list("pk", flat=True))
 
     def all(self) -> QuerySet[Order]:
@@ -77,13 +77,13 @@ class Claims:
         paid_back = Charge.objects.posted().filter(
             order=OuterRef("pk"), kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None
         )
-        mine = self.desk.orders.annotate(arrived_on=TruncDate("progress_at", tzinfo=self.desk.sender.tzinfo))
+        mine = self.scope.orders.annotate(arrived_on=TruncDate("progress_at", tzinfo=self.scope.sender.tzinfo))
         open_ones = mine.filter(told | late | listed, ~Exists(paid_back), status=Status.BOOKED)
         return open_ones.select_related("parcel")
 
     def of(self, order: Order) -> Claim:
         """The first rule that fits, in the order of RULES."""
-        order.sender = self.desk.sender
+        order.sender = self.scope.sender
         name, why = self._why(order)
         parcel = getattr(order, "parcel", None)
         scanned_at = parcel.last_scan_at if parcel else order.progress_at
@@ -109,20 +109,20 @@ class Claims:
     def _missed_by_scans(self) -> dict[int, int]:
         """Orders with scans of missed pickups on two days or more, and on how many."""
         scans = TrackingEvent.objects.filter(
-            parcel__order__in=self.desk.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
+            parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
         )
         missed = vocabulary.says({Progress.PICKUP_MISSED}, vocabulary.meanings_in(scans))
-        day = TruncDate("scan_time", tzinfo=self.desk.sender.tzinfo)
+        day = TruncDate("scan_time", tzinfo=self.scope.sender.tzinfo)
         found = scans.filter(missed).order_by().values_list("parcel__order")
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
     def _under_way(self) -> QuerySet[Order]:
         """Those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
-        silent = Q(parcel__last_scan_at__lt=self.desk.now - dt.timedelta(days=SILENT_DAYS))
-        asked = self.desk.orders.filter(
+        silent = Q(parcel__last_scan_at__lt=self.scope.now - dt.timedelta(days=SILENT_DAYS))
+        asked = self.scope.orders.filter(
             status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False, progress_at__isnull=False
         )
-        late = asked.filter(silent | Q(eta_to__lt=self.desk.today), booked_at__gte=self.since)
+        late = asked.filter(silent | Q(eta_to__lt=self.scope.today), booked_at__gte=self.since)
         return late.select_related("parcel").order_by("pk")[:MOST]
 
     def _stuck(self, order: Order) -> tuple[str, str] | None:
@@ -136,11 +136,11 @@ class Claims:
     def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
         """Have so many business days of the place it was sent from gone by since that day?"""
         where = (order.pickup["country"], order.pickup["state"])
-        return self.desk.today > places.business_days(*where, after=day, count=count)[-1]
+        return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 
     def _day(self, at: Any) -> dt.date:
-        day: dt.date = at.astimezone(self.desk.sender.tzinfo).date()
+        day: dt.date = at.astimezone(self.scope.sender.tzinfo).date()
         return day
 
     def _said(self, day: dt.date | None) -> str:
-        return local_date(day, self.desk.sender)
+        return local_date(day, self.scope.sender)

@@ -17,7 +17,7 @@ from orders.meaning import reason, standing
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.receivers import shown
-from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, Desk
+from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
@@ -61,77 +61,79 @@ def today(request: MemberRequest) -> HttpResponse:
 
     Asked with `seen`, only whether anything is different since then: 204 while nothing is.
     """
-    desk = Desk.of(request.user, request.sender, timezone.now())
-    counts, size_charges = _counts(desk), _size_charges(request, desk)
+    scope = SenderScope.of(request.user, request.sender, timezone.now())
+    counts, size_charges = _counts(scope), _size_charges(request, scope)
     state = "-".join(str(count) for count in (*counts.values(), size_charges.get("count", 0)))
     if "seen" in request.GET:
         return HttpResponse(status=204 if request.GET["seen"] == state else 200)
-    rows = _first_rows(desk)
+    rows = _first_rows(scope)
 
     def group(slug: str) -> Group:
-        return Group(slug, counts[slug], [_row(request, order, desk.now) for order in rows.get(slug, [])])
+        return Group(slug, counts[slug], [_row(request, order, scope.now) for order in rows.get(slug, [])])
 
-    delivered = desk.orders.filter(VIEWS["delivered"].where(desk), progress_at__isnull=False)
-    last = [_row(request, order, desk.now) for order in delivered.order_by("-progress_at")[:MOST]]
+    delivered = scope.orders.filter(VIEWS["delivered"].where(scope), progress_at__isnull=False)
+    last = [_row(request, order, scope.now) for order in delivered.order_by("-progress_at")[:MOST]]
     context = {
         "needs": [made for slug in NEEDS_YOU if (made := group(slug)).count],
         "handled": [made for slug in HANDLED if (made := group(slug)).count],
         "moving": [Group(slug, counts[slug]) for slug in ON_THE_WAY],
-        "pickups": _pickups(desk),
+        "pickups": _pickups(scope),
         "to_fix": counts["to_fix"],
         "size_charges": size_charges.get("count", 0),
         "size_charges_week": size_charges.get("week", ""),
         "delivered": last,
         "is_first_day": not counts["open"] and not last,
-        "day": desk.today,
-        "now": desk.now,
+        "day": scope.today,
+        "now": scope.now,
         "state": state,
     }
     return render(request, "reports/today.html", context)
 
 
-def _counts(desk: Desk) -> dict[str, int]:
+def _counts(scope: SenderScope) -> dict[str, int]:
     """How many parcels each view holds, in one look at what is neither delivered nor cancelled."""
     slugs = (*NEEDS_YOU, *HANDLED, *ON_THE_WAY)
     names = {slug: slug.replace("-", "_") for slug in slugs}
     asked: dict[str, Any] = {
-        names[slug]: Count("pk", filter=VIEWS[slug].where(desk)) for slug in slugs if slug not in HANDLED[:1]
+        names[slug]: Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs if slug not in HANDLED[:1]
     }
-    found = desk.orders.exclude(CLOSED).aggregate(open=Count("pk"), **asked)
+    found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **asked)
     counts = {slug: found[name] for slug, name in names.items() if name in found}
-    to_fix = ImportRow.objects.filter(file__sender=desk.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED))
-    return counts | {HANDLED[0]: len(desk.missed), "open": found["open"], "to_fix": to_fix.count()}
+    to_fix = ImportRow.objects.filter(
+        file__sender=scope.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
+    )
+    return counts | {HANDLED[0]: len(scope.missed), "open": found["open"], "to_fix": to_fix.count()}
 
 
-def _size_charges(request: MemberRequest, desk: Desk) -> dict[str, Any]:
+def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
     """Those that came this week: how many the statement lists that has them, and its name. Only who sees money."""
     if request.membership.role not in SEE_MONEY:
         return {}
-    midnight = dt.datetime.combine(week_of(desk.today), dt.time(), desk.sender.tzinfo)
+    midnight = dt.datetime.combine(week_of(scope.today), dt.time(), scope.sender.tzinfo)
     found = statements.new_size_charges(statements.lines_of(request.user, request.sender), midnight)
     return {"count": found["count"], "week": statements.week_name(found["week"])} if found else {}
 
 
-def _first_rows(desk: Desk) -> dict[str, list[Order]]:
+def _first_rows(scope: SenderScope) -> dict[str, list[Order]]:
     """The newest few of each group; labels in the order they are printed in, missed pickups longest waiting first."""
-    conditions = {slug: VIEWS[slug].where(desk) for slug in APART}
+    conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     place = Window(RowNumber(), partition_by=[F("group")], order_by=[F("pk").desc()])
-    theirs = desk.orders.exclude(CLOSED).filter(functools.reduce(Q.__or__, conditions.values()))
+    theirs = scope.orders.exclude(CLOSED).filter(functools.reduce(Q.__or__, conditions.values()))
     numbered = theirs.select_related("account").annotate(group=Case(*wheres))
     rows: dict[str, list[Order]] = {}
     for order in numbered.annotate(place=place).filter(place__lte=MOST).order_by("place"):
         rows.setdefault(order.group, []).append(order)
-    rows[printing.TO_PRINT] = list(printing.to_print(desk.orders, today=desk.today)[:MOST])
-    rows[HANDLED[0]] = desk.missed[:MOST]
+    rows[printing.TO_PRINT] = list(printing.to_print(scope.orders, today=scope.today)[:MOST])
+    rows[HANDLED[0]] = scope.missed[:MOST]
     return rows
 
 
-def _pickups(desk: Desk) -> list[dict[str, Any]]:
+def _pickups(scope: SenderScope) -> list[dict[str, Any]]:
     """Today and the next day with a driver: how many parcels, and how many of their labels are printed."""
-    theirs = desk.orders.filter(VIEWS["waiting-for-pickup"].where(desk), BY_DRIVER)
+    theirs = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
     waiting = theirs.annotate(day=PICKUP_DAY)
-    days = waiting.filter(day__gte=desk.today).values("day")
+    days = waiting.filter(day__gte=scope.today).values("day")
     printed = Count("pk", filter=Q(printed_at__isnull=False))
     return [dict(row) for row in days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2]]
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from orders import listing
 from orders.receivers import shown
-from orders.system_views import VIEWS, Desk
+from orders.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.reports import delivery, pickups, promises, sizes, spend
@@ -44,8 +44,8 @@ def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
 def sections(request: MemberRequest, span: Span) -> list[Section]:
     user, sender = request.user, request.sender
     journeys = Journeys.of(user, sender, span)
-    desk = Desk.of(user, sender, timezone.now())
-    late_now = desk.orders.filter(VIEWS["late"].where(desk)).count()
+    scope = SenderScope.of(user, sender, timezone.now())
+    late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
     found = [
         spend.section(user, sender, span),
         delivery.section(journeys.delivered, sender, span),
@@ -93,8 +93,8 @@ def refunds_file(request: MemberRequest) -> StreamingHttpResponse:
                 order.expected_pickup(), order.eta_to, claim.last_scan, claim.next_step,
             ]  # fmt: skip
 
-    return sheets.stream(f"refunds-{claims.desk.today:%Y-%m-%d}.csv", HEADS, rows())
+    return sheets.stream(f"refunds-{claims.scope.today:%Y-%m-%d}.csv", HEADS, rows())
 
 
 def _claims(request: MemberRequest) -> Claims:
-    return Claims(Desk.of(request.user, request.sender, timezone.now()))
+    return Claims(SenderScope.of(request.user, request.sender, timezone.now()))

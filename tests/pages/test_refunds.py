@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from orders.system_views import Desk
+from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.reports.refunds import Claims
 from shipping_portal.staff import queues
@@ -57,7 +57,7 @@ def order(quill: Sender, alice: User) -> Callable[..., Order]:
 
 def listed(person: User, sender: Sender) -> dict[str, str]:
     """Reference: rule and reason."""
-    claims = Claims(Desk.of(person, sender, timezone.now()))
+    claims = Claims(SenderScope.of(person, sender, timezone.now()))
     found = [claims.of(one) for one in claims.all()]
     return {str(claim.order): f"{claim.name}. {claim.why}" for claim in found}
 
