@@ -38,20 +38,20 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Nudge:
+class Question:
     """One question, with the word it was raised by as it was typed."""
 
     word: str
     question: str
 
 
-def nudges(texts: Iterable[str]) -> list[Nudge]:
+def questions(texts: Iterable[str]) -> list[Question]:
     """One question for each group of words that the texts meet."""
     return list(_met(" / ".join(texts)))
 
 
-def _met(text: str) -> Iterator[Nudge]:
+def _met(text: str) -> Iterator[Question]:
     for question, words in QUESTIONS.items():
         found = re.search(rf"\b(?:{'|'.join(sorted(words, key=len, reverse=True))})\b", text, re.IGNORECASE)
         if found:
-            yield Nudge(found[0], question)
+            yield Question(found[0], question)

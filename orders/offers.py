@@ -55,7 +55,7 @@ class QuotesPage:
     seconds_old: int
     seconds_left: int
     warnings: list[str]
-    goods: list[goods.Nudge]
+    goods: list[goods.Question]
     order: Order | None  # made from this very quote
     twin: Order | None  # the same box to the same person, booked lately
     twin_seconds: int
@@ -100,7 +100,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
         warnings=warnings(entry),
-        goods=goods.nudges([entry.description, *(item.description for item in entry.contents)]),
+        goods=goods.questions([entry.description, *(item.description for item in entry.contents)]),
         order=order,
         twin=twin,
         twin_seconds=int((now - twin.submitted_at).total_seconds()) if twin else 0,

@@ -23,12 +23,12 @@ from tests.sandbox_carrier import SandboxCarrier
     ],
 )
 def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
-    assert word in [nudge.word for nudge in goods.nudges([typed])]
+    assert word in [asked.word for asked in goods.questions([typed])]
 
 
 @pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
 def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
-    assert goods.nudges([typed]) == []
+    assert goods.questions([typed]) == []
 
 
 def test_every_word_has_one_question_that_says_what_cannot_go() -> None:
