@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking_rules, density, goods, quoting, twins
+from orders import booking_rules, density, duplicates, goods, quoting
 from orders.entry import Entry
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
@@ -57,8 +57,8 @@ class QuotesPage:
     warnings: list[str]
     goods: list[goods.Question]
     order: Order | None  # made from this very quote
-    twin: Order | None  # the same box to the same person, booked lately
-    twin_seconds: int
+    duplicate: Order | None  # the same box to the same person, booked lately
+    duplicate_seconds: int
 
     @property
     def is_live(self) -> bool:
@@ -92,7 +92,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     entry = Entry.from_json(quote.entry)
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
-    twin = None if order else twins.booked_lately(quote, now, but=quote.uuid)
+    duplicate = None if order else duplicates.booked_lately(quote, now, but=quote.uuid)
     return QuotesPage(
         entry=entry,
         offers=_offers(quote, entry, now),
@@ -102,8 +102,8 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         warnings=warnings(entry),
         goods=goods.questions([entry.description, *(item.description for item in entry.contents)]),
         order=order,
-        twin=twin,
-        twin_seconds=int((now - twin.submitted_at).total_seconds()) if twin else 0,
+        duplicate=duplicate,
+        duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
     )
 
 

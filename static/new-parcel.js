@@ -321,7 +321,7 @@
   press.addEventListener("click", () => {
     const button = prices.querySelector("form button");
     button.click();
-    if (document.getElementById("twin")) button.scrollIntoView({ block: "center" });
+    if (document.getElementById("duplicate")) button.scrollIntoView({ block: "center" });
   });
   function bind(book) {
     const button = book && book.querySelector("button");

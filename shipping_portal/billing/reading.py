@@ -71,10 +71,10 @@ def read(content: bytes, profile: Profile) -> Iterator[Row | Total | Problem]:
     records = _records(content, profile.delimiter)
     number, header = _header(records)
     places = _places(header, profile.columns)
-    twins: Counter[str] = Counter()
+    alike: Counter[str] = Counter()
     try:
         for number, cells in records:
-            yield _read(number, cells, header, Cells(profile, places, cells), twins)
+            yield _read(number, cells, header, Cells(profile, places, cells), alike)
     except csv.Error as error:
         yield Problem(number + 1, f"The file can't be read from here on: {error}.")
 
@@ -174,26 +174,26 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     return places
 
 
-def _read(number: int, cells: list[str], header: list[str], of: Cells, twins: Counter[str]) -> Row | Total | Problem:
+def _read(number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[str]) -> Row | Total | Problem:
     if len(cells) != len(header):
         return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
     try:
         if of.profile.total_word and of.text("type").casefold() == of.profile.total_word.casefold():
             return Total(of.currency(), of.money("price"))
-        return _row(number, of, twins)
+        return _row(number, of, alike)
     except Unreadable as error:
         return Problem(number, str(error))
 
 
-def _row(number: int, of: Cells, twins: Counter[str]) -> Row:
+def _row(number: int, of: Cells, alike: Counter[str]) -> Row:
     if not of.text("type") or not of.text("price"):
         raise Unreadable("It has no type or no amount.")
     parts = [of.text(name) for name in ("type", "paid", "reason")]
     identity = _identity(of)
-    twins[identity] += 1  # two lines alike in one file are two lines
+    alike[identity] += 1  # two lines alike in one file are two lines
     return Row(
         number=number,
-        key=hashlib.sha256(f"{identity}#{twins[identity]}".encode()).hexdigest(),
+        key=hashlib.sha256(f"{identity}#{alike[identity]}".encode()).hexdigest(),
         word=" / ".join(part for part in parts if part),
         reference=of.text("reference"),  # in the carrier's case, as everywhere
         customer_reference=of.text("customer_reference")[:255],  # ours is never longer

@@ -67,8 +67,8 @@ def retry(file: Import, now: dt.datetime) -> int:
 def work(row: ImportRow) -> None:
     """Make the one order of this row's token, if no worker before has; or note why there is none."""
     order = _made_before(row)
-    if order is None and (twin := duplicates.bought(row, row.reference)):
-        row.finish(state=State.SKIPPED, problems={"": [twin]})
+    if order is None and (duplicate := duplicates.bought(row, row.reference)):
+        row.finish(state=State.SKIPPED, problems={"": [duplicate]})
         return
     try:
         order = order or _submit(row, timezone.now())

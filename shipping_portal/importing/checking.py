@@ -88,8 +88,8 @@ def work(row: ImportRow) -> None:
         row.finish(state=State.FIX, problems={"": [shape]})
     elif not form.is_valid() or beyond_the_form(row, form):
         _to_fix(row, form)
-    elif twin := _twin(row, form.cleaned_data["customer_reference"]):
-        row.finish(state=State.SKIPPED, problems={"": [twin]})
+    elif words := _duplicate_of(row, form.cleaned_data["customer_reference"]):
+        row.finish(state=State.SKIPPED, problems={"": [words]})
     else:
         _price(row, form)
 
@@ -132,7 +132,7 @@ def _to_fix(row: ImportRow, form: ParcelForm) -> None:
     row.finish(state=State.FIX, problems=problems | beyond_the_form(row, form), near=near)
 
 
-def _twin(row: ImportRow, typed: str) -> str:
+def _duplicate_of(row: ImportRow, typed: str) -> str:
     row.reference = duplicates.reference_of(row, typed)
     return duplicates.bought(row, row.reference) or duplicates.on_an_earlier_row(row, row.reference)
 

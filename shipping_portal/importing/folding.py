@@ -2,7 +2,7 @@
 
 A further row joins the row above that has its order number and its address, or that has its order number while it has
 no address. Another address, another size, or the very same row once more is no further item: it stays a row of its
-own, which is left out until its sender lets it through (see twins.py).
+own, which is left out until its sender lets it through (see duplicates.py).
 """
 
 import datetime as dt

@@ -31,6 +31,6 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
 
 def to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:
     """The parcel to ask about before this form books; none where the form was answered with its order before."""
-    twin = booked_lately(quote, now, but=form_token)
-    is_answered = twin and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
-    return None if is_answered else twin
+    duplicate = booked_lately(quote, now, but=form_token)
+    is_answered = duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
+    return None if is_answered else duplicate
