@@ -12,7 +12,7 @@ from orders.forms import ParcelForm
 from orders.models import Draft, PriceWait
 from orders.receivers import masked
 from orders.sizes import offered
-from shipping_portal.accounts import notices
+from shipping_portal.accounts import outbox
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.jobs.registry import job
@@ -27,8 +27,8 @@ NONE = "The carrier gave no prices for three days, so we stopped asking. Your dr
 
 def begin(draft: Draft, *, by: User, now: dt.datetime) -> None:
     """Tell this person by e-mail, even one who had turned such mails off: they have just asked for it."""
-    if notices.choices_of(by)[KIND] == notices.When.OFF:
-        notices.choose(by, KIND, notices.When.NOW, now=now)
+    if outbox.choices_of(by)[KIND] == outbox.When.OFF:
+        outbox.choose(by, KIND, outbox.When.NOW, now=now)
     PriceWait.objects.update_or_create(
         draft=draft, user=by, defaults={"asked_at": now, "due_at": now + SHORTEST, **PriceWait.AFRESH}
     )
@@ -77,14 +77,14 @@ def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
     there, _ = wait.delete()
     if not there:
         return  # the draft was booked or deleted meanwhile
-    fact = notices.Fact(
+    fact = outbox.Event(
         sender=draft.sender,
         kind=KIND,
-        once=f"prices:{draft.uuid}:{now:%Y%m%d%H%M%S}",
+        dedupe_key=f"prices:{draft.uuid}:{now:%Y%m%d%H%M%S}",
         line=words.format(name=masked(draft.values.get("receiver_name", ""))),
         path=f"{reverse('new_parcel')}?draft={draft.uuid}",
         happened_at=now,
-        bundle=f"prices:{draft.uuid}",
+        batch_key=f"prices:{draft.uuid}",
         only=user,
     )
-    notices.tell(fact, now=now)
+    outbox.notify(fact, now=now)

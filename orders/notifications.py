@@ -13,8 +13,8 @@ from django.utils import timezone
 from orders.contract import another_day
 from orders.models.statuses import BEING_CANCELLED, Progress, Status
 from orders.receivers import masked
-from shipping_portal.accounts import notices
-from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.outbox import Event
 from shipping_portal.accounts.templatetags.words import money, money_in
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def moved(change: "OrderChange") -> None:
     if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
         return
     why = change.order.problem.get("text", "")
-    notices.tell(event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
+    outbox.notify(event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
 
 
 def _settled(change: "OrderChange") -> str | None:
@@ -104,7 +104,7 @@ def booked(order: "Order", at: dt.datetime) -> None:
     """Notify of a booking at a price nobody agreed to, until the order's next move; any other costs no query."""
     if order.unagreed_price is not None:
         words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if order.can_cancel(at) else ASK_US)
-        notices.tell(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
+        outbox.notify(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
 
 
 def not_as_agreed(order: "Order") -> str:
@@ -120,44 +120,44 @@ def advanced(order: "Order") -> None:
     if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
         return
     if found := _of_progress(order, at):
-        notices.tell(found, now=now)
+        outbox.notify(found, now=now)
 
 
 def forget_progress(order: "Order") -> None:
     """Take back what hasn't left yet about where the parcel is: it was another order's."""
     for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
-        notices.take_back(f"{news}:{order.pk}")
+        outbox.retract(f"{news}:{order.pk}")
 
 
 def ended(replacement: "Replacement", now: dt.datetime) -> None:
     """Notify of a replacement that ended without a new parcel."""
-    order, once = replacement.order, f"replacement:{replacement.pk}"
+    order, key = replacement.order, f"replacement:{replacement.pk}"
     words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
     path = reverse("replacing", args=[order.uuid])
     if replacement.is_left_out:
         words, path = LEFT_OUT, ""
-    notices.tell(event(order, "booking", once, words, now, path=path, why=replacement.problem), now=now)
+    outbox.notify(event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now)
 
 
 def pickup_key(order: "Order", progress: str, at: dt.datetime) -> str:
     return f"{progress}:{order.pk}:{_pickup_day(order, at)}"
 
 
-def pickup_event(order: "Order", progress: str, at: dt.datetime) -> Fact:
+def pickup_event(order: "Order", progress: str, at: dt.datetime) -> Event:
     """Make the event of a driver's visit in vain; all parcels of one visit share an e-mail."""
-    bundle = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
-    return event(order, "pickup", pickup_key(order, progress, at), PICKUPS[progress], at, bundle=bundle)
+    batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
+    return event(order, "pickup", pickup_key(order, progress, at), PICKUPS[progress], at, batch_key=batch_key)
 
 
 def event(
-    order: "Order", kind: str, once: str, words: str, at: dt.datetime, *, path: str = "", bundle: str = "",
+    order: "Order", kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
     why: str = "",
-) -> Fact:  # fmt: skip
+) -> Event:  # fmt: skip
     """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
-    return Fact(
+    return Event(
         sender=order.sender,
         kind=kind,
-        once=once,
+        dedupe_key=dedupe_key,
         line=words.format(
             order=order.carrier_reference or "It",
             name=masked(order.receiver_name),
@@ -166,7 +166,7 @@ def event(
         ).strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,
-        bundle=bundle,
+        batch_key=batch_key,
     )
 
 
@@ -175,7 +175,7 @@ def cut(why: str) -> str:
     return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
-def _of_progress(order: "Order", at: dt.datetime) -> Fact | None:
+def _of_progress(order: "Order", at: dt.datetime) -> Event | None:
     progress = str(order.progress)
     if progress in PICKUPS:
         return pickup_event(order, progress, at)

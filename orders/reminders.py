@@ -11,8 +11,8 @@ from django.db.models import Q
 from orders import notifications
 from orders.models import Order
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts import notices
-from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.outbox import Event
 from shipping_portal.jobs.registry import chore
 
 BATCH = 1000
@@ -25,9 +25,9 @@ TO_PRINT = "{order} to {name}: its label isn't marked as printed, and the driver
 class Reminder:
     """The name of an event, which is built only if nobody has a notice of it yet."""
 
-    once: str
+    dedupe_key: str
     sender: int
-    event: Callable[[], Fact]
+    event: Callable[[], Event]
 
 
 @chore("reminders", every=60)
@@ -35,8 +35,8 @@ def look(now: dt.datetime) -> None:
     """Notify of every reminder that is due and of which nobody has a notice."""
     due = chain(_missed(now), _to_print(now))
     while batch := list(islice(due, BATCH)):
-        known = notices.known({one.once for one in batch}, {one.sender for one in batch})
-        notices.tell(*(one.event() for one in batch if one.once not in known), now=now)
+        known = outbox.known({one.dedupe_key for one in batch}, {one.sender for one in batch})
+        outbox.notify(*(one.event() for one in batch if one.dedupe_key not in known), now=now)
 
 
 def _missed(now: dt.datetime) -> Iterator[Reminder]:
@@ -55,9 +55,9 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
     for order in _waiting_for_a_driver(days, printed_at=None):
         local = now.astimezone(order.sender.tzinfo)
         if local.date() == order.expected_pickup() and local.hour in PRINT_BETWEEN:
-            once = f"not_printed:{order.pk}:{local.date()}"
-            event = partial(notifications.event, order, "not_printed", once, TO_PRINT, now)
-            yield Reminder(once, order.sender_id, event)
+            key = f"not_printed:{order.pk}:{local.date()}"
+            event = partial(notifications.event, order, "not_printed", key, TO_PRINT, now)
+            yield Reminder(key, order.sender_id, event)
 
 
 def _waiting_for_a_driver(days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None) -> Iterator[Order]:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from orders import booking, labels
 from orders.models import Order
 from shipping_portal.accounts import mailing
-from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from tests import factories
@@ -136,8 +136,8 @@ def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: 
     client = visit(alice)
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
     order.advance("pickup_futile", at=timezone.now())
-    Notice.objects.update(due_at=timezone.now())
-    for notice in Notice.objects.filter(user=alice):
+    Notification.objects.update(due_at=timezone.now())
+    for notice in Notification.objects.filter(user=alice):
         mailing.work(notice.pk)
     sent = "".join(str(message.message()) for message in mail.outbox)
     assert f"/parcels/{order.uuid}/" in sent

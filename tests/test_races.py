@@ -18,7 +18,7 @@ from django.utils import timezone
 from orders import booking, cancelling, gateway, quoting, settling, turns
 from orders.models import Order
 from orders.models.statuses import Progress
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing, requesting
 from shipping_portal.exporting.models import Export
 from shipping_portal.importing import finishing
@@ -222,7 +222,7 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
         factories.import_row(quill, alice, file=file, state="booked", order=order, problems={})
         fail = partial(order.move_to, "not_booked", reason="-", at=now)
         assert at_once(partial(finishing.look, now), fail) == [None, None]
-    assert Notice.objects.filter(kind="booking").count() == 10
+    assert Notification.objects.filter(kind="booking").count() == 10
 
 
 def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from orders.models.statuses import (
     Progress,
     Status,
 )
-from shipping_portal.accounts import notices
+from shipping_portal.accounts import outbox
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
@@ -179,7 +179,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
             raise self.WrongStatus(f"{self} is no longer {old}")
         change = self.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
-        notices.take_back(f"change:{self.pk}")  # "book it now" of a parcel just booked would be paid twice
+        outbox.retract(f"change:{self.pk}")  # "book it now" of a parcel just booked would be paid twice
         for name, value in {"status": new, **changes}.items():
             setattr(self, name, value)
         notifications.moved(change)

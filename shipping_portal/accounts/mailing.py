@@ -1,4 +1,4 @@
-"""What is owed as news leaves as e-mail: one for each person and bundle, with one link, into the portal."""
+"""What is owed as news leaves as e-mail: one for each person and batch_key, with one link, into the portal."""
 
 import datetime as dt
 from collections.abc import Collection, Sequence
@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts.models import Notice, User
-from shipping_portal.accounts.notices import KINDS, still_wanted
+from shipping_portal.accounts.models import Notification, User
+from shipping_portal.accounts.outbox import KINDS, still_wanted
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
 
@@ -31,8 +31,8 @@ You get this because of your settings there. To stop this kind of e-mail:
 """
 
 
-@job("mail", queue=Notice.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
-def work(first: Notice) -> None:
+@job("mail", queue=Notification.objects.filter(sent_at=None).select_related("user"), lane="sender", order=120)
+def work(first: Notification) -> None:
     """Send the e-mail this notification belongs to. A crash in between at worst repeats one e-mail."""
     rows = _gather(first)
     try:
@@ -43,8 +43,8 @@ def work(first: Notice) -> None:
         for row in rows:
             row.retry(now + wait_after(row.tries))
         return
-    mine = Notice.objects.filter(pk__in=[row.pk for row in rows], due_at=first.due_at)
-    mine.update(sent_at=timezone.now(), due_at=None, **Notice.AFRESH)
+    mine = Notification.objects.filter(pk__in=[row.pk for row in rows], due_at=first.due_at)
+    mine.update(sent_at=timezone.now(), due_at=None, **Notification.AFRESH)
 
 
 def wait_after(tries: int) -> dt.timedelta:
@@ -53,7 +53,7 @@ def wait_after(tries: int) -> dt.timedelta:
 
 
 @transaction.atomic
-def _gather(first: Notice) -> list[Notice]:
+def _gather(first: Notification) -> list[Notification]:
     """Take all that leaves with this notification under one lease; nothing, if another worker has taken it along.
 
     What another worker has claimed but not gathered yet is taken, too: it finds its own gone, as they take turns.
@@ -62,12 +62,12 @@ def _gather(first: Notice) -> list[Notice]:
     now = timezone.now()
     if not first.renew(now + LEASE):
         return []
-    owed = Notice.objects.filter(user=first.user, bundle=first.bundle, sent_at=None, parked_at=None)
+    owed = Notification.objects.filter(user=first.user, batch_key=first.batch_key, sent_at=None, parked_at=None)
     owed.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(due_at=first.due_at, last_error=SENDING)
     return list(owed.filter(due_at=first.due_at).order_by("happened_at", "pk"))
 
 
-def _mail(user: User, rows: Sequence[Notice]) -> EmailMessage:
+def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
     kinds = {row.kind for row in rows}
     path = rows[0].path if len({row.path for row in rows}) == 1 else reverse("home")
     stop = settings.SITE_URL + reverse("unsubscribe", args=[token_for(user, kinds)])

@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import notices, places
+from shipping_portal.accounts import outbox, places
 from shipping_portal.accounts.mailing import wait_after
 from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Role, Sender, User
 from shipping_portal.jobs.registry import enqueue, job
@@ -72,10 +72,10 @@ def approve(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(approved_at=now):
         raise Sender.NotAllowed("This account isn't waiting for approval.")
     Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
-    fact = notices.Fact(
-        sender=sender, kind=KIND, once=f"{KIND}:{sender.pk}", line=APPROVED, path=reverse("home"), happened_at=now
+    fact = outbox.Event(
+        sender=sender, kind=KIND, dedupe_key=f"{KIND}:{sender.pk}", line=APPROVED, path=reverse("home"), happened_at=now
     )
-    notices.tell(fact, now=now)
+    outbox.notify(fact, now=now)
 
 
 @job("approval", queue=ApprovalRequest.objects.select_related("sender"), lane="sender", order=125)

@@ -12,9 +12,9 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import notices
+from shipping_portal.accounts import outbox
 from shipping_portal.accounts.models import Sender
-from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts.outbox import Event
 from shipping_portal.accounts.templatetags.words import money, money_in, say
 from shipping_portal.billing.explaining import page_of, reason
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, Dispute
@@ -30,7 +30,7 @@ READY = "The statement for {week} is there: net {net}, {parcels}."
 def posted(report: BillingReport, now: dt.datetime) -> None:
     """Notify the senders of a report's size charges and of their statements; a week long ago is no news."""
     if report.week >= (now - LATE_REPORT).date():
-        notices.tell(*size_charges(report), *statements(report), now=now)
+        outbox.notify(*size_charges(report), *statements(report), now=now)
 
 
 def found_its_sender(charge: Charge) -> None:
@@ -46,34 +46,34 @@ def found_its_sender(charge: Charge) -> None:
     for line in _explainable(Charge.objects.filter(lately, pk=charge.pk)).select_related("report"):
         if line.report:
             its_like = _explainable(line.report.lines.filter(sender=line.sender))
-            notices.tell(_added(line, line.report, is_alone=its_like.count() == 1), now=now)
+            outbox.notify(_added(line, line.report, is_alone=its_like.count() == 1), now=now)
 
 
 def answered(dispute: Dispute, now: dt.datetime) -> None:
     """Notify whoever asked about a charge; the words of the answer stand on its page alone."""
     credit = dispute.credit
-    event = Fact(
+    event = Event(
         sender=dispute.sender,
         kind="answer",
-        once=f"answer:{dispute.pk}",
+        dedupe_key=f"answer:{dispute.pk}",
         line=ANSWERED.format(
             what=dispute.charge.reference or "a charge",
             money=f": {money(-credit.amount, credit.currency)} credited" if credit else "",
         ),
         path=page_of(dispute.charge),
         happened_at=now,
-        bundle=f"answer:{dispute.pk}",
+        batch_key=f"answer:{dispute.pk}",
         only=dispute.made_by_id,
     )
-    notices.tell(event, now=now)
+    outbox.notify(event, now=now)
 
 
 def taken_back(charge: Charge) -> None:
     """Take back the notice of a charge that is being reversed, unless its e-mail has left."""
-    notices.take_back(f"charge:{charge.pk}")
+    outbox.retract(f"charge:{charge.pk}")
 
 
-def size_charges(report: BillingReport) -> Iterator[Fact]:
+def size_charges(report: BillingReport) -> Iterator[Event]:
     """Make the events of a report's size charges; those of one sender share an e-mail."""
     found = list(_explainable(report.lines.all()).order_by("pk"))
     charges_of = Counter(line.sender_id for line in found)
@@ -81,17 +81,17 @@ def size_charges(report: BillingReport) -> Iterator[Fact]:
         yield _added(line, report, is_alone=charges_of[line.sender_id] == 1)
 
 
-def statements(report: BillingReport) -> Iterator[Fact]:
+def statements(report: BillingReport) -> Iterator[Event]:
     """Make the event of each sender's statement, once a week; the figures are the page's own."""
     name, theirs = week_name(report.week), _week_of_its_senders(report)
     nets, parcels = _balances(theirs), _parcels(theirs)
     for sender in Sender.objects.filter(pk__in=nets):
         shown = money if len(nets[sender.pk]) == 1 else money_in
         count = parcels[sender.pk]
-        yield Fact(
+        yield Event(
             sender=sender,
             kind="statement",
-            once=f"statement:{sender.pk}:{name}",
+            dedupe_key=f"statement:{sender.pk}:{name}",
             line=READY.format(
                 week=week_words(report.week, sender),
                 net=" and ".join(shown(amount, currency) for currency, amount in nets[sender.pk]),
@@ -108,20 +108,20 @@ def _explainable(lines: QuerySet[Charge]) -> QuerySet[Charge]:
     return found.select_related("order", "sender")
 
 
-def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Fact:
+def _added(line: Charge, report: BillingReport, *, is_alone: bool) -> Event:
     """Make the event of one size charge; where it is one of several, it leads to the statement."""
     if line.sender is None:
         raise ValueError(f"{line} is nobody's")
     statement = f"{reverse('statement', args=[week_name(line.week)])}?kind={SIZE}"
     explained = reason(line, line.sender)
-    return Fact(
+    return Event(
         sender=line.sender,
         kind="charge",
-        once=f"charge:{line.pk}",
+        dedupe_key=f"charge:{line.pk}",
         line=ADDED.format(amount=money(line.amount, line.currency), reference=line.reference, reason=explained),
         path=page_of(line) if is_alone and line.order else statement,
         happened_at=line.posted_at or report.ended_at or report.uploaded_at,
-        bundle=f"charges:{report.pk}",
+        batch_key=f"charges:{report.pk}",
     )
 
 

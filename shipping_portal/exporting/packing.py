@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts import notices
+from shipping_portal.accounts import outbox
 from shipping_portal.exporting import account, proof
 from shipping_portal.exporting.archive import Archive
 from shipping_portal.exporting.models import Export
@@ -63,19 +63,19 @@ def _pack(lease: Lease) -> None:
             problem=_missing(len(archive.labels.missing)),
         )  # fmt: skip
         if now - export.created_at > TOLD_AFTER:
-            notices.tell(_news(export, now), now=now)
+            outbox.notify(_news(export, now), now=now)
 
 
-def _news(export: Export, now: dt.datetime) -> notices.Fact:
+def _news(export: Export, now: dt.datetime) -> outbox.Event:
     what = f"The proof pack of {export.order}" if export.order else "Everything of your account"
-    return notices.Fact(
+    return outbox.Event(
         sender=export.sender,
         kind="export",
-        once=f"export:{export.pk}",
+        dedupe_key=f"export:{export.pk}",
         line=f"{what} is packed. It is kept for {KEPT.days} days.",
         path=reverse("export_progress", args=[export.uuid]),
         happened_at=now,
-        bundle=f"export:{export.pk}",
+        batch_key=f"export:{export.pk}",
         only=export.made_by_id,
     )
 

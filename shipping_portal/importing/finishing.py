@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from orders.models.statuses import Status
 from orders.notifications import cut
-from shipping_portal.accounts import notices
-from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.outbox import Event
 from shipping_portal.importing import progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import chore
@@ -41,7 +41,7 @@ def _finish(file: Import, now: dt.datetime) -> None:
     if counts.failed or counts.asked:
         _notify_of_failures(file, counts, now)
     elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
-        notices.tell(_event(file, counts, now), now=now)
+        outbox.notify(_event(file, counts, now), now=now)
 
 
 def paused(file: Import, now: dt.datetime) -> None:
@@ -54,23 +54,23 @@ def paused(file: Import, now: dt.datetime) -> None:
 
 def _notify_of_failures(file: Import, counts: progress.Counts, now: dt.datetime) -> None:
     """Notify everybody: the failed bookings wrote no notices of their own, so this one is as vital as theirs."""
-    notices.tell(replace(_event(file, counts, now), kind="booking", only=None), now=now)
+    outbox.notify(replace(_event(file, counts, now), kind="booking", only=None), now=now)
 
 
 def _is_left(file: Import, now: dt.datetime) -> bool:
     return file.looked_at is None or now - file.looked_at >= LEFT_AFTER
 
 
-def _event(file: Import, counts: progress.Counts, now: dt.datetime) -> Fact:
+def _event(file: Import, counts: progress.Counts, now: dt.datetime) -> Event:
     why = progress.first_reason(file) if counts.failed else ""
-    return Fact(
+    return Event(
         sender=file.sender,
         kind="import",
-        once=f"import:{file.pk}:{now:%Y%m%dT%H%M%S.%f}",
+        dedupe_key=f"import:{file.pk}:{now:%Y%m%dT%H%M%S.%f}",
         line=f"{file.file_name}: {_summary(counts)}. {cut(why)}".strip(),
         path=reverse("import", args=[file.uuid]),
         happened_at=now,
-        bundle=f"import:{file.pk}",
+        batch_key=f"import:{file.pk}",
         only=file.begun_by_id,
     )
 

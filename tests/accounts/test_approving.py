@@ -13,7 +13,7 @@ from django.utils import timezone
 from shipping_portal import checks
 from shipping_portal.accounts import mailing, signing_up, team
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notice, Role, Sender, User
+from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Notification, Role, Sender, User
 from shipping_portal.accounts.models.senders import UNTIL_APPROVED
 from tests import factories
 from tests.accounts.test_signing_up import MIA, sign_up
@@ -175,14 +175,14 @@ def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
     assert quill.approved_at
     noted = Audit.objects.get()
     assert (noted.action, noted.actor, noted.sender, noted.reason) == ("account approved", sam, quill, REASON)
-    notice = Notice.objects.get()
+    notice = Notification.objects.get()
     assert (notice.user, notice.line) == (alice, "We approved your account: you can book now.")
-    Notice.objects.update(due_at=timezone.now())
+    Notification.objects.update(due_at=timezone.now())
     mailing.work(notice.pk)
     assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([alice.email], "Your account is approved")
     assert REASON not in mail.outbox[-1].body
     assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
-    assert Notice.objects.count() == 1
+    assert Notification.objects.count() == 1
 
 
 def test_two_operators_who_approve_at_once_approve_once(quill: Sender, alice: User, sam: User) -> None:
@@ -234,7 +234,7 @@ def test_the_yes_to_one_account_is_none_to_another(quill: Sender, alice: User, b
     Sender.objects.update(approved_at=None)
     signing_up.approve(quill, by=sam, note=REASON, now=timezone.now())
     assert list(Sender.objects.filter(approved_at=None)) == [bob.membership.sender]
-    assert [notice.user for notice in Notice.objects.all()] == [alice]
+    assert [notice.user for notice in Notification.objects.all()] == [alice]
 
 
 def test_the_operators_read_who_opened_the_account_and_not_who_joined_it(approving: Any) -> None:

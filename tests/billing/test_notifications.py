@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import mailing, notices
-from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
+from shipping_portal.accounts import mailing, outbox
+from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing import correcting, disputing, explaining, matching, posting, statements
 from shipping_portal.billing.balancing import balances
@@ -39,7 +39,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def lines(kind: str = "charge") -> list[str]:
-    return list(Notice.objects.filter(kind=kind).order_by("pk").values_list("line", flat=True))
+    return list(Notification.objects.filter(kind=kind).order_by("pk").values_list("line", flat=True))
 
 
 def size_charge(order: Order | None, report: BillingReport, **fields: Any) -> Charge:
@@ -54,7 +54,7 @@ def post(report: BillingReport) -> BillingReport:
 
 def sent(kind: str) -> list[Any]:
     """What was owed of a kind leaves; the mails."""
-    owed = Notice.objects.filter(kind=kind, sent_at=None)
+    owed = Notification.objects.filter(kind=kind, sent_at=None)
     owed.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     for pk in owed.values_list("pk", flat=True):
         mailing.work(pk)
@@ -74,7 +74,7 @@ def test_a_report_and_its_news_are_there_together_or_not_at_all(order: Order, re
     with transaction.atomic():
         post(report)
         transaction.set_rollback(True)
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 @pytest.mark.parametrize(("days", "is_news"), [(100, True), (130, False)])
@@ -95,7 +95,7 @@ def test_owners_and_bookkeepers_hear_of_money_and_nobody_else(
     size_charge(order, report)
     post(report)
     for kind in ("charge", "statement"):
-        people = set(Notice.objects.filter(kind=kind).values_list("user__email", flat=True))
+        people = set(Notification.objects.filter(kind=kind).values_list("user__email", flat=True))
         assert people == {alice.email, bea.email}, kind
 
 
@@ -176,7 +176,7 @@ def test_the_operators_word_on_whose_a_line_is_is_news_but_not_to_who_came_into_
     post(report)
     factories.member(quill, factories.user("carol@quill.example"))
     matching.assign(line, sender=quill)
-    assert Notice.objects.filter(kind="charge").get().path.endswith("?kind=size")
+    assert Notification.objects.filter(kind="charge").get().path.endswith("?kind=size")
 
 
 @pytest.mark.parametrize("has_left", [False, True])
@@ -213,7 +213,7 @@ def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
     post(report)
     words = statements.week_words(report.week, quill)
     assert lines("statement") == [f"The statement for {words} is there: net $10.08, 1 parcel."]
-    row = Notice.objects.get(kind="statement")
+    row = Notification.objects.get(kind="statement")
     due = row.due_at
     assert due
     local = due.astimezone(quill.tzinfo)
@@ -233,11 +233,11 @@ def test_two_reports_of_one_week_are_one_statement(order: Order, report: Billing
 def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     order: Order, report: BillingReport, alice: User
 ) -> None:
-    NoticeChoice.objects.create(user=alice, kind="charge", when="weekly")
+    NotificationChoice.objects.create(user=alice, kind="charge", when="weekly")
     for _ in range(2):
         size_charge(order, report)
     post(report)
-    assert not Notice.objects.filter(kind="charge", due_at__lte=timezone.now() + notices.GATHER).exists()
+    assert not Notification.objects.filter(kind="charge", due_at__lte=timezone.now() + outbox.GATHER).exists()
     sent("charge")
     sent("statement")
     links = sorted(re.findall(r"(/billing/\S+)", "".join(str(message.body) for message in mail.outbox)))
@@ -258,7 +258,7 @@ def test_a_bookkeeper_chooses_among_the_kinds_about_money_only(bea: User, visit:
     answer = visit(bea).get("/settings/notifications/")
     assert [name for name, _, _ in answer.context["rows"]] == ["charge", "answer", "statement"]
     visit(bea).post("/settings/notifications/", {"charge": "off", "pickup": "off"})
-    assert list(NoticeChoice.objects.values_list("kind", "when")) == [("charge", "off")]
+    assert list(NotificationChoice.objects.values_list("kind", "when")) == [("charge", "off")]
 
 
 def test_news_of_many_charges_costs_as_few_queries_as_of_one(order: Order) -> None:
@@ -283,7 +283,7 @@ def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
     disputing.answer(asked, accepted=True, text="You are right.", by=sam, now=now, credit=Decimal("4.13"))
     said = f"Your question about {order} is answered: $4.13 credited. The answer stands at the charge."
     assert lines("answer") == [said]
-    notice = Notice.objects.get(kind="answer")
+    notice = Notification.objects.get(kind="answer")
     assert (notice.user, notice.path) == (bea, f"/parcels/{order.uuid}/#charges")
 
 
@@ -294,7 +294,7 @@ def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, al
     with pytest.raises(disputing.AlreadyAnswered):
         disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["Your question about a charge is answered. The answer stands at the charge."]
-    assert Notice.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"
+    assert Notification.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"
 
 
 def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
@@ -305,9 +305,9 @@ def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
     for _ in range(2):
         size_charge(order, report)
     post(report)
-    alone = Notice.objects.filter(kind="charge", user=bob).values_list("path", flat=True)
+    alone = Notification.objects.filter(kind="charge", user=bob).values_list("path", flat=True)
     assert list(alone) == [f"/parcels/{theirs.uuid}/#charges"]
-    several = Notice.objects.filter(kind="charge", sender=quill).values_list("path", flat=True)
+    several = Notification.objects.filter(kind="charge", sender=quill).values_list("path", flat=True)
     assert set(several) == {f"/billing/{statements.week_name(report.week)}/?kind=size"}
 
 
@@ -321,7 +321,7 @@ def test_a_charge_found_later_leads_to_its_parcel_unless_its_sender_has_another(
     line = factories.charge(None, "oversize", "9.00", report=report, reference=str(order))
     post(report)
     matching.match_late()
-    notice = Notice.objects.get(kind="charge", once__startswith=f"charge:{line.pk}", user=alice)
+    notice = Notification.objects.get(kind="charge", dedupe_key__startswith=f"charge:{line.pk}", user=alice)
     page = f"/parcels/{order.uuid}/#charges"
     assert notice.path == (page if is_alone else f"/billing/{statements.week_name(report.week)}/?kind=size")
 
@@ -338,7 +338,7 @@ def test_the_news_of_a_statement_adds_up_this_week_of_this_sender_by_currency(
     for amount, of, currency in (("7.00", other, "USD"), ("12.08", order, "AUD"), ("3.00", order, "AUD")):
         factories.charge(of, "order", amount, report=report, currency=currency)
     post(report)
-    [line] = Notice.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
+    [line] = Notification.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
     assert line.endswith("net $14.08 AUD and $7.00 USD, 2 parcels.")
 
 
@@ -348,5 +348,5 @@ def test_a_parcel_with_lines_in_two_currencies_is_one_parcel_of_the_statement(
     for amount, currency in (("12.08", "AUD"), ("7.00", "CAD")):
         factories.charge(order, "order", amount, report=report, currency=currency)
     post(report)
-    [line] = Notice.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
+    [line] = Notification.objects.filter(kind="statement", user=alice).values_list("line", flat=True)
     assert line.endswith("net $12.08 AUD and $7.00 CAD, 1 parcel.")

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from orders.models import Draft, Label, Order, PriceWait, Replacement
-from shipping_portal.accounts.models import ApprovalRequest, Notice, Sender, User
+from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import Kind, kind_of
 from tests import factories
@@ -62,8 +62,8 @@ def replaced(order: Order, *, due_at: dt.datetime) -> int:
 
 
 def news(to: User, of: Sender, once: str, *, due_at: dt.datetime) -> int:
-    facts = {"kind": "booking", "bundle": "booking", "once": once, "line": "-", "path": "/"}
-    return Notice.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
+    facts = {"kind": "booking", "batch_key": "booking", "once": once, "line": "-", "path": "/"}
+    return Notification.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
 
 
 def approval(*, due_at: dt.datetime) -> int:

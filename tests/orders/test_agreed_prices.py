@@ -12,7 +12,7 @@ from django.utils import timezone
 from orders import booking, requoting
 from orders.limits import NOT_COUNTED
 from orders.models import Order
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.billing import posting, reconciling
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import Import
@@ -59,7 +59,7 @@ def in_dollars(submitted: Submit, carrier: SandboxCarrier) -> Callable[[], Order
 
 
 def told(order: Order) -> list[str]:
-    return list(Notice.objects.filter(sender=order.sender).values_list("line", flat=True))
+    return list(Notification.objects.filter(sender=order.sender).values_list("line", flat=True))
 
 
 # -- Booked at more than was agreed -------------------------------------------------------------------

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import mailing, notices
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts import mailing, outbox
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import finishing, holding
 from shipping_portal.importing.models import Import, ImportRow
@@ -36,13 +36,13 @@ def booking_import(of: Sender, by: User, *statuses: str, looked: dt.timedelta = 
 
 def lines() -> list[str]:
     finishing.look(timezone.now())
-    return list(Notice.objects.values_list("line", flat=True))
+    return list(Notification.objects.values_list("line", flat=True))
 
 
 def mails() -> list[str]:
     """Everything owed leaves; the bodies."""
-    Notice.objects.update(due_at=timezone.now())
-    for pk in Notice.objects.values_list("pk", flat=True):
+    Notification.objects.update(due_at=timezone.now())
+    for pk in Notification.objects.values_list("pk", flat=True):
         mailing.work(pk)
     return [str(message.body) for message in mail.outbox]
 
@@ -72,15 +72,15 @@ def test_u13_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
 def test_rows_that_failed_or_wait_for_a_yes_are_vital_news_to_every_booker(
     quill: Sender, alice: User, ana: User, bea: User, statuses: list[str], line: str
 ) -> None:
-    notices.choose(alice, "import", "off", now=timezone.now())
-    notices.choose(alice, "booking", "off", now=timezone.now())
+    outbox.choose(alice, "import", "off", now=timezone.now())
+    outbox.choose(alice, "booking", "off", now=timezone.now())
     booking_import(quill, ana, *statuses, looked=WATCHED)
     assert lines() == [line]
-    assert Notice.objects.get().user == ana
-    notices.choose(ana, "booking", "off", now=timezone.now())
+    assert Notification.objects.get().user == ana
+    outbox.choose(ana, "booking", "off", now=timezone.now())
     booking_import(quill, ana, *statuses, looked=WATCHED)
     lines()
-    assert Notice.objects.last().user == alice  # the owner, when everybody has turned it off
+    assert Notification.objects.last().user == alice  # the owner, when everybody has turned it off
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_a_booking_of_an_import_under_way_is_no_news_of_its_own_and_anything_els
 ) -> None:
     booking_import(quill, alice, old)
     Order.objects.get().move_to(new, reason="-", at=timezone.now())
-    assert Notice.objects.exists() is is_own_news
+    assert Notification.objects.exists() is is_own_news
 
 
 def test_a_booking_that_fails_before_its_row_knows_its_order_is_no_news_of_its_own(quill: Sender, alice: User) -> None:
     file, order = booking_import(quill, alice), factories.order(quill, alice, status="booking")
     factories.import_row(quill, alice, file=file, state="owed", token=order.form_token)
     order.move_to("rejected", reason="-", at=timezone.now())
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_after_the_end_news_of_an_order_is_ordinary(quill: Sender, alice: User) -> None:
@@ -127,17 +127,17 @@ def test_whoever_watched_it_go_well_gets_no_mail_ever(quill: Sender, alice: User
     booking_import(quill, alice, "booked", looked=WATCHED)
     finishing.look(timezone.now())
     finishing.look(timezone.now() + dt.timedelta(hours=1))
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_only_whoever_pressed_book_hears_that_all_went_well(quill: Sender, alice: User, ana: User) -> None:
     booking_import(quill, ana, "booked")
     assert lines() == ["orders.csv: 1 booked."]
-    assert Notice.objects.get().user == ana
+    assert Notification.objects.get().user == ana
 
 
 def test_who_turned_it_off_hears_nothing(quill: Sender, alice: User) -> None:
-    notices.choose(alice, "import", "off", now=timezone.now())
+    outbox.choose(alice, "import", "off", now=timezone.now())
     booking_import(quill, alice, "booked")
     assert lines() == []
 
@@ -173,7 +173,9 @@ def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
         else:
             with suppress(holding.AlreadySo):
                 holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
-    assert list(Notice.objects.values_list("kind", "line")) == [("booking", "orders.csv: 1 booked, 1 not booked.")]
+    assert list(Notification.objects.values_list("kind", "line")) == [
+        ("booking", "orders.csv: 1 booked, 1 not booked.")
+    ]
     Order.objects.get(status="booking").move_to("rejected", reason="-", at=now)  # it had been handed over
     assert "Fix it and book again." in lines()[-1]
 
@@ -182,7 +184,7 @@ def test_a_pause_before_anything_failed_is_no_news(quill: Sender, alice: User) -
     file = booking_import(quill, alice, "booked")
     importing.pause(file, timezone.now())
     importing.pause(factories.import_file(quill, alice), timezone.now())
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -203,7 +205,7 @@ def test_a_good_end_is_news_for_two_days_to_who_has_left_the_page(
     finishing.look(now)
     file.refresh_from_db()
     assert file.finished_at == now
-    assert Notice.objects.exists() is is_news
+    assert Notification.objects.exists() is is_news
 
 
 @pytest.mark.parametrize("status", ["rejected", "draft"])
@@ -218,7 +220,7 @@ def test_a_pause_after_the_end_repeats_no_news(quill: Sender, alice: User) -> No
     finishing.look(timezone.now())
     file.refresh_from_db()
     importing.pause(file, timezone.now())
-    assert Notice.objects.count() == 1
+    assert Notification.objects.count() == 1
 
 
 def test_a_row_of_another_import_holds_up_no_end(quill: Sender, alice: User) -> None:

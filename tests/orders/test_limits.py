@@ -310,13 +310,13 @@ def test_a_form_pressed_again_is_its_order_though_it_was_the_last_to_fit(
 
     def meanwhile(*asked: Any) -> Any:
         """The other press was faster by a hair: it was not there yet when this one looked first."""
-        monkeypatch.setattr(booking, "bookable_offer", offer_of)
+        monkeypatch.setattr(booking_rules, "bookable_offer", offer_of)
         press(token=token, seen=quote)
         quote.sender.refresh_from_db()
         return offer_of(*asked)
 
     quote = factories.quote(quill, alice)
-    monkeypatch.setattr(booking, "bookable_offer", meanwhile)
+    monkeypatch.setattr(booking_rules, "bookable_offer", meanwhile)
     made = press(token=token, seen=quote)
     assert made == press(token=token, seen=quote) == Order.objects.get()
 

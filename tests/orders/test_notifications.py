@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from orders import replacing
 from orders.models import Order, OrderChange, Replacement
-from shipping_portal.accounts import mailing, notices
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts import mailing, outbox
+from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ YES = "The parcel to N. Tamsin needs your yes. It isn't booked; you weren't char
 
 
 def lines() -> list[str]:
-    return list(Notice.objects.order_by("pk").values_list("line", flat=True))
+    return list(Notification.objects.order_by("pk").values_list("line", flat=True))
 
 
 def move(order: Order, *statuses: str) -> Order:
@@ -92,7 +92,7 @@ def test_c5_a_refused_booking_is_news_at_once_however_much_else_happens(
     OrderChange.objects.bulk_create(
         OrderChange(order=busy, old="booking", new="booked", at=timezone.now(), reason="-") for _ in range(others)
     )
-    assert Notice.objects.get().kind == "booking"
+    assert Notification.objects.get().kind == "booking"
 
 
 def test_a_move_and_its_notice_are_there_together_or_not_at_all(
@@ -106,7 +106,7 @@ def test_a_move_and_its_notice_are_there_together_or_not_at_all(
         move(order, "rejected")
         transaction.set_rollback(True)
     assert lines() == []
-    monkeypatch.setattr(notices, "tell", away)
+    monkeypatch.setattr(outbox, "tell", away)
     with pytest.raises(DatabaseError):
         move(Order.objects.get(), "rejected")
     assert Order.objects.get().status == "booking"
@@ -127,7 +127,7 @@ def test_news_costs_as_few_queries_in_a_big_team_as_in_a_small_one(quill: Sender
     for number in range(20):
         factories.member(quill, factories.user(f"{number}@quill.example"), role="shipper")
     assert queries(lambda: move(second, "rejected")) == few
-    assert Notice.objects.count() == 1 + 21
+    assert Notification.objects.count() == 1 + 21
 
 
 def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
@@ -135,8 +135,8 @@ def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
 ) -> None:
     order, _other = (moved(quill, alice, "unconfirmed", "not_booked") for _ in range(2))
     assert lines() == [BOOK_NOW, BOOK_NOW]
-    Notice.objects.update(due_at=timezone.now())
-    owed = Notice.objects.get(path__contains=order.uuid)
+    Notification.objects.update(due_at=timezone.now())
+    owed = Notification.objects.get(path__contains=order.uuid)
     move(order, "draft", "booking", "booked")
     mailing.work(owed.pk)
     assert mailoutbox == []
@@ -145,7 +145,7 @@ def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
 
 def test_what_left_already_is_not_taken_back(quill: Sender, alice: User) -> None:
     order = moved(quill, alice, "unconfirmed", "not_booked")
-    Notice.objects.update(sent_at=timezone.now(), due_at=None)
+    Notification.objects.update(sent_at=timezone.now(), due_at=None)
     move(order, "draft", "booking", "booked")
     assert lines() == [BOOK_NOW]
 
@@ -159,7 +159,7 @@ def test_a_scan_that_needs_the_sender_is_news_once(quill: Sender, alice: User, p
     for _ in range(2):
         Order.objects.get().advance(progress, at=order.progress_at)
         order.advance(progress, at=order.progress_at)
-    assert Notice.objects.get().kind == kind
+    assert Notification.objects.get().kind == kind
 
 
 @pytest.mark.parametrize(("status", "ago"), [("booked", dt.timedelta(days=3)), ("cancelling", dt.timedelta(0))])
@@ -173,17 +173,17 @@ def test_an_old_scan_and_one_of_a_parcel_that_is_not_booked_are_no_news(
 def test_missed_parcels_of_one_pickup_share_a_mail(quill: Sender, alice: User) -> None:
     for _ in range(3):
         scanned(quill, alice, "pickup_missed")
-    assert Notice.objects.count() == 3
-    assert Notice.objects.values("bundle").distinct().count() == 1
+    assert Notification.objects.count() == 3
+    assert Notification.objects.values("batch_key").distinct().count() == 1
 
 
 def test_a_kind_turned_on_reports_what_happens_from_then_on(quill: Sender, alice: User) -> None:
     scanned(quill, alice, "delivered")
-    notices.choose(alice, "delivered", "now", now=timezone.now())
+    outbox.choose(alice, "delivered", "now", now=timezone.now())
     scanned(quill, alice, "delivered", ago=dt.timedelta(hours=1))
     assert lines() == []
     scanned(quill, alice, "delivered")
-    notices.choose(alice, "delivered", "daily", now=timezone.now())  # on all the while
+    outbox.choose(alice, "delivered", "daily", now=timezone.now())  # on all the while
     assert len(lines()) == 1
 
 
@@ -191,9 +191,9 @@ def test_who_came_into_the_team_later_hears_nothing_of_before(quill: Sender, ali
     ben = factories.user("ben@quill.example")
     factories.member(quill, ben, role="shipper")
     scanned(quill, alice, "held", ago=dt.timedelta(hours=1))
-    assert not Notice.objects.filter(user=ben).exists()
+    assert not Notification.objects.filter(user=ben).exists()
     scanned(quill, alice, "held")
-    assert Notice.objects.filter(user=ben).count() == 1
+    assert Notification.objects.filter(user=ben).count() == 1
 
 
 @pytest.mark.parametrize(("status", "words"), [("cancelled", "is cancelled, but"), ("booked", "stays booked")])
@@ -211,7 +211,7 @@ def test_a_replacement_that_ended_badly_is_news_once(quill: Sender, alice: User,
         replacing.work(found.pk)
     [line] = lines()
     assert words in line
-    assert Notice.objects.get().path == f"/parcels/{order.uuid}/replacing/"
+    assert Notification.objects.get().path == f"/parcels/{order.uuid}/replacing/"
 
 
 def test_a_scan_while_it_was_being_cancelled_is_news_once_it_stays_booked(quill: Sender, alice: User) -> None:

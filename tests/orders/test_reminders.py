@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders import notifications, reminders
 from orders.models import Order
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ TUESDAY = dt.datetime(2026, 11, 24, 2, tzinfo=dt.UTC)
 
 def lines(now: dt.datetime) -> list[str]:
     reminders.look(now)
-    return list(Notice.objects.order_by("pk").values_list("line", flat=True))
+    return list(Notification.objects.order_by("pk").values_list("line", flat=True))
 
 
 def waiting(of: Sender, by: User, now: dt.datetime, **fields: Any) -> Order:

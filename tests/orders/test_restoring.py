@@ -14,7 +14,7 @@ from orders.models import CarrierAccount, DatabaseMark, Order, Quote, Replacemen
 from orders.models.account import BOOKINGS
 from orders.models.restores import GAP_IS_OPEN
 from orders.restoring import comparing, marks
-from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import kinds
@@ -96,7 +96,7 @@ def test_its_sender_reads_that_it_may_be_booked(submitted: Submit, alice: User, 
     assert "After a fault of ours we don't know whether this parcel is booked" in page
     assert "Don't book it again" in page
     assert "weren't charged" not in page
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_an_operator_resolves_it_without_any_attempt(
@@ -246,7 +246,7 @@ def test_a_parcel_cancelled_after_the_backup_is_found_and_its_label_is_not_shown
     assert order.cancelled_at
     assert order.cancels.get().why == comparing.WHY
     assert visit(alice).get(label_of(order)).status_code == 404
-    assert "is cancelled; we had to check with the carrier" in Notice.objects.get(user=alice).line
+    assert "is cancelled; we had to check with the carrier" in Notification.objects.get(user=alice).line
 
 
 def test_a_label_stays_away_while_the_carrier_does_not_answer(

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders import cancelling
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts import mailing
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.accounts.views.front import ARTICLES
 from shipping_portal.staff import queues
 from tests import factories, older
@@ -69,8 +69,8 @@ def test_without_a_link_no_mail_promises_parcel_tools(
 
 
 def mailed() -> list[str]:
-    Notice.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
-    for pk in Notice.objects.values_list("pk", flat=True):
+    Notification.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    for pk in Notification.objects.values_list("pk", flat=True):
         mailing.work(pk)
     return [" ".join(str(message.body).split()) for message in mail.outbox]
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders import cancelling
 from orders.models import CancelAttempt, Order
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
 from tests import factories
@@ -208,7 +208,7 @@ def test_what_an_operator_found_still_booked_is_told_without_the_operators_words
     words = text(page.get(f"/parcels/{order.uuid}/"))
     assert "Not cancelled: We asked the carrier: it is still booked there. It stays booked" in words
     assert "Jo" not in words
-    assert "it is still booked there." in Notice.objects.get().line
+    assert "it is still booked there." in Notification.objects.get().line
 
 
 def collected(page: Client, order: Order) -> None:

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from orders import awaiting_prices, quoting
 from orders.models import CarrierAccount, Draft, PriceWait, Quote
-from shipping_portal.accounts import notices
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.models import Notification, Sender, User
 from tests.pages.test_pauses import pause
 from tests.pages.typed import AT_HOME, text
 from tests.sandbox_carrier import SandboxCarrier
@@ -36,7 +36,7 @@ def asked_again(one: PriceWait, *, after: dt.timedelta = dt.timedelta(minutes=2)
 
 
 def told() -> list[str]:
-    return list(Notice.objects.filter(kind="prices").order_by("pk").values_list("line", flat=True))
+    return list(Notification.objects.filter(kind="prices").order_by("pk").values_list("line", flat=True))
 
 
 @pytest.mark.parametrize("headers", [{}, {"X-Part": "prices"}], ids=["by the button", "by themselves"])
@@ -68,7 +68,7 @@ def test_who_asked_hears_it_once_and_nobody_else_does(
 ) -> None:
     one = wait(listed)
     asked_again(one)
-    [notice] = Notice.objects.filter(kind="prices")
+    [notice] = Notification.objects.filter(kind="prices")
     assert notice.user == alice
     assert notice.path == f"/parcels/new/?draft={one.draft.uuid}"
     assert told() == ["The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."]
@@ -160,7 +160,7 @@ def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
 
 
 def test_asking_again_turns_mails_on_that_were_off(carrier: SandboxCarrier, listed: Client, alice: User) -> None:
-    notices.choose(alice, "prices", "off", now=timezone.now())
+    outbox.choose(alice, "prices", "off", now=timezone.now())
     asked_again(wait(listed))
     assert len(told()) == 1
 

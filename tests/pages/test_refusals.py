@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders import booking, cancelling, replacing
 from orders.models import CarrierAccount, Order
-from shipping_portal.accounts.models import Notice, Sender, User
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import checking, finishing
 from shipping_portal.importing.models import Import
 from shipping_portal.staff import queues
@@ -77,7 +77,7 @@ def places(page: Client, order: Order) -> dict[str, str]:
         "parcel": text(page.get(f"/parcels/{order.uuid}/")),
         "today": text(page.get("/today/")),
         "list": text(page.get("/parcels/")),
-        "mail": " ".join(Notice.objects.values_list("line", flat=True)),
+        "mail": " ".join(Notification.objects.values_list("line", flat=True)),
     }
     if order.status == "rejected":
         found["booking"] = text(page.get(f"/parcels/{order.uuid}/booking/"))
@@ -313,7 +313,7 @@ def test_a_row_refused_when_it_was_booked_is_told_in_the_imports_result(
     assert WRAPPER not in words
     Import.objects.update(begun_at=timezone.now(), begun_by=alice)
     finishing.look(timezone.now())
-    told = Notice.objects.get(once__startswith="import:").line
+    told = Notification.objects.get(dedupe_key__startswith="import:").line
     assert told == "orders.csv: 0 booked, 1 not booked. Row 2: Contact name: must be written in Latin letters."
 
 
@@ -327,7 +327,7 @@ def test_many_messages_are_shortened_where_there_is_little_room(
     for field in fields:
         assert f"is bad {field}." in found["booking"]
         assert f"is bad {field}." in found["form"]
-    assert max(map(len, Notice.objects.values_list("line", flat=True))) < 300
+    assert max(map(len, Notification.objects.values_list("line", flat=True))) < 300
 
 
 @pytest.mark.parametrize("who", ["vic", "bea"])

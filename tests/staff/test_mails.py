@@ -10,8 +10,8 @@ from django.core.mail import EmailMessage
 from django.utils import timezone
 
 from shipping_portal.accounts import mailing
-from shipping_portal.accounts.models import Notice, NoticeChoice, Sender, User
-from shipping_portal.accounts.notices import KINDS
+from shipping_portal.accounts.models import Notification, NotificationChoice, Sender, User
+from shipping_portal.accounts.outbox import KINDS
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -20,8 +20,8 @@ PROGRESS = ("pickup_missed", "pickup_futile", "damaged", "held", "delivered")
 
 
 def sent() -> list[EmailMessage]:
-    Notice.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
-    for pk in Notice.objects.values_list("pk", flat=True):
+    Notification.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    for pk in Notification.objects.values_list("pk", flat=True):
         mailing.work(pk)
     return list(mail.outbox)
 
@@ -34,7 +34,7 @@ def scanned(of: Sender, by: User, progress: str) -> None:
 
 def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alice: User) -> None:
     for kind in KINDS:
-        NoticeChoice.objects.create(user=alice, kind=kind, when="now")
+        NotificationChoice.objects.create(user=alice, kind=kind, when="now")
     for progress in PROGRESS:
         scanned(quill, alice, progress)
     failed = factories.order(quill, alice, status="booking")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders import booking, gateway
 from orders.models import CarrierAccount, Label, Order, Replacement, Restore
 from orders.models.account import BOOKINGS
-from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import ImportRow
@@ -184,7 +184,7 @@ def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_aga
     order = factories.order(quill, alice, status=status, due_at=None)
     replaced(order, due_at=timezone.now())
     assert press(desk, "leave-out", fenced(), count=1).status_code == 302
-    notice, parcel = Notice.objects.get(), reverse("parcel", args=[order.uuid])
+    notice, parcel = Notification.objects.get(), reverse("parcel", args=[order.uuid])
     assert f"the parcel that replaces {order}: the carrier has it already. Don't book it again" in notice.line
     assert notice.path == parcel
     page = visit(alice)

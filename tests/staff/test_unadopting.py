@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from orders import booking, labels
 from orders.models import LabelBytes, Order
-from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing import matching, posting
 from shipping_portal.billing.models import Charge, Dispute
 from shipping_portal.carrier.messages import LabelFile
@@ -145,7 +145,7 @@ def test_the_sender_is_told_and_what_was_owed_about_the_wrong_parcel_is_taken_ba
 ) -> None:
     order = adopted()
     order.advance("lost", at=timezone.now())
-    told = Notice.objects.filter(user=alice, due_at__isnull=False)
+    told = Notification.objects.filter(user=alice, due_at__isnull=False)
     assert {"Good news" in notice.line for notice in told} == {True, False}
     press(desk, order, "Undo the adoption")
     [notice] = told.all()
@@ -177,7 +177,7 @@ def test_once_somebody_has_a_label_it_is_a_conflict(
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.printed_at) == ("conflict", None, None)
     assert visit(alice).get(reverse("label", args=[order.uuid, "full"])).status_code == 404
-    assert "may be another parcel's. Don't use it" in Notice.objects.get(once__startswith="change:").line
+    assert "may be another parcel's. Don't use it" in Notification.objects.get(dedupe_key__startswith="change:").line
     assert (label.sha256 in Audit.objects.latest("pk").reason) == (how == "opened")
     assert (
         reverse("admin:orders_order_resolve", args=[order.pk])

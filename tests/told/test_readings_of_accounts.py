@@ -9,7 +9,7 @@ import pytest
 
 from orders import masking
 from shipping_portal import logs
-from shipping_portal.accounts import access, limits, notices, passwords
+from shipping_portal.accounts import access, limits, outbox, passwords
 from shipping_portal.accounts.models import Role, Sender
 from tests.test_access import OURS, ROLES, audience
 from tests.told.carriers import OTHER, PLAIN
@@ -80,8 +80,8 @@ def test_limits(sign_up: str, settings: Any) -> None:
 
 def digest(day: int, hour: int, zone: str, when: str) -> str:
     at = dt.datetime(2026, 11, day, hour, tzinfo=dt.UTC)
-    fact = notices.Fact(sender=account(zone=zone), kind="booking", once="x", line="y", path="/", happened_at=at)
-    return f"{notices._due_at(fact, when, at):%a %d %b %H:%M:%S %z}"
+    fact = outbox.Event(sender=account(zone=zone), kind="booking", dedupe_key="x", line="y", path="/", happened_at=at)
+    return f"{outbox._due_at(fact, when, at):%a %d %b %H:%M:%S %z}"
 
 
 def test_roles_news_and_when_they_leave() -> None:
@@ -99,8 +99,8 @@ def test_roles_news_and_when_they_leave() -> None:
         [
             *(f"{', '.join(roles)} -> {', '.join(names)}" for roles, names in sorted(groups.items())),
             *(f"{name} -> {', '.join(roles)}" for name, roles in told_roles.items()),
-            *lines(lambda name: list(vars(notices.KINDS[name]).values()), notices.KINDS, "news"),
-            *lines(lambda role: list(notices.kinds_for(role)), [*Role.values, ""], "kinds_for"),
+            *lines(lambda name: list(vars(outbox.KINDS[name]).values()), outbox.KINDS, "news"),
+            *lines(lambda role: list(outbox.kinds_for(role)), [*Role.values, ""], "kinds_for"),
             *lines(digest, moments, "when news leave"),
         ],
     )  # fmt: skip

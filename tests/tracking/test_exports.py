@@ -17,7 +17,7 @@ import pytest
 from django.utils import timezone
 
 from orders.models import LabelBytes, Order
-from shipping_portal.accounts.models import Audit, Notice, Sender, User
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.exporting import account, packing, parts, requesting
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.exporting.parts import Lease, Lost
@@ -95,7 +95,7 @@ def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     export = everything_of(order.sender, alice)
     Export.objects.filter(pk=export.pk).update(created_at=timezone.now() - dt.timedelta(minutes=minutes))
     packed(export)
-    told = Notice.objects.filter(kind="export")
+    told = Notification.objects.filter(kind="export")
     assert [notice.line for notice in told] == lines
     assert {(notice.user, notice.path) for notice in told} <= {(alice, f"/exports/{export.uuid}/")}
 

@@ -167,13 +167,13 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='NoticeChoice',
+            name='NotificationChoice',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(max_length=30)),
                 ('when', models.CharField(max_length=10)),
                 ('on_since', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notice_choices', to=settings.AUTH_USER_MODEL)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notification_choices', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('user', 'kind'), name='one_choice_per_kind')],
@@ -292,7 +292,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Notice',
+            name='Notification',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('due_at', models.DateTimeField(blank=True, null=True)),
@@ -301,18 +301,18 @@ class Migration(migrations.Migration):
                 ('last_error', models.CharField(blank=True, max_length=300)),
                 ('parked_at', models.DateTimeField(blank=True, null=True)),
                 ('kind', models.CharField(max_length=30)),
-                ('bundle', models.CharField(max_length=80)),
-                ('once', models.CharField(max_length=120)),
+                ('batch_key', models.CharField(max_length=80)),
+                ('dedupe_key', models.CharField(max_length=120)),
                 ('line', models.CharField(max_length=300)),
                 ('path', models.CharField(max_length=200)),
                 ('happened_at', models.DateTimeField()),
                 ('sent_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notices', to=settings.AUTH_USER_MODEL)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.sender')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='notices_owed')],
-                'constraints': [models.UniqueConstraint(fields=('user', 'once'), name='one_fact_told_once')],
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='notifications_owed')],
+                'constraints': [models.UniqueConstraint(fields=('user', 'dedupe_key'), name='one_notification_of_an_event')],
             },
         ),
         migrations.CreateModel(

@@ -4,7 +4,7 @@ from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
 from shipping_portal.accounts.models.senders import Membership, PickupAddress, Role, Sender
-from shipping_portal.accounts.models.team import ApprovalRequest, Invitation, Notice, NoticeChoice
+from shipping_portal.accounts.models.team import ApprovalRequest, Invitation, Notification, NotificationChoice
 from shipping_portal.accounts.models.users import Session, User
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "LocalityAlias",
     "LocalityList",
     "Membership",
-    "Notice",
-    "NoticeChoice",
+    "Notification",
+    "NotificationChoice",
     "ParcelSize",
     "PickupAddress",
     "Receiver",

@@ -53,10 +53,10 @@ class Invitation(models.Model):
         return Invitation.objects.good(now).filter(pk=self.pk).exists()
 
 
-class NoticeChoice(models.Model):
+class NotificationChoice(models.Model):
     """When one person wants one kind of news; without a row it is the kind's own rule."""
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notice_choices")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
     kind = models.CharField(max_length=30)
     when = models.CharField(max_length=10)
     on_since = models.DateTimeField(null=True, blank=True)  # of a kind that was off; what was before is no news
@@ -68,26 +68,26 @@ class NoticeChoice(models.Model):
         return f"{self.kind}: {self.when}"
 
 
-class Notice(Job):
-    """One piece of news owed to one person. Rows of one `bundle` that are due leave as one e-mail.
+class Notification(Job):
+    """One piece of news owed to one person. Rows of one `batch_key` that are due leave as one e-mail.
 
-    `once` names the fact, so that telling it twice is impossible; `path` is the one page of the portal it links to.
+    `dedupe_key` names the event, of which nobody is notified twice; `path` is the one page of the portal it links to.
     Never holds a signed link, a label or the carrier's own words.
     """
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notices")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=30)
-    bundle = models.CharField(max_length=80)
-    once = models.CharField(max_length=120)
+    batch_key = models.CharField(max_length=80)
+    dedupe_key = models.CharField(max_length=120)
     line = models.CharField(max_length=300)
     path = models.CharField(max_length=200)
     happened_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "once"], name="one_fact_told_once")]
-        indexes = [models.Index(fields=["due_at"], name="notices_owed", condition=Q(due_at__isnull=False))]
+        constraints = [models.UniqueConstraint(fields=["user", "dedupe_key"], name="one_notification_of_an_event")]
+        indexes = [models.Index(fields=["due_at"], name="notifications_owed", condition=Q(due_at__isnull=False))]
 
     def __str__(self) -> str:
         return self.line

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import limits, mailing, notices, sessions, staff
+from shipping_portal.accounts import limits, mailing, outbox, sessions, staff
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.settings_forms import (
@@ -144,14 +144,14 @@ def security(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS, *SEE_MONEY)
 @require_http_methods(["GET", "POST"])
 def notifications(request: MemberRequest) -> HttpResponse:
-    kinds = notices.kinds_for(request.membership.role)
+    kinds = outbox.kinds_for(request.membership.role)
     if request.method == "POST":
         for kind in kinds:
             if request.POST.get(kind) in kinds[kind].choices:
-                notices.choose(request.user, kind, request.POST[kind], now=timezone.now())
+                outbox.choose(request.user, kind, request.POST[kind], now=timezone.now())
         messages.success(request, "Saved.")
         return redirect("notifications")
-    chosen = notices.choices_of(request.user)
+    chosen = outbox.choices_of(request.user)
     rows = [(name, kind, chosen[name]) for name, kind in kinds.items()]
     return render(request, "accounts/notifications.html", {"rows": rows})
 
@@ -167,6 +167,6 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404
     if request.method == "POST":
         for kind in found[1]:
-            notices.choose(user, kind, notices.When.OFF, now=timezone.now())
-    context = {"kinds": [notices.KINDS[kind] for kind in found[1]], "is_done": request.method == "POST"}
+            outbox.choose(user, kind, outbox.When.OFF, now=timezone.now())
+    context = {"kinds": [outbox.KINDS[kind] for kind in found[1]], "is_done": request.method == "POST"}
     return render(request, "accounts/unsubscribe.html", context)

@@ -11,9 +11,9 @@ from django.core import mail, signing
 from django.test import Client
 from django.utils import timezone
 
-from shipping_portal.accounts import mailing, notices, team
-from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Sender, User
-from shipping_portal.accounts.notices import Fact
+from shipping_portal.accounts import mailing, outbox, team
+from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
+from shipping_portal.accounts.outbox import Event
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
@@ -22,34 +22,34 @@ NOON = dt.datetime(2026, 11, 20, 1, tzinfo=dt.UTC)  # noon in Melbourne
 LINK = re.compile(r"https?://\S+")
 
 
-def fact(of: Sender, once: str = "a", *, kind: str = "pickup", **changes: Any) -> Fact:
-    values = {"line": f"News {once}.", "path": f"/parcels/{once}/", "happened_at": NOON, "bundle": ""}
-    return Fact(sender=of, kind=kind, once=once, **{**values, **changes})
+def fact(of: Sender, once: str = "a", *, kind: str = "pickup", **changes: Any) -> Event:
+    values = {"line": f"News {once}.", "path": f"/parcels/{once}/", "happened_at": NOON, "batch_key": ""}
+    return Event(sender=of, kind=kind, dedupe_key=once, **{**values, **changes})
 
 
 def leave(now: dt.datetime | None = None) -> list[str]:
     """Everything owed leaves; the bodies of the mails."""
     mail.outbox.clear()
-    Notice.objects.filter(sent_at=None).update(due_at=(now or timezone.now()) - dt.timedelta(seconds=1))
-    for pk in Notice.objects.filter(sent_at=None).values_list("pk", flat=True):
+    Notification.objects.filter(sent_at=None).update(due_at=(now or timezone.now()) - dt.timedelta(seconds=1))
+    for pk in Notification.objects.filter(sent_at=None).values_list("pk", flat=True):
         mailing.work(pk)
     return [str(message.body) for message in mail.outbox]
 
 
 def test_bookers_are_told_and_others_are_not(alice: User, ana: User, bea: User, vic: User, quill: Sender) -> None:
-    notices.tell(fact(quill), now=NOON)
-    assert set(Notice.objects.values_list("user__email", flat=True)) == {alice.email, ana.email}
+    outbox.notify(fact(quill), now=NOON)
+    assert set(Notification.objects.values_list("user__email", flat=True)) == {alice.email, ana.email}
 
 
 def test_a_fact_is_told_to_each_person_once(alice: User, quill: Sender) -> None:
     for _ in range(3):
-        notices.tell(fact(quill), now=NOON)
-    assert Notice.objects.count() == 1
+        outbox.notify(fact(quill), now=NOON)
+    assert Notification.objects.count() == 1
 
 
 def test_what_shares_a_bundle_leaves_as_one_mail_with_one_link(alice: User, quill: Sender) -> None:
     for once in "abc":
-        notices.tell(fact(quill, once, bundle="pickup:2026-11-20:3065"), now=NOON)
+        outbox.notify(fact(quill, once, batch_key="pickup:2026-11-20:3065"), now=NOON)
     [body] = leave()
     assert all(f"- News {once}." in body for once in "abc")
     inside, unsubscribing = LINK.findall(body)
@@ -59,25 +59,25 @@ def test_what_shares_a_bundle_leaves_as_one_mail_with_one_link(alice: User, quil
 
 def test_a_bundle_is_one_mail_though_two_workers_took_a_notice_of_it_each(alice: User, quill: Sender) -> None:
     for once in "ab":
-        notices.tell(fact(quill, once, bundle="b"), now=NOON)
-    rows = list(Notice.objects.all())
+        outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
+    rows = list(Notification.objects.all())
     assert all(row.claim() for row in rows)
     for row in rows:
         mailing.work.work(row)
     assert [message.body.count("- News") for message in mail.outbox] == [2]
-    assert not Notice.objects.filter(sent_at=None).exists()
+    assert not Notification.objects.filter(sent_at=None).exists()
 
 
 def test_what_another_worker_is_sending_at_this_moment_is_not_sent_again(
     alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notices.tell(fact(quill, "a", bundle="b"), now=NOON)
+    outbox.notify(fact(quill, "a", batch_key="b"), now=NOON)
     send = mailing.EmailMessage.send
 
     def slow(message: Any) -> None:
         monkeypatch.setattr(mailing.EmailMessage, "send", send)
-        notices.tell(fact(quill, "b", bundle="b"), now=NOON)
-        mailing.work(Notice.objects.get(once="b").pk)
+        outbox.notify(fact(quill, "b", batch_key="b"), now=NOON)
+        mailing.work(Notification.objects.get(dedupe_key="b").pk)
         send(message)
 
     monkeypatch.setattr(mailing.EmailMessage, "send", slow)
@@ -87,29 +87,29 @@ def test_what_another_worker_is_sending_at_this_moment_is_not_sent_again(
 
 def test_a_parked_notice_takes_no_others_along(alice: User, quill: Sender) -> None:
     for once in "ab":
-        notices.tell(fact(quill, once, bundle="b"), now=NOON)
-    Notice.objects.filter(once="a").update(parked_at=NOON)
+        outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
+    Notification.objects.filter(dedupe_key="a").update(parked_at=NOON)
     [body] = leave()
     assert ("News a." in body, "News b." in body) == (False, True)
 
 
 def test_a_single_piece_of_news_links_to_its_page(alice: User, quill: Sender) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     [body] = leave()
     assert f"{settings.SITE_URL}/parcels/a/" in body
 
 
 def test_pickups_of_two_days_are_two_mails(alice: User, quill: Sender) -> None:
-    notices.tell(fact(quill, "a", bundle="pickup:2026-11-20:3065"), now=NOON)
-    notices.tell(fact(quill, "b", bundle="pickup:2026-11-21:3065"), now=NOON)
+    outbox.notify(fact(quill, "a", batch_key="pickup:2026-11-20:3065"), now=NOON)
+    outbox.notify(fact(quill, "b", batch_key="pickup:2026-11-21:3065"), now=NOON)
     assert len(leave()) == 2
 
 
 def test_running_it_again_mails_nothing_more(alice: User, quill: Sender) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     assert len(leave()) == 1
     mail.outbox.clear()
-    mailing.work(Notice.objects.get().pk)
+    mailing.work(Notification.objects.get().pk)
     assert mail.outbox == []
 
 
@@ -117,11 +117,11 @@ def test_a_mail_that_cannot_leave_is_tried_later(alice: User, quill: Sender, mon
     def fails(_: Any) -> None:
         raise OSError("no route")
 
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     with monkeypatch.context() as broken:
         broken.setattr(mailing.EmailMessage, "send", fails)
         assert leave() == []
-    row = Notice.objects.get()
+    row = Notification.objects.get()
     assert (row.sent_at, row.tries) == (None, 1)
     assert row.due_at
     assert row.due_at > timezone.now()
@@ -129,7 +129,7 @@ def test_a_mail_that_cannot_leave_is_tried_later(alice: User, quill: Sender, mon
 
 
 def test_nobody_whose_log_in_is_off_gets_mail(alice: User, quill: Sender) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert leave() == []
 
@@ -146,9 +146,9 @@ def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     monkeypatch.setattr("smtplib.SMTP", silent)
     monkeypatch.setattr("smtplib.SMTP_SSL", silent)
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     leave()
-    assert Notice.objects.get().tries == 1
+    assert Notification.objects.get().tries == 1
     with pytest.raises(team.NotPossible):
         team.invite(quill, "wren@quill.example", "viewer", by=alice, now=NOON)
     assert waited == [10, 10]
@@ -158,25 +158,25 @@ def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
 def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_owed(
     alice: User, ana: User, quill: Sender, change: dict[str, str] | None
 ) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     hers = Membership.objects.filter(user=ana)
     hers.update(**change) if change else hers.delete()
     assert len(leave()) == 1
     assert mail.outbox[0].to == [alice.email]
-    assert not Notice.objects.filter(sent_at=None).exists()
+    assert not Notification.objects.filter(sent_at=None).exists()
 
 
 def test_nobody_gets_what_another_account_owed_them_before(alice: User, bob: User, quill: Sender) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     Membership.objects.filter(user=alice).update(sender=bob.membership.sender)
     assert leave() == []
 
 
 def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        notices.choose(alice, kind, "daily", now=NOON)
-        notices.tell(fact(quill, kind, kind=kind), now=NOON)
-    notices.choose(alice, "pickup", "off", now=NOON)
+        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.notify(fact(quill, kind, kind=kind), now=NOON)
+    outbox.choose(alice, "pickup", "off", now=NOON)
     [body] = leave()
     assert "News delivery." in body
     assert "News pickup." not in body
@@ -198,44 +198,44 @@ def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill:
 def test_a_digest_leaves_at_seven_where_the_sender_is_and_a_weekly_one_on_monday(
     alice: User, quill: Sender, kind: str, told_at: str, due_at: str
 ) -> None:
-    notices.choose(alice, "pickup", "daily", now=NOON)
-    notices.tell(fact(quill, kind=kind), now=dt.datetime.fromisoformat(told_at))
-    assert Notice.objects.get().due_at == dt.datetime.fromisoformat(due_at)
+    outbox.choose(alice, "pickup", "daily", now=NOON)
+    outbox.notify(fact(quill, kind=kind), now=dt.datetime.fromisoformat(told_at))
+    assert Notification.objects.get().due_at == dt.datetime.fromisoformat(due_at)
 
 
 def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        notices.choose(alice, kind, "daily", now=NOON)
-        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     [body] = leave()
     assert "News pickup." in body
     assert "News delivery." in body
 
 
 def test_what_is_off_is_not_told(alice: User, quill: Sender) -> None:
-    notices.choose(alice, "pickup", "off", now=NOON)
-    notices.tell(fact(quill), now=NOON)
-    assert Notice.objects.count() == 0
+    outbox.choose(alice, "pickup", "off", now=NOON)
+    outbox.notify(fact(quill), now=NOON)
+    assert Notification.objects.count() == 0
 
 
 def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(alice: User, ana: User, quill: Sender) -> None:
     for person in (alice, ana):
-        notices.choose(person, "booking", "off", now=NOON)
-    notices.tell(fact(quill, kind="booking"), now=NOON)
-    assert [row.user for row in Notice.objects.all()] == [alice]
+        outbox.choose(person, "booking", "off", now=NOON)
+    outbox.notify(fact(quill, kind="booking"), now=NOON)
+    assert [row.user for row in Notification.objects.all()] == [alice]
 
 
 MONEY = {"charge", "answer", "statement"}
 
 
-@pytest.mark.parametrize("kind", notices.KINDS)
+@pytest.mark.parametrize("kind", outbox.KINDS)
 def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
     alice: User, ana: User, bea: User, vic: User, quill: Sender, kind: str
 ) -> None:
     on = "weekly" if kind == "statement" else "now"
     for person in (alice, ana, bea, vic):
-        notices.choose(person, kind, on, now=NOON - dt.timedelta(hours=1))
-    notices.tell(fact(quill, kind=kind), now=NOON)
+        outbox.choose(person, kind, on, now=NOON - dt.timedelta(hours=1))
+    outbox.notify(fact(quill, kind=kind), now=NOON)
     leave()
     others = set() if kind == "export" else {bea.email} if kind in MONEY else {ana.email}
     assert {message.to[0] for message in mail.outbox} == {alice.email} | others
@@ -245,8 +245,8 @@ def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
 def test_what_is_vital_and_owed_leaves_though_it_was_turned_off_unless_its_reader_books_no_more(
     ana: User, quill: Sender, role: str, told: int
 ) -> None:
-    notices.tell(fact(quill, kind="booking"), now=NOON)
-    notices.choose(ana, "booking", "off", now=NOON)
+    outbox.notify(fact(quill, kind="booking"), now=NOON)
+    outbox.choose(ana, "booking", "off", now=NOON)
     Membership.objects.filter(user=ana).update(role=role)
     leave()
     assert [message.to for message in mail.outbox].count([ana.email]) == told
@@ -255,7 +255,7 @@ def test_what_is_vital_and_owed_leaves_though_it_was_turned_off_unless_its_reade
 def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Client]) -> None:
     page = visit(alice)
     page.post("/settings/notifications/", {"pickup": "daily", "booking": "daily", "delivered": "now"})
-    assert notices.choices_of(alice) == {
+    assert outbox.choices_of(alice) == {
         "approved": "now",
         "booking": "now",  # which offers no digest
         "prices": "now",
@@ -272,29 +272,29 @@ def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Cli
 
 
 def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(alice: User, quill: Sender) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     [body] = leave()
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
     assert mail.outbox[0].extra_headers["List-Unsubscribe"] == f"<{settings.SITE_URL}{path}>"
     browser = Client(enforce_csrf_checks=True)
     assert "Stop these e-mails?" in text(browser.get(path))
-    assert not NoticeChoice.objects.exists()
+    assert not NotificationChoice.objects.exists()
     browser.post(path, {"List-Unsubscribe": "One-Click"})
-    assert notices.choices_of(alice)["pickup"] == "off"
-    assert notices.choices_of(alice)["booking"] == "now"
+    assert outbox.choices_of(alice)["pickup"] == "off"
+    assert outbox.choices_of(alice)["booking"] == "now"
 
 
 def test_the_link_in_a_digest_stops_every_kind_that_is_in_it(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
-        notices.choose(alice, kind, "daily", now=NOON)
-        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     [body] = leave()
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
     asked, done = text(Client().get(path)), text(Client().post(path))
     for title in ("The driver didn't come, or couldn't collect", "A parcel has trouble on its way"):
         assert title in asked
         assert title in done
-    chosen = notices.choices_of(alice)
+    chosen = outbox.choices_of(alice)
     assert [kind for kind, when in chosen.items() if when == "off"] == ["pickup", "delivery", "delivered"]
 
 
@@ -308,8 +308,8 @@ def test_a_link_we_did_not_make_is_404(alice: User) -> None:
 
 def test_the_lines_of_a_mail_stand_in_the_order_in_which_things_happened(alice: User, quill: Sender) -> None:
     for once, hours in (("late", 2), ("early", 0), ("between", 1)):
-        notices.tell(
-            fact(quill, once, bundle="b", happened_at=NOON + dt.timedelta(hours=hours)),
+        outbox.notify(
+            fact(quill, once, batch_key="b", happened_at=NOON + dt.timedelta(hours=hours)),
             now=NOON + dt.timedelta(hours=3),
         )
     [body] = leave()
@@ -321,7 +321,7 @@ def test_a_long_mail_says_how_many_lines_it_leaves_out(
 ) -> None:
     monkeypatch.setattr(mailing, "MOST_LINES", 2)
     for once in "abcde":
-        notices.tell(fact(quill, once, bundle="b"), now=NOON)
+        outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
     [body] = leave()
     assert re.findall(r"^- .+", body, re.M) == ["- News a.", "- News b.", "- and 3 more"]
 
@@ -329,12 +329,12 @@ def test_a_long_mail_says_how_many_lines_it_leaves_out(
 def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of_parcels(
     alice: User, quill: Sender
 ) -> None:
-    notices.tell(fact(quill), now=NOON)
+    outbox.notify(fact(quill), now=NOON)
     leave()
     assert mail.outbox[0].subject == "News of your pickup"
     for kind in ("pickup", "delivery"):
-        notices.choose(alice, kind, "daily", now=NOON)
-        notices.tell(fact(quill, kind, kind=kind), now=NOON)
+        outbox.choose(alice, kind, "daily", now=NOON)
+        outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     leave()
     assert mail.outbox[0].subject == "News of your parcels"
 
@@ -346,11 +346,11 @@ def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
         raise OSError("no route")
 
     for once in "ab":
-        notices.tell(fact(quill, once, bundle="b"), now=NOON)
+        outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
     monkeypatch.setattr(mailing.EmailMessage, "send", fails)
-    Notice.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
-    mailing.work(Notice.objects.get(once="a").pk)
-    waits = [(row.tries, row.sent_at, row.due_at > timezone.now()) for row in Notice.objects.all()]
+    Notification.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    mailing.work(Notification.objects.get(dedupe_key="a").pk)
+    waits = [(row.tries, row.sent_at, row.due_at > timezone.now()) for row in Notification.objects.all()]
     assert waits == [(1, None, True)] * 2
 
 
@@ -362,42 +362,42 @@ def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_mo
 def test_what_is_taken_back_is_that_fact_alone_and_only_what_has_not_left(alice: User, quill: Sender) -> None:
     names = ("charge:1", "charge:1:seen", "charge:12", "charge:2")
     for once in names:
-        notices.tell(fact(quill, once, kind="charge"), now=NOON)
-    notices.tell(fact(quill, "charge:1:sent", kind="charge"), now=NOON)
-    Notice.objects.filter(once="charge:1:sent").update(sent_at=NOON, due_at=None)
-    notices.take_back("charge:1")
-    left = set(Notice.objects.values_list("once", flat=True))
+        outbox.notify(fact(quill, once, kind="charge"), now=NOON)
+    outbox.notify(fact(quill, "charge:1:sent", kind="charge"), now=NOON)
+    Notification.objects.filter(dedupe_key="charge:1:sent").update(sent_at=NOON, due_at=None)
+    outbox.retract("charge:1")
+    left = set(Notification.objects.values_list("once", flat=True))
     assert left == {"charge:1:sent", "charge:12", "charge:2"}
 
 
 def test_who_turns_a_kind_on_hears_of_what_happens_from_then_on_only(alice: User, quill: Sender) -> None:
-    notices.choose(alice, "pickup", "off", now=NOON)
-    notices.choose(alice, "pickup", "now", now=NOON + dt.timedelta(hours=2))
+    outbox.choose(alice, "pickup", "off", now=NOON)
+    outbox.choose(alice, "pickup", "now", now=NOON + dt.timedelta(hours=2))
     for once, hours in (("before", 1), ("after", 3)):
         happened = NOON + dt.timedelta(hours=hours)
-        notices.tell(fact(quill, once, happened_at=happened), now=NOON + dt.timedelta(hours=4))
-    assert [row.once for row in Notice.objects.all()] == ["after"]
+        outbox.notify(fact(quill, once, happened_at=happened), now=NOON + dt.timedelta(hours=4))
+    assert [row.dedupe_key for row in Notification.objects.all()] == ["after"]
 
 
 def test_another_time_for_a_kind_that_was_on_keeps_what_happened_before(alice: User, quill: Sender) -> None:
-    notices.choose(alice, "pickup", "daily", now=NOON + dt.timedelta(hours=2))
-    notices.tell(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=4))
-    assert Notice.objects.count() == 1
+    outbox.choose(alice, "pickup", "daily", now=NOON + dt.timedelta(hours=2))
+    outbox.notify(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=4))
+    assert Notification.objects.count() == 1
 
 
 def test_who_came_into_the_team_afterwards_is_told_nothing_of_before(alice: User, ana: User, quill: Sender) -> None:
     Membership.objects.filter(user=ana).update(created_at=NOON + dt.timedelta(hours=1))
-    notices.tell(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=2))
-    assert [row.user for row in Notice.objects.all()] == [alice]
+    outbox.notify(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=2))
+    assert [row.user for row in Notification.objects.all()] == [alice]
 
 
 def test_what_is_for_one_person_reaches_nobody_else(alice: User, ana: User, quill: Sender) -> None:
-    notices.tell(fact(quill, kind="import", only=ana.pk), now=NOON)
-    assert [row.user for row in Notice.objects.all()] == [ana]
+    outbox.notify(fact(quill, kind="import", only=ana.pk), now=NOON)
+    assert [row.user for row in Notification.objects.all()] == [ana]
 
 
 def test_a_link_that_stops_mail_stops_that_persons_alone(alice: User, ana: User, quill: Sender) -> None:
-    notices.tell(fact(quill, only=ana.pk), now=NOON)
+    outbox.notify(fact(quill, only=ana.pk), now=NOON)
     [body] = leave()
     Client().post(LINK.findall(body)[-1].removeprefix(settings.SITE_URL))
-    assert (notices.choices_of(ana)["pickup"], notices.choices_of(alice)["pickup"]) == ("off", "now")
+    assert (outbox.choices_of(ana)["pickup"], outbox.choices_of(alice)["pickup"]) == ("off", "now")

@@ -1,4 +1,4 @@
-"""News by e-mail: which kinds there are, who gets which, and when. Each fact is told to each person once."""
+"""News by e-mail: which kinds there are, who gets which, and when. Nobody is notified of one event twice."""
 
 import datetime as dt
 from collections import defaultdict
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from shipping_portal.accounts.models import Membership, Notice, NoticeChoice, Role, Sender, User
+from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Role, Sender, User
 
 GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # what happens close together leaves as one e-mail
 DIGEST_HOUR = 7
@@ -104,59 +104,59 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Fact:
-    """One piece of news. `once` names it for ever; what shares a `bundle` leaves as one e-mail.
+class Event:
+    """One piece of news. `dedupe_key` names it for ever; what shares a `batch_key` leaves as one e-mail.
 
     `only` names the one person it is for; without it, it is for everybody of the sender who wants it.
     """
 
     sender: Sender
     kind: str
-    once: str
+    dedupe_key: str
     line: str
     path: str
     happened_at: dt.datetime
-    bundle: str = ""
+    batch_key: str = ""
     only: int | None = None
 
 
-def tell(*facts: Fact, now: dt.datetime) -> None:
-    """Owe each fact to every member it is for who wants it, was there when it happened, and has not been told."""
-    members = _members({fact.sender.pk for fact in facts})
-    Notice.objects.bulk_create(
+def notify(*events: Event, now: dt.datetime) -> None:
+    """Owe each event to every member it is for who wants it, was there when it happened, and has not been notified."""
+    members = _members({event.sender.pk for event in events})
+    Notification.objects.bulk_create(
         (
-            Notice(
+            Notification(
                 user_id=user,
-                sender=fact.sender,
-                kind=fact.kind,
-                once=fact.once,
-                line=fact.line[:300],
-                path=fact.path,
-                happened_at=fact.happened_at,
-                bundle=_bundle(fact, when),
-                due_at=_due_at(fact, when, now),
+                sender=event.sender,
+                kind=event.kind,
+                dedupe_key=event.dedupe_key,
+                line=event.line[:300],
+                path=event.path,
+                happened_at=event.happened_at,
+                batch_key=_batch_key(event, when),
+                due_at=_due_at(event, when, now),
             )
-            for fact in facts
-            for user, when in _wanted(fact, members[fact.sender.pk]).items()
-            if fact.only in (None, user)
+            for event in events
+            for user, when in _wanted(event, members[event.sender.pk]).items()
+            if event.only in (None, user)
         ),
         ignore_conflicts=True,  # told before
         batch_size=1000,
     )
 
 
-def take_back(about: str) -> None:
-    """Delete the notices that haven't left and are no longer true: of the fact of this name, and of those under it."""
+def retract(about: str) -> None:
+    """Delete what has not left and is no longer true: notifications of the event of this name, and of those below."""
     # With a colon, because "charge:1" must not take back "charge:12".
-    named = Q(once=about) | Q(once__startswith=f"{about}:")
-    Notice.objects.filter(named, due_at__isnull=False).delete()
+    named = Q(dedupe_key=about) | Q(dedupe_key__startswith=f"{about}:")
+    Notification.objects.filter(named, due_at__isnull=False).delete()
 
 
 def known(names: Collection[str], senders: Collection[int]) -> set[str]:
-    """Return which of these facts some member of these senders has a notice of."""
-    # Through the members, because the index is (user, once).
-    theirs = Notice.objects.filter(user__membership__sender__in=senders, once__in=names)
-    return set(theirs.values_list("once", flat=True))
+    """Return which of these events some member of these senders has a notification of."""
+    # Through the members, because the index is (user, dedupe_key).
+    theirs = Notification.objects.filter(user__membership__sender__in=senders, dedupe_key__in=names)
+    return set(theirs.values_list("dedupe_key", flat=True))
 
 
 def kinds_for(role: str) -> dict[str, Kind]:
@@ -166,7 +166,7 @@ def kinds_for(role: str) -> dict[str, Kind]:
 
 def choices_of(user: User) -> dict[str, str]:
     """What this person gets, by kind, where the role allows it: as chosen, else the kind's own rule."""
-    chosen = dict(NoticeChoice.objects.filter(user=user).values_list("kind", "when"))
+    chosen = dict(NotificationChoice.objects.filter(user=user).values_list("kind", "when"))
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
 
 
@@ -177,59 +177,59 @@ def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
     values: dict[str, Any] = {"when": when}
     if choices_of(user)[kind] == When.OFF != when:
         values["on_since"] = now
-    NoticeChoice.objects.update_or_create(user=user, kind=kind, defaults=values)
+    NotificationChoice.objects.update_or_create(user=user, kind=kind, defaults=values)
 
 
-def still_wanted(rows: Iterable[Notice], user: User) -> list[Notice]:
+def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]:
     """Those this person may still read: since they were owed one may have left the team, or turned a kind off."""
     member = Membership.objects.filter(user=user, user__is_active=True).first()
     if member is None:
         return []
     theirs = kinds_for(member.role)
-    off = set(NoticeChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
+    off = set(NotificationChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True))
     # Once owed, a vital one goes: it is an owner's whatever they chose, or nobody else may have been told.
     off -= {name for name, kind in KINDS.items() if kind.is_vital}
     return [row for row in rows if row.sender_id == member.sender_id and row.kind in theirs and row.kind not in off]
 
 
-def _bundle(fact: Fact, when: str) -> str:
+def _batch_key(event: Event, when: str) -> str:
     """What leaves as one e-mail: everything of a day; of a week each kind for itself, as each has its own page."""
     if when == When.DAILY:
         return str(when)
-    return f"{when}:{fact.kind}" if when == When.WEEKLY else fact.bundle or fact.kind
+    return f"{when}:{event.kind}" if when == When.WEEKLY else event.batch_key or event.kind
 
 
-def _due_at(fact: Fact, when: str, now: dt.datetime) -> dt.datetime:
+def _due_at(event: Event, when: str, now: dt.datetime) -> dt.datetime:
     if when == When.DAILY:
-        return _digest_at(fact.sender, now)
-    return _digest_at(fact.sender, now, on=MONDAY) if when == When.WEEKLY else now + GATHER
+        return _digest_at(event.sender, now)
+    return _digest_at(event.sender, now, on=MONDAY) if when == When.WEEKLY else now + GATHER
 
 
 def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
     """By sender, with what each chose."""
     members = Membership.objects.filter(sender__in=senders, user__is_active=True)
     found = defaultdict(list)
-    for member in members.select_related("user").prefetch_related("user__notice_choices"):
+    for member in members.select_related("user").prefetch_related("user__notification_choices"):
         found[member.sender_id].append(member)
     return found
 
 
-def _wanted(fact: Fact, members: list[Membership]) -> dict[int, str]:
+def _wanted(event: Event, members: list[Membership]) -> dict[int, str]:
     # A charge may find its sender days after it was posted; who came into the team since knows nothing of it.
-    roles = KINDS[fact.kind].roles
-    there = [member for member in members if member.created_at <= fact.happened_at and member.role in roles]
-    wanted = {member.user_id: _when(member.user, fact) for member in there}
+    roles = KINDS[event.kind].roles
+    there = [member for member in members if member.created_at <= event.happened_at and member.role in roles]
+    wanted = {member.user_id: _when(member.user, event) for member in there}
     wanted = {user: when for user, when in wanted.items() if when != When.OFF}
-    if not wanted and KINDS[fact.kind].is_vital:
+    if not wanted and KINDS[event.kind].is_vital:
         return {member.user_id: str(When.NOW) for member in there if member.role == Role.OWNER}
     return wanted
 
 
-def _when(user: User, fact: Fact) -> str:
-    choice = next((one for one in user.notice_choices.all() if one.kind == fact.kind), None)
+def _when(user: User, event: Event) -> str:
+    choice = next((one for one in user.notification_choices.all() if one.kind == event.kind), None)
     if choice is None:
-        return str(KINDS[fact.kind].default)
-    was_off = choice.on_since is not None and fact.happened_at < choice.on_since
+        return str(KINDS[event.kind].default)
+    was_off = choice.on_since is not None and event.happened_at < choice.on_since
     return str(When.OFF) if was_off else choice.when
 
 
