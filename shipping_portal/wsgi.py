@@ -1,4 +1,4 @@
-"""The web server's entry. A pulse runs beside it: when nothing could take webhooks for a while, parcels are polled."""
+"""The web server's entry, with a heartbeat: after a time in which no webhook could be taken, parcels are polled."""
 
 import os
 
@@ -8,7 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 application = get_wsgi_application()
 
 from shipping_portal.starting import refuse_a_restored_database  # noqa: E402  (models load with the application)
-from tracking.downtime import Pulse  # noqa: E402
+from tracking.webhook_health import Heartbeat  # noqa: E402
 
 refuse_a_restored_database()
-Pulse("web").start()
+Heartbeat("web").start()

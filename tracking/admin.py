@@ -22,7 +22,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
 from shipping_portal.accounts.adminkit.filters import Rule, choices
-from tracking import downtime, queues, replaying, rewording
+from tracking import queues, replaying, rewording, webhook_health
 from tracking.models import EventWord, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
 from tracking.replaying import MOST
 
@@ -87,7 +87,7 @@ class ParcelAdmin(ReadOnlyAdmin):
 
 def _found_by_polling(within: dt.timedelta) -> Rule:
     """What the gap meter's alarm counts, and the same over a day."""
-    return lambda now: Q(pk__in=downtime.found_first_by_polling(now, within=within).values("pk"))
+    return lambda now: Q(pk__in=webhook_health.found_first_by_polling(now, within=within).values("pk"))
 
 
 @admin.register(TrackingEvent)

@@ -18,7 +18,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.jobs.registry import job
-from tracking import downtime, scans
+from tracking import scans, webhook_health
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 
 WATCH_CANCELLED = dt.timedelta(days=60)
@@ -157,7 +157,9 @@ def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
     if factor is None:
         poll.finish(**{"polled_at": now} if is_answered else {})
     elif is_answered:
-        factor /= 2 if downtime.is_alarmed(parcel.account, now) else 1  # webhooks get lost, so look twice as often
+        factor /= (
+            2 if webhook_health.is_alarmed(parcel.account, now) else 1
+        )  # webhooks get lost, so look twice as often
         wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _jitter())
         poll.postpone(now + wait, tries=0, polled_at=now)
     else:

@@ -17,7 +17,7 @@ from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs.registry import Kind, chore, kinds
 from shipping_portal.staff import carrier_accounts
 from shipping_portal.staff.carrier_accounts import Known
-from tracking import downtime
+from tracking import webhook_health
 from tracking.models import LastTime, WebhookDelivery
 
 WINDOW = dt.timedelta(minutes=15)
@@ -121,8 +121,8 @@ def _due(kind: Kind, now: dt.datetime) -> QuerySet[Any]:
 logger = logging.getLogger(__name__)
 SPANS = {"Last hour": dt.timedelta(hours=1), "Last 24 hours": dt.timedelta(hours=24)}
 KINDS = {
-    "in_time": Q(pushed_at__isnull=False) & ~downtime.LATE & ~downtime.POLLED_FIRST,
-    "late": Q(pushed_at__isnull=False) & (downtime.LATE | downtime.POLLED_FIRST),
+    "in_time": Q(pushed_at__isnull=False) & ~webhook_health.LATE & ~webhook_health.POLLED_FIRST,
+    "late": Q(pushed_at__isnull=False) & (webhook_health.LATE | webhook_health.POLLED_FIRST),
     "only_polled": Q(pushed_at=None),
 }
 
@@ -160,14 +160,14 @@ def meter(now: dt.datetime) -> Meter:
         for place, span in enumerate(since.values())
         for kind, rule in KINDS.items()
     }
-    counts["polled_first"] = Count("pk", filter=downtime.POLLED_FIRST & since["Last hour"])
-    day = downtime.owed().filter(since["Last 24 hours"], received_at__lte=now)
+    counts["polled_first"] = Count("pk", filter=webhook_health.POLLED_FIRST & since["Last hour"])
+    day = webhook_health.owed().filter(since["Last 24 hours"], received_at__lte=now)
     found: list[Any] = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
     rows = [
         Row(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
         for place, title in enumerate(since)
     ]
-    alarmed = (one for one in found if one["polled_first"] >= downtime.ALARM)
+    alarmed = (one for one in found if one["polled_first"] >= webhook_health.ALARM)
     return Meter(rows, [_alarm(one) for one in alarmed])
 
 
@@ -181,12 +181,12 @@ def _alarm(found: dict[str, Any]) -> Alarm:
 def report(now: dt.datetime) -> None:
     """One log line an hour for each account whose alarm is on, however many sweepers look."""
     for account in gateway.accounts():
-        if downtime.is_alarmed(account, now):
+        if webhook_health.is_alarmed(account, now):
             _log(account, now)
 
 
 def _log(account: CarrierAccount, now: dt.datetime) -> None:
-    if LastTime.is_first_in(downtime.WINDOW, f"webhook gap logged {account.pk}", now=now):
-        found = downtime.found_first_by_polling(now).filter(account=account).count()
+    if LastTime.is_first_in(webhook_health.WINDOW, f"webhook gap logged {account.pk}", now=now):
+        found = webhook_health.found_first_by_polling(now).filter(account=account).count()
         told = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
         logger.error("webhook_gap", extra=told)

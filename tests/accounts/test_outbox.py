@@ -366,7 +366,7 @@ def test_what_is_taken_back_is_that_fact_alone_and_only_what_has_not_left(alice:
     outbox.notify(fact(quill, "charge:1:sent", kind="charge"), now=NOON)
     Notification.objects.filter(dedupe_key="charge:1:sent").update(sent_at=NOON, due_at=None)
     outbox.retract("charge:1")
-    left = set(Notification.objects.values_list("once", flat=True))
+    left = set(Notification.objects.values_list("dedupe_key", flat=True))
     assert left == {"charge:1:sent", "charge:12", "charge:2"}
 
 

@@ -62,7 +62,7 @@ def replaced(order: Order, *, due_at: dt.datetime) -> int:
 
 
 def news(to: User, of: Sender, once: str, *, due_at: dt.datetime) -> int:
-    facts = {"kind": "booking", "batch_key": "booking", "once": once, "line": "-", "path": "/"}
+    facts = {"kind": "booking", "batch_key": "booking", "dedupe_key": once, "line": "-", "path": "/"}
     return Notification.objects.create(user=to, sender=of, happened_at=due_at, due_at=due_at, **facts).pk
 
 

@@ -26,7 +26,7 @@ from tests import factories
 from tests.jobs.conftest import Message, Waiting, doing, named
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import downtime
+from tracking import webhook_health
 from tracking.models import Parcel
 
 __all__ = ["submitted"]  # pytest finds it here
@@ -274,7 +274,7 @@ def test_the_command_looks_once_and_says_what_it_found(
 
 def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWEEP_SECONDS = 30
-    monkeypatch.setattr(downtime, "beat", lambda *args, **kwargs: None)  # no second thread in a test's database
+    monkeypatch.setattr(webhook_health, "beat", lambda *args, **kwargs: None)  # no second thread in a test's database
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGTERM]).start()
     try:

@@ -106,7 +106,7 @@ def test_a_move_and_its_notice_are_there_together_or_not_at_all(
         move(order, "rejected")
         transaction.set_rollback(True)
     assert lines() == []
-    monkeypatch.setattr(outbox, "tell", away)
+    monkeypatch.setattr(outbox, "notify", away)
     with pytest.raises(DatabaseError):
         move(Order.objects.get(), "rejected")
     assert Order.objects.get().status == "booking"

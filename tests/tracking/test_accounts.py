@@ -26,7 +26,7 @@ from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import downtime, intake, pages, polling, replaying, scans, timeline, vocabulary, watching
+from tracking import intake, pages, polling, replaying, scans, timeline, vocabulary, watching, webhook_health
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 pytestmark = pytest.mark.django_db
@@ -411,7 +411,7 @@ def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) ->
     for account in (before, gateway.account(), other()):
         for number in range(25):
             factories.parcel(reference=f"SMANY{number:05d}", account=account, poll_due_at=now + hour)
-    assert downtime.catch_up(now) == 50
+    assert webhook_health.catch_up(now) == 50
     due = {account: list(times(account, now)) for account in CarrierAccount.objects.all()}
     assert due[before] == [0.0] * 10 + [10.0] * 10 + [20.0] * 5
     assert due[gateway.account()] == [0.0] * 25
@@ -423,7 +423,7 @@ def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) ->
     reason="on few rows PostgreSQL reads the table whatever it has",
 )
 def test_after_an_absence_only_as_many_polls_are_read_as_can_be_moved() -> None:
-    plan = downtime.waiting(gateway.account(), timezone.now())[:5].explain()
+    plan = webhook_health.waiting(gateway.account(), timezone.now())[:5].explain()
     assert "polls_owed (due_at>?)" in plan, plan
     assert "ORDER BY" not in plan, plan
 

@@ -20,7 +20,7 @@ from tests import factories, older
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import downtime, intake, polling, scans
+from tracking import intake, polling, scans, webhook_health
 from tracking.models import Parcel, Poll, TrackingEvent
 
 __all__ = ["booked", "desk", "submitted"]  # pytest finds them here
@@ -84,7 +84,7 @@ def test_a_poll_that_only_overtook_a_webhook_is_no_gap(parcel: Parcel) -> None:
     when = NOW - 20 * MINUTE
     scan(parcel, by="poll", scanned=when, pushed=when + 5.5 * MINUTE)
     assert rows()[0] == (1, 0, 0)
-    assert not downtime.found_first_by_polling(NOW).exists()
+    assert not webhook_health.found_first_by_polling(NOW).exists()
 
 
 @pytest.mark.parametrize(("found", "alarmed"), [(2, False), (3, True), (30, True)])
@@ -94,7 +94,7 @@ def test_three_scans_found_first_by_polling_in_an_hour_raise_the_alarm(
     for _ in range(found):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(parcel, by="poll", scanned=NOW - 70 * MINUTE)
-    assert downtime.is_alarmed(parcel.account, NOW) == bool(health.meter(NOW).alarms) == alarmed
+    assert webhook_health.is_alarmed(parcel.account, NOW) == bool(health.meter(NOW).alarms) == alarmed
 
 
 @pytest.fixture
@@ -115,8 +115,8 @@ def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_
         scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
     [alarm] = health.meter(NOW).alarms
     assert (alarm.account, alarm.polled_first) == (old_parcel.account.name, 3)
-    assert downtime.is_alarmed(old_parcel.account, NOW)
-    assert not downtime.is_alarmed(parcel.account, NOW)
+    assert webhook_health.is_alarmed(old_parcel.account, NOW)
+    assert not webhook_health.is_alarmed(parcel.account, NOW)
     with time_machine.travel(NOW, tick=False):
         page = " ".join(desk.get("/admin/").content.decode().split())
         found = desk.get(alarm.url).context["cl"]

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.starting import refuse_a_restored_database
-from tracking.downtime import Pulse
+from tracking.webhook_health import Heartbeat
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
             return
-        with Pulse("sweep"):
+        with Heartbeat("sweep"):
             Sweep(_stopped_by_signals()).run()
 
 

@@ -1,4 +1,6 @@
-"""Time in which no webhook could be stored, and the polling that makes up for it (reliability 2.6, F27).
+"""Webhook health: time in which none could be stored, polling that makes up for it, and what polling found first.
+
+Reliability 2.6, F27.
 
 The carrier tries a delivery up to three times more and then never again. So whoever takes deliveries leaves its
 time in the database every few seconds; the first beat after a longer silence owes every active parcel a poll.
@@ -26,11 +28,11 @@ BEATS = 4  # in that time
 SLOT_SECONDS = 10.0  # parcels are moved forward by the slot, one statement each
 
 
-class Pulse(threading.Thread):
-    """Beats while its process lives and reaches the database; of several with one name a single one is enough."""
+class Heartbeat(threading.Thread):
+    """Beats while its process lives and reaches the database; one of several with the same name is enough."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name=f"pulse of {name}", daemon=True)
+        super().__init__(name=f"heartbeat of {name}", daemon=True)
         self.of = name
         self.stopped = threading.Event()
 

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tests import factories
-from tracking import downtime
+from tracking import webhook_health
 from tracking.models import LastTime, Parcel, Poll
 
 pytestmark = pytest.mark.django_db
@@ -32,8 +32,8 @@ def due_times() -> list[dt.datetime | None]:
 
 
 def after(absence: dt.timedelta, *, name: str = "web") -> int | None:
-    downtime.beat(name, now=NOW - absence)
-    return downtime.beat(name, now=NOW)
+    webhook_health.beat(name, now=NOW - absence)
+    return webhook_health.beat(name, now=NOW)
 
 
 @pytest.mark.parametrize("name", ["web", "sweep"])
@@ -51,7 +51,7 @@ def test_a_short_silence_is_no_absence() -> None:
 
 def test_the_first_beat_of_all_has_nothing_to_make_up_for() -> None:
     parcels(3)
-    assert downtime.beat("web", now=NOW) is None
+    assert webhook_health.beat("web", now=NOW) is None
 
 
 def test_the_absence_that_counts_is_shortened_with_all_other_times(settings: object) -> None:
@@ -63,8 +63,8 @@ def test_the_absence_that_counts_is_shortened_with_all_other_times(settings: obj
 def test_of_several_web_processes_one_is_enough_to_be_there() -> None:
     parcels(1)
     for seconds in (90, 45):  # two processes, each of them away for longer than a minute
-        downtime.beat("web", now=NOW - seconds * SECOND)
-    assert downtime.beat("web", now=NOW) is None
+        webhook_health.beat("web", now=NOW - seconds * SECOND)
+    assert webhook_health.beat("web", now=NOW) is None
 
 
 def test_the_polls_are_spread_out_over_the_permitted_rate(contract: Contract) -> None:
@@ -91,7 +91,7 @@ def test_a_poll_that_a_worker_makes_at_this_moment_is_left_to_it() -> None:
     factories.parcel(reference="SPOLLED001", poll_due_at=NOW)
     held = Poll.objects.get()
     assert held.claim()
-    assert downtime.catch_up(NOW) == 0
+    assert webhook_health.catch_up(NOW) == 0
     assert held.finish()
 
 
@@ -107,12 +107,12 @@ def test_those_due_soonest_come_first(contract: Contract) -> None:
 
 def test_a_catch_up_that_dies_is_begun_again_by_the_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
     parcels(1)
-    downtime.beat("web", now=NOW - HOUR)
-    monkeypatch.setattr(downtime, "catch_up", _dies)
+    webhook_health.beat("web", now=NOW - HOUR)
+    monkeypatch.setattr(webhook_health, "catch_up", _dies)
     with pytest.raises(ZeroDivisionError):
-        downtime.beat("web", now=NOW)
+        webhook_health.beat("web", now=NOW)
     monkeypatch.undo()
-    assert downtime.beat("web", now=NOW + 15 * SECOND) == 1
+    assert webhook_health.beat("web", now=NOW + 15 * SECOND) == 1
 
 
 def _dies(now: dt.datetime) -> int:
@@ -123,16 +123,16 @@ def test_a_database_that_is_away_misses_beats_and_is_counted_as_absence(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     parcels(1)
-    monkeypatch.setattr(downtime.connection, "close", lambda: None)  # a test's transaction holds the only one
-    pulse = downtime.Pulse("web")
+    monkeypatch.setattr(webhook_health.connection, "close", lambda: None)  # a test's transaction holds the only one
+    heartbeat = webhook_health.Heartbeat("web")
     with time_machine.travel(NOW - HOUR, tick=False):
-        pulse._beat_or_miss()
+        heartbeat._beat_or_miss()
     with monkeypatch.context() as broken:
-        broken.setattr(downtime, "beat", _away)
-        pulse._beat_or_miss()
+        broken.setattr(webhook_health, "beat", _away)
+        heartbeat._beat_or_miss()
     assert LastTime.objects.get().at == NOW - HOUR
     with time_machine.travel(NOW, tick=False):
-        pulse._beat_or_miss()
+        heartbeat._beat_or_miss()
     assert Parcel.objects.get().poll.due_at == NOW
     messages = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert messages == ["beat_missed", "was_away"]
@@ -144,10 +144,10 @@ def _away(name: str, *, now: dt.datetime) -> None:
 
 def test_the_pulse_beats_at_once_and_stops_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     beats: list[str] = []
-    monkeypatch.setattr(downtime, "beat", lambda name, now: beats.append(name))
-    with downtime.Pulse("sweep") as pulse:
+    monkeypatch.setattr(webhook_health, "beat", lambda name, now: beats.append(name))
+    with webhook_health.Heartbeat("sweep") as heartbeat:
         ends = timezone.now() + 5 * SECOND
         while not beats and timezone.now() < ends:
-            pulse.stopped.wait(0.01)
+            heartbeat.stopped.wait(0.01)
     assert beats == ["sweep"]
-    assert not pulse.is_alive()
+    assert not heartbeat.is_alive()
