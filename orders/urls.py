@@ -3,14 +3,14 @@
 from django.urls import path
 
 from orders.views.addresses import add_receiver, addresses, delete_receiver, edit_receiver, merge_receivers
-from orders.views.bench import bench, originals_zip, printed, ruler
-from orders.views.brought import delete_draft
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
 from orders.views.labels import label
 from orders.views.new_parcel import new_parcel, suggest_receivers, unpaste
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import delete_view, parcels, save_view
+from orders.views.prefill import delete_draft
+from orders.views.print_queue import label_test_page, originals_zip, print_queue, printed
 from orders.views.quotes import book, quotes
 from orders.views.replace import replace, replace_prices, replacing_progress
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
@@ -30,9 +30,9 @@ urlpatterns = [
     path("parcels/<uuid:order>/replacing/", replacing_progress, name="replacing"),
     path("parcels/<uuid:order>/label/<str:size>.pdf", label, name="label"),
     path("parcels/<uuid:order>/printed/", printed, name="printed"),
-    path("parcels/print/", bench, name="bench"),
+    path("parcels/print/", print_queue, name="print_queue"),
     path("parcels/print/originals.zip", originals_zip, name="originals"),
-    path("labels/test-page/", ruler, name="ruler"),
+    path("labels/test-page/", label_test_page, name="label_test_page"),
     path("suggest/receivers/", suggest_receivers, name="suggest_receivers"),
     path("suggest/pasted/", unpaste, name="unpaste"),
     path("addresses/", addresses, name="addresses"),

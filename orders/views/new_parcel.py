@@ -14,9 +14,9 @@ from orders.forms import ParcelForm, after_presses
 from orders.models import Order
 from orders.receiver_form import as_typed
 from orders.sizes import offered
-from orders.views.brought import Brought, brought_along, draft_named, keep, save_draft, take_prices
+from orders.views.prefill import Prefill, draft_named, keep, prefill_from, save_draft, take_prices
 from orders.views.quotes import address_of, kept_in
-from orders.views.replies import suspended
+from orders.views.responses import suspended
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
@@ -36,13 +36,13 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
     sizes = offered(request.sender)
     known: dict[str, Any] = {"sender": request.sender, "address": address, "sizes": sizes}
     if request.method == "GET":
-        brought = brought_along(request)
-        form = ParcelForm(initial=brought.values, **known)
-        if not brought.is_whole:
+        prefill = prefill_from(request)
+        form = ParcelForm(initial=prefill.values, **known)
+        if not prefill.is_whole:
             form.begin_with(request.sender.default_size)
-        if brought.refused:
-            refused_fields.put_at(form, _refused(brought.refused))
-        return _form_page(request, form, brought)
+        if prefill.refused:
+            refused_fields.put_at(form, _refused(prefill.refused))
+        return _form_page(request, form, prefill)
     if {"unpaste", "save_draft"} & set(request.POST):
         return _unchecked(request, ParcelForm(initial=request.POST.dict(), **known))
     form = ParcelForm(after_presses(request.POST), **known)
@@ -63,7 +63,7 @@ def _unchecked(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     if "save_draft" not in request.POST:
         return _unpasted(request, form)
     answer = save_draft(request, form)
-    return answer or _form_page(request, form, Brought(draft=draft_named(request)))
+    return answer or _form_page(request, form, Prefill(draft=draft_named(request)))
 
 
 def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
@@ -74,14 +74,14 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
             keep(request, form, draft)
     quote = take_prices(request, form) if form.is_valid() else None
     if quote is None:
-        return _form_page(request, form, Brought(draft=draft))
+        return _form_page(request, form, Prefill(draft=draft))
     return redirect(address_of(quote, draft, kept=kept_in(request)))
 
 
 def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """The form with a pasted address filled in; what no field used is shown."""
     more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
-    return _form_page(request, form, Brought(draft=draft_named(request)), **more)
+    return _form_page(request, form, Prefill(draft=draft_named(request)), **more)
 
 
 def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
@@ -100,9 +100,9 @@ def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     return render(request, "orders/_live_prices.html", context)
 
 
-def _form_page(request: MemberRequest, form: ParcelForm, brought: Brought, **more: Any) -> HttpResponse:
+def _form_page(request: MemberRequest, form: ParcelForm, prefill: Prefill, **more: Any) -> HttpResponse:
     """The form; of a parcel the carrier refused, with its words."""
-    context: dict[str, Any] = {"form": form, "order": brought.refused, "draft": brought.draft, "is_live_form": True}
+    context: dict[str, Any] = {"form": form, "order": prefill.refused, "draft": prefill.draft, "is_live_form": True}
     context |= {"kept": kept_in(request), **more}
     return render(request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200)
 

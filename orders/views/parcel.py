@@ -19,7 +19,7 @@ from orders.offers import money_lines
 from orders.printing import label_of
 from orders.receivers import sees_contact, shown
 from orders.references import called
-from orders.views.replies import refused, sentence, suspended
+from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 

@@ -15,8 +15,8 @@ from orders import booking, booking_rules, drafting, duplicates, offers
 from orders.entry import Entry
 from orders.forms import BookForm, WeightForm
 from orders.models import Draft, Order, Quote
-from orders.views.brought import NO_PRICES, draft_named, prices
-from orders.views.replies import refused, sentence, suspended
+from orders.views.prefill import NO_PRICES, draft_named, prices
+from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 FIELD_OF: dict[type[Exception], str] = {booking_rules.Gone: "product", booking_rules.PickupDayPassed: "pickup_date"}

@@ -18,9 +18,9 @@ from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
 from orders.models.statuses import Status
 from orders.sizes import offered
-from orders.views.brought import NO_PRICES, take_prices
 from orders.views.parcel import orders_of
-from orders.views.replies import sentence, suspended
+from orders.views.prefill import NO_PRICES, take_prices
+from orders.views.responses import sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.templatetags.words import PLACE, local_date, say
 from shipping_portal.carrier.messages import Party

@@ -260,7 +260,7 @@ def test_the_labels_of_a_file_are_printed_together(listed: Client, quill: Sender
     assert "Print 1 label" in page
     chosen = re.findall(r'name="order" value="([^"]+)"', page)
     assert chosen == [str(mine.uuid)]
-    bench = listed.post(reverse("bench"), {"order": chosen}).content.decode()
+    bench = listed.post(reverse("print_queue"), {"order": chosen}).content.decode()
     assert mine.carrier_reference in bench
     assert other.carrier_reference not in bench
 

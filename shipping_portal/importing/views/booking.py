@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from orders import booking, booking_rules, choosing, gateway, printing
 from orders.models.account import BOOKINGS
-from orders.views.replies import sentence, suspended
+from orders.views.responses import sentence, suspended
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Sender

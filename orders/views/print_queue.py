@@ -1,4 +1,4 @@
-"""The label bench: one label at a time, the ZIP of originals, and the mark that a label is on paper."""
+"""The print queue: one label at a time, the ZIP of originals, and the mark that a label is on paper."""
 
 import uuid
 from typing import Any
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders import originals, printing
 from orders.models import Label, Order
-from orders.views.replies import refused
+from orders.views.responses import refused
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.templatetags.words import local_moment
 
@@ -23,7 +23,7 @@ SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")
 
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
-def bench(request: MemberRequest) -> HttpResponse:
+def print_queue(request: MemberRequest) -> HttpResponse:
     """The labels that wait for paper, or those chosen by `order`; without JavaScript a list of links and buttons.
 
     POST changes nothing: five hundred chosen parcels are more than an address can hold.
@@ -44,7 +44,7 @@ def bench(request: MemberRequest) -> HttpResponse:
         "sorts": {name: words for name, (words, _) in printing.SORTS.items()},
         "query": _query(asked),
     }
-    return render(request, "orders/bench.html", context)
+    return render(request, "orders/print_queue.html", context)
 
 
 def _asked(request: MemberRequest) -> QueryDict:
@@ -90,7 +90,7 @@ def _row(order: Order, label: Label) -> dict[str, Any]:
 
 
 def _query(asked: QueryDict) -> str:
-    """The way back to this bench: only what it understands, and the plain queue if more is chosen than fits."""
+    """The way back to this queue: only what it understands, and the plain queue if more is chosen than fits."""
     kept = QueryDict(mutable=True)
     for name in ("order", "view", "sort"):
         kept.setlist(name, asked.getlist(name))
@@ -99,13 +99,13 @@ def _query(asked: QueryDict) -> str:
 
 
 def _too_many(request: HttpRequest) -> HttpResponse:
-    return render(request, "orders/bench_too_many.html", {"most": printing.MOST}, status=422)
+    return render(request, "orders/print_queue_too_many.html", {"most": printing.MOST}, status=422)
 
 
 @audience(*BOOKERS)
 @require_POST
 def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """`printed` is yes, again or no. Says what stands now, to the bench's script; else leads back to where it was."""
+    """`printed` is yes, again or no. Says what stands now, to the page's script; else leads back to where it was."""
     mine = Order.objects.for_user(request.user).select_related("sender", "printed_by")
     found = get_object_or_404(mine, uuid=order)
     mark = MARKS.get(request.POST.get("printed", ""))
@@ -120,7 +120,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"printed": _trail(found)})
     if "query" in request.POST:
-        return redirect(f"{reverse('bench')}?{_query(QueryDict(request.POST['query']))}")
+        return redirect(f"{reverse('print_queue')}?{_query(QueryDict(request.POST['query']))}")
     return redirect("parcel", found.uuid)
 
 
@@ -141,7 +141,7 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     orders = _in_order(_asked_for(request, asked), asked)
     if not any(printing.label_of(order) for order in orders):
         messages.info(request, "There is no label to download here. The carrier may still be making it.")
-        return redirect("bench")
+        return redirect("print_queue")
     now = timezone.now()
     sizes = SIZES.get(asked.get("size", ""), SIZES[request.sender.label_size])
     parts = originals.stream(orders, sizes, by=request.user, at=now)
@@ -155,6 +155,6 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
 
 @audience(*BOOKERS)
 @require_GET
-def ruler(request: MemberRequest) -> HttpResponse:
+def label_test_page(request: MemberRequest) -> HttpResponse:
     """Two distances to measure on paper, before a parcel depends on the printer's scale. Not a label."""
     return render(request, "orders/test_page.html")

@@ -1,4 +1,4 @@
-"""What an address brings along to the new-parcel form: a quote, a parcel, a draft or a receiver."""
+"""What fills the new-parcel form beforehand (a quote, a parcel, a draft, a receiver), and what keeps or prices it."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from orders.forms import ParcelForm, typed_again
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
 from orders.receiver_form import as_typed
-from orders.views.replies import sentence
+from orders.views.responses import sentence
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Receiver
 from shipping_portal.accounts.templatetags.words import local_time
@@ -25,7 +25,7 @@ from shipping_portal.carrier.errors import CarrierError, Rejected
 
 
 @dataclass(frozen=True)
-class Brought:
+class Prefill:
     """The form's first values. `is_whole` when they hold the parcel too, not only who receives it."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Brought:
     is_whole: bool = True
 
 
-def brought_along(request: MemberRequest) -> Brought:
+def prefill_from(request: MemberRequest) -> Prefill:
     """`?quote=` edits that one, `?again=` sends another like it, `?draft=` goes on, `?receiver=` begins with a name.
 
     Raises Http404 for what isn't this account's.
@@ -42,16 +42,16 @@ def brought_along(request: MemberRequest) -> Brought:
     if "quote" in request.GET:
         quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["quote"]))
         draft = draft_named(request)
-        return Brought(typed_again(Entry.from_json(quote.entry), request.sender), draft)
+        return Prefill(typed_again(Entry.from_json(quote.entry), request.sender), draft)
     if "again" in request.GET:
         order = get_object_or_404(Order.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["again"]))
         refused = order if order.status == Status.REJECTED else None
-        return Brought(typed_again(order.entry(), request.sender), refused=refused)
+        return Prefill(typed_again(order.entry(), request.sender), refused=refused)
     if "draft" in request.GET:
         return _left_off(request)
     if "receiver" in request.GET:
         return _to_somebody_known(request)
-    return Brought(is_whole=False)
+    return Prefill(is_whole=False)
 
 
 def draft_named(request: MemberRequest) -> Draft | None:
@@ -60,18 +60,18 @@ def draft_named(request: MemberRequest) -> Draft | None:
     return drafting.find(request.user, given.get("draft", ""))
 
 
-def _left_off(request: MemberRequest) -> Brought:
+def _left_off(request: MemberRequest) -> Prefill:
     draft = drafting.find(request.user, request.GET["draft"])
     if draft is None:
         raise Http404
-    return Brought(draft.values, draft)
+    return Prefill(draft.values, draft)
 
 
-def _to_somebody_known(request: MemberRequest) -> Brought:
+def _to_somebody_known(request: MemberRequest) -> Prefill:
     receiver = get_object_or_404(
         Receiver.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["receiver"])
     )
-    return Brought(as_typed(receiver.party()), is_whole=False)
+    return Prefill(as_typed(receiver.party()), is_whole=False)
 
 
 NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking_rules.Paused, booking.LimitReached)
