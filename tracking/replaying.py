@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 MOST = 500  # in one go
 SECONDS = 20.0  # after that the rest waits for another press; a web request ends at thirty
 State = WebhookDelivery.State
+MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,6 @@ def _stored(chosen: Sequence[int]) -> dict[int, WebhookDelivery]:
 
 
 UNREAD, ANY = "unread", "any"
-MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
 
 
 class ChoiceForm(forms.Form):

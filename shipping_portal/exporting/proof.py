@@ -6,7 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orders.meaning import standing
 from orders.models import Label, Order
@@ -17,6 +17,10 @@ from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
 from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS, Row
+
+PARTY = (
+    "name", "company", "line1", "line2", "suburb", "state", "postcode", "country", "email", "phone", "instructions",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -119,14 +123,6 @@ def _label(label: Label) -> dict[str, Any]:
         "size": FOLDERS[label.size], "sha256": label.sha256, "bytes": label.length,
         "stored_at": rows.utc(label.stored_at) if label.stored_at else None,
     }  # fmt: skip
-
-
-if TYPE_CHECKING:
-    from shipping_portal.exporting.proof import Proof
-
-PARTY = (
-    "name", "company", "line1", "line2", "suburb", "state", "postcode", "country", "email", "phone", "instructions",
-)  # fmt: skip
 
 
 def text(found: Proof) -> str:

@@ -27,6 +27,7 @@ from shipping_portal.jobs.registry import enqueue, job
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
 LEFT_OUT = {"": ["You left this row out."]}
+SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 
 
 def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now: dt.datetime) -> bool:
@@ -170,9 +171,6 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
 def try_later(row: ImportRow) -> None:
     """Nobody answered, or prices or bookings are paused: the row stays owed and is looked at again."""
     row.retry(timezone.now() + gateway.backoff(row.tries, first=2.0, cap=60.0))
-
-
-SHORTENED = re.compile(r"\d(\.\d+)?E\+\d+", re.IGNORECASE | re.ASCII)
 
 
 def left_out_by_shop(row: ImportRow) -> str:

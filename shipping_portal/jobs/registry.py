@@ -4,7 +4,7 @@
     def work(label: Label) -> None: ...
 
 registers a kind. The decorated name is the kind: called with a row's number it does the work, if the row is due and
-nobody else has it.
+nobody else has it. Beside the jobs stand the chores: what the clock alone causes, small checks of the sweep's.
 """
 
 import datetime as dt

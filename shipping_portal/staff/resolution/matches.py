@@ -23,6 +23,7 @@ EARLIER = dt.timedelta(minutes=30)  # by which the carrier's clock may be behind
 LATER = dt.timedelta(days=5)
 MOST = 20
 KNOWN_BEFORE = "It was heard of here before this booking was sent, so it is another parcel's"
+AROUND = dt.timedelta(days=7)  # in which the other orders were made that a reference may be
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,6 @@ def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
     )
 
 
-AROUND = dt.timedelta(days=7)  # in which the other orders were made that a reference may be
 Said = dict[str, tuple[Names, ...]]
 
 

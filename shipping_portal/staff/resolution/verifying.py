@@ -28,6 +28,8 @@ WHERE_THE_ID_IS = (
     "address. Or send the text for the carrier's support, which asks for it."
 )
 NEEDS_ID = f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
+CLOCKS = dt.timedelta(seconds=5)  # by which the clocks of our own machines may differ
+NEVER_ARRIVED = {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED}
 
 
 class NotConfirmed(Exception):
@@ -188,10 +190,6 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
 def with_doubt(reason: str, doubt: str) -> str:
     """The operator's reason, and what nobody could compare, for whoever reads of it later."""
     return f"{reason} ({doubt})" if doubt else reason
-
-
-CLOCKS = dt.timedelta(seconds=5)  # by which the clocks of our own machines may differ
-NEVER_ARRIVED = {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED}
 
 
 def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
