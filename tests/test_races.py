@@ -19,7 +19,7 @@ from orders import booking, cancelling, gateway, quoting, settling, turns
 from orders.models import Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Notification, Sender, User
-from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.importing import finishing
 from shipping_portal.staff.resolution import deciding, verifying
@@ -199,13 +199,13 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
 
 def test_many_presses_of_pack_everything_are_one_export(quill: Sender, alice: User) -> None:
     now = timezone.now()
-    exports = at_once(*[lambda: requesting.everything(quill, by=alice, now=now)] * 12)
+    exports = at_once(*[lambda: packing.everything(quill, by=alice, now=now)] * 12)
     assert {export.pk for export in exports} == {Export.objects.get().pk}
 
 
 def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) -> None:
     factories.stored_label(factories.order(quill, alice, status="booked"))
-    export = requesting.everything(quill, by=alice, now=timezone.now())
+    export = packing.everything(quill, by=alice, now=timezone.now())
     assert at_once(*[lambda: packing.work(export.pk)] * 8) == [None] * 8
     export.refresh_from_db()
     assert export.failures == 0

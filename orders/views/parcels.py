@@ -1,5 +1,8 @@
 """The list of parcels: fifty a page, its whole state in the address; and the views of it that people keep."""
 
+import datetime as dt
+import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,16 +19,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders import drafting, listing
 from orders.contract import contract
-from orders.meaning import GROUPS
+from orders.meaning import GROUPS, reason, standing
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
-from orders.receivers import sees_contact
+from orders.receivers import sees_contact, shown
 from orders.references import called
-from orders.rows import COLUMNS, rows
 from orders.system_views import ABOVE_THE_LIST, VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.templatetags.words import chip, local_date, money
 
 KEPT = ("view", "q", "sort", *listing.FILTERS)
 MOST_SAVED = 40
@@ -228,3 +231,46 @@ def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     found.delete()
     messages.success(request, f"Deleted the view “{found.name}”. The parcels in it are untouched.")
     return redirect("parcels")
+
+
+# What a row is made of; an order's other columns, its texts for the carrier above all, stay in the database.
+COLUMNS = (
+    "uuid", "sender_id", "status", "progress", "progress_at", "booked_at", "used_after_cancel_at", "pickup",
+    "cancel_refused_at", "problem", "first_mile", "carrier_pickup_date", "pickup_date", "quoted_pickup_date",
+    "eta_to", "price", "charged_price", "currency",
+    "carrier_reference", "customer_reference", "receiver_name", "receiver_suburb", "receiver_state",
+    "receiver_postcode",
+)  # fmt: skip
+ANY = uuid.UUID(int=0)
+
+
+def rows(orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime) -> list[dict[str, Any]]:
+    """One dictionary of words for each order, all of the one sender."""
+    address = reverse("parcel", args=[ANY])
+    return [_row(order, sender, role, now, address) for order in orders]
+
+
+def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str) -> dict[str, Any]:
+    order.sender = sender  # read for its time zone; every row's sender is this one
+    receiver, key = shown(order, role), str(order.uuid)
+    return {
+        "order": order,
+        "key": key,
+        "address": address.replace(str(ANY), key),
+        "reference": order.carrier_reference or "Not booked",
+        "is_referred": bool(order.carrier_reference),
+        "theirs": order.customer_reference,
+        "name": receiver.name,
+        "place": receiver.place,
+        "chip": chip(*standing(order, now)),
+        "reason": reason(order) if sees_contact(role) else "",
+        "pickup": _pickup(order, sender),
+        "due": local_date(order.eta_to, sender) or "–",
+        "price": money(order.total, order.currency),
+    }
+
+
+def _pickup(order: Order, sender: Sender) -> str:
+    if order.first_mile == "drop-off":
+        return "Drop-off"
+    return local_date(order.expected_pickup(), sender) or "Next business day"

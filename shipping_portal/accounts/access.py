@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,7 +13,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from shipping_portal.accounts.models import Membership, Role, Sender, User
-from shipping_portal.accounts.staff import has_second_factor
 
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
@@ -85,3 +86,13 @@ def _theme(request: Any) -> str:
     """The class of the page: `light` or `dark` if the person chose one; the device decides otherwise."""
     theme = getattr(getattr(request, "user", None), "theme", "system")
     return "" if theme == "system" else theme
+
+
+def has_second_factor(user: Any) -> bool:
+    """Has this person an authenticator app enrolled?"""
+    return bool(user.is_authenticated) and is_mfa_enabled(user, types=[Authenticator.Type.TOTP])
+
+
+def require_second_factor(user: Any) -> bool:
+    """May this person work at the desk? An active operator with a second factor."""
+    return bool(user.is_active and user.is_staff) and has_second_factor(user)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
-from shipping_portal.accounts import places, staff
+from shipping_portal.accounts import access, places
 from shipping_portal.accounts.models import Membership, PickupAddress, Role, Sender, User
 
 DOMAIN = "demo.example"
@@ -62,7 +62,7 @@ def settle(now: dt.datetime) -> None:
     if membership.sender.pickup_address() is None:
         _ship_from_fitzroy(membership.sender)
     operator = _person(OPERATOR_EMAIL, OPERATOR_PASSWORD, name="Omar Oduya", is_staff=True, is_superuser=True)
-    if not staff.has_second_factor(operator):
+    if not access.has_second_factor(operator):
         totp.TOTP.activate(operator, totp.generate_totp_secret())
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders.models import Order
 from shipping_portal.accounts.access import OWNER, MemberRequest, audience
 from shipping_portal.accounts.models import Audit
-from shipping_portal.exporting import requesting
+from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export, ExportPart
 
 
@@ -21,14 +21,14 @@ from shipping_portal.exporting.models import Export, ExportPart
 def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Owe a proof pack of a parcel that the carrier holds."""
     mine = Order.objects.for_user(request.user).held().select_related("sender")
-    export = requesting.proof_pack(get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now())
+    export = packing.proof_pack(get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
 
 
 @audience(OWNER)
 @require_POST
 def pack_everything(request: MemberRequest) -> HttpResponse:
-    export = requesting.everything(request.sender, by=request.user, now=timezone.now())
+    export = packing.everything(request.sender, by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
 
 

@@ -52,7 +52,7 @@ class StaffSite(admin.AdminSite):
         """An operator who is logged in with a second factor; asked once a request."""
         known = getattr(request, "is_at_the_desk", None)
         if known is None:
-            from shipping_portal.accounts.staff import require_second_factor  # noqa: PLC0415
+            from shipping_portal.accounts.access import require_second_factor  # noqa: PLC0415
 
             known = require_second_factor(request.user)
             request.is_at_the_desk = known  # type: ignore[attr-defined]

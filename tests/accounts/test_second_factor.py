@@ -8,7 +8,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client
 
-from shipping_portal.accounts import sessions, staff
+from shipping_portal.accounts import access, sessions
 from shipping_portal.accounts.models import User
 from tests import factories
 
@@ -44,7 +44,7 @@ def test_an_operator_without_a_second_factor_is_sent_to_set_one_up(oz: User) -> 
     assert response["Location"] == "/admin/"
     visited = [address for address, _ in browser.get("/admin/", follow=True).redirect_chain]
     assert "/accounts/2fa/totp/activate/" in visited
-    assert not staff.require_second_factor(oz)
+    assert not access.require_second_factor(oz)
 
 
 def test_enrolling_opens_the_desk(oz: User) -> None:
@@ -54,7 +54,7 @@ def test_enrolling_opens_the_desk(oz: User) -> None:
     secret = page.context["form"].secret
     assert secret in page.content.decode()
     browser.post("/accounts/2fa/totp/activate/", {"code": code(secret)})
-    assert staff.require_second_factor(oz)
+    assert access.require_second_factor(oz)
     assert browser.get("/admin/").status_code == 200
 
 
@@ -116,7 +116,7 @@ def test_a_new_password_does_not_go_round_the_second_factor(oz: User) -> None:
 
 
 def test_members_never_reach_the_desk(alice: User, visit: Any) -> None:
-    assert not staff.require_second_factor(alice)
+    assert not access.require_second_factor(alice)
     assert visit(alice).get("/admin/", follow=True).status_code == 404
 
 
@@ -200,7 +200,7 @@ def test_the_desk_is_for_active_operators_with_a_second_factor(
     person = factories.user("pat@portal.example", **fields)
     if has_factor:
         factories.second_factor(person)
-    assert staff.require_second_factor(person) == may
+    assert access.require_second_factor(person) == may
 
 
 def test_a_member_with_a_second_factor_finds_no_desk(alice: User, visit: Any) -> None:

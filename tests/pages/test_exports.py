@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.exporting.parts import Lease
 from tests import factories
@@ -34,7 +34,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit: Visit) -> None:
-    export = requesting.proof_pack(order, by=alice, now=timezone.now())
+    export = packing.proof_pack(order, by=alice, now=timezone.now())
     for is_said in (False, True):
         assert export.claim()
         packing._begin(Lease(export))  # and its worker dies

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders.models import Label, LabelBytes, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting import packing
 from tests import factories
 from tests.pages.typed import text
 
@@ -131,7 +131,7 @@ def test_the_first_time_a_label_is_given_out_is_kept(label: Label, alice: User, 
 
     def give_out() -> None:
         if how == "in a proof pack":
-            export = requesting.proof_pack(label.order, by=alice, now=timezone.now())
+            export = packing.proof_pack(label.order, by=alice, now=timezone.now())
             packing.work(export.pk)
             export.parts.all().delete()
             export.delete()

@@ -27,7 +27,7 @@ from orders import booking  # noqa: E402
 from orders.models import CarrierCall, Label, LabelBytes, Order, OrderChange, Restore  # noqa: E402
 from shipping_portal import sheets  # noqa: E402
 from shipping_portal.accounts.models import Locality, Membership, Sender, User  # noqa: E402
-from shipping_portal.exporting import requesting as exports  # noqa: E402
+from shipping_portal.exporting import packing  # noqa: E402
 from shipping_portal.exporting.models import Export  # noqa: E402
 from shipping_portal.importing import checking, columns, progress, reading, submitting, uploads  # noqa: E402
 from shipping_portal.importing.models import Import  # noqa: E402
@@ -147,7 +147,7 @@ def ask_export(parcels: int) -> str:
     sha256 = hashlib.sha256(content).hexdigest()
     labels = Label.objects.bulk_create(Label(order=order, sha256=sha256, **stored) for order in copies)
     LabelBytes.objects.bulk_create(LabelBytes(label=label, content=content) for label in labels)
-    return str(exports.everything(sender, by=user, now=timezone.now()).uuid)
+    return str(packing.everything(sender, by=user, now=timezone.now()).uuid)
 
 
 def export_state(key: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from shipping_portal.accounts.models import User
-from shipping_portal.exporting import packing, requesting
+from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from tests.test_access import World
 from tests.told.conftest import undone
@@ -35,12 +35,12 @@ def contents(export: Export) -> Iterator[str]:
 def test_the_proof_pack_of_each_parcel(number: int, world: World) -> None:
     order = world.things["orders"][number]
     with undone():
-        lines = list(contents(requesting.proof_pack(order, by=order.made_by, now=timezone.now())))
+        lines = list(contents(packing.proof_pack(order, by=order.made_by, now=timezone.now())))
     compare(f"proof-{number:02d}", list(named(lines)))
 
 
 def test_everything_of_an_account(world: World) -> None:
     owner = User.objects.get(email=OWNER)
     with undone():
-        export = requesting.everything(owner.membership.sender, by=owner, now=timezone.now())
+        export = packing.everything(owner.membership.sender, by=owner, now=timezone.now())
         compare("everything", list(named(list(contents(export)))))

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from orders.models import LabelBytes, Order
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
-from shipping_portal.exporting import account, packing, parts, requesting
+from shipping_portal.exporting import account, packing, parts
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.exporting.parts import Lease, Lost
 from tests import factories
@@ -67,11 +67,11 @@ def whole(export: Export) -> bytes:
 
 
 def proof_of(order: Order) -> Export:
-    return requesting.proof_pack(order, by=order.made_by, now=timezone.now())
+    return packing.proof_pack(order, by=order.made_by, now=timezone.now())
 
 
 def everything_of(sender: Sender, by: User) -> Export:
-    return requesting.everything(sender, by=by, now=timezone.now())
+    return packing.everything(sender, by=by, now=timezone.now())
 
 
 def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
@@ -413,12 +413,12 @@ def test_a_worker_that_slept_past_its_lease_ends_nothing(order: Order, alice: Us
 
 def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice: User) -> None:
     now = timezone.now()
-    first = requesting.proof_pack(order, by=alice, now=now)
-    assert requesting.proof_pack(order, by=alice, now=now) == first
+    first = packing.proof_pack(order, by=alice, now=now)
+    assert packing.proof_pack(order, by=alice, now=now) == first
     packing.work(first.pk)
-    assert requesting.proof_pack(order, by=alice, now=now + dt.timedelta(seconds=2)) == first
-    assert requesting.proof_pack(order, by=alice, now=now + dt.timedelta(hours=1)) != first
-    assert requesting.everything(order.sender, by=alice, now=now).what == "account"
+    assert packing.proof_pack(order, by=alice, now=now + dt.timedelta(seconds=2)) == first
+    assert packing.proof_pack(order, by=alice, now=now + dt.timedelta(hours=1)) != first
+    assert packing.everything(order.sender, by=alice, now=now).what == "account"
     assert list(Audit.objects.values_list("action", flat=True)) == [
         "proof pack asked for", "proof pack asked for", "account export asked for",
     ]  # fmt: skip
@@ -427,7 +427,7 @@ def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice:
 def test_one_on_its_way_for_long_is_still_the_only_one(order: Order, alice: User) -> None:
     first = everything_of(order.sender, alice)
     later = timezone.now() + dt.timedelta(hours=2)
-    assert requesting.everything(order.sender, by=alice, now=later) == first
+    assert packing.everything(order.sender, by=alice, now=later) == first
 
 
 def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: User) -> None:

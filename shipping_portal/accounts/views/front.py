@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.html import strip_tags
 from django.views.decorators.http import require_GET, require_safe
 
-from shipping_portal.accounts import places, staff
+from shipping_portal.accounts import access, places
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 from shipping_portal.accounts.addresses import OnceOnly
@@ -29,7 +29,7 @@ def start(request: MemberRequest) -> HttpResponse:
     """The first steps, each with whether it is done; they can be left and taken up at any time."""
     tasks = {
         "has_address": request.sender.pickup_address() is not None,
-        "has_second_factor": staff.has_second_factor(request.user),
+        "has_second_factor": access.has_second_factor(request.user),
     }
     return render(request, "accounts/start.html", tasks)
 

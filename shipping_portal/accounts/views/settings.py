@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import limits, mailing, outbox, sessions, staff
+from shipping_portal.accounts import access, limits, mailing, outbox, sessions
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.settings_forms import (
@@ -33,7 +33,7 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
     context = {
         "address": addresses[0] if addresses else None,
         "more_addresses": len(addresses) - 1,
-        "has_second_factor": staff.has_second_factor(request.user),
+        "has_second_factor": access.has_second_factor(request.user),
         "is_owner": request.membership.role == OWNER,
         "default_size": sender.default_size,
         "usage": limits.usage(sender, timezone.now()),
@@ -137,7 +137,7 @@ def security(request: MemberRequest) -> HttpResponse:
         messages.success(request, f"Logged out of {ended} {'place' if ended == 1 else 'places'}.")
         return redirect("security")
     places = sessions.live(request.user, this_key=this_key)
-    context = {"places": places, "has_second_factor": staff.has_second_factor(request.user)}
+    context = {"places": places, "has_second_factor": access.has_second_factor(request.user)}
     return render(request, "accounts/security.html", context)
 
 

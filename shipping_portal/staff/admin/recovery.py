@@ -1,10 +1,12 @@
-"""Restores from a backup: what is still held or unknown because of one, and the acts that end it."""
+"""What went wrong and is put right here: dead letters that are tried again, and restores from a backup."""
 
+import datetime as dt
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,7 +17,10 @@ from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.importing.models import ImportRow
+from shipping_portal.jobs import dead_letters
+from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff import restoring
+from tracking.models import Parcel, Poll
 
 
 class CountForm(ReasonForm):
@@ -99,3 +104,46 @@ class RestoreAdmin(ActionsAdmin):
     @admin.display(description="labels not shown yet")
     def labels(self, restore: Restore) -> int:
         return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()
+
+
+def _try_again(letter: DeadLetter, *, now: dt.datetime, **asked: Any) -> str:
+    words = str(letter)
+    dead_letters.try_again(letter, now=now)
+    return words
+
+
+@admin.register(DeadLetter)
+class DeadLetterAdmin(ActionsAdmin):
+    admin_actions = (
+        AdminAction(
+            "try-again",
+            "Try again",
+            "It is due again at the next sweep, and has five tries as at first. What was already sent to the carrier "
+            "is never sent again.",
+            _try_again,
+            needs="retry",
+            audit="dead letter tried again",
+            refusals=(dead_letters.NoLongerParked,),
+        ),
+    )
+    list_display = ["name", "about", "failures", "last_error", "parked_at"]
+    list_filter = ["job"]
+    search_fields = ["=row"]
+    search_help_text = "The number of an order, label, delivery or parcel"
+    readonly_fields = ["about"]
+
+    @admin.display(description="work", ordering="pk")
+    def name(self, letter: DeadLetter) -> str:
+        return str(letter)
+
+    @admin.display(description="about")
+    def about(self, letter: DeadLetter) -> SafeString | str:
+        owed = dead_letters.model_of(letter)
+        if owed is None:  # a letter of an older release
+            return str(letter.row)
+        model = Parcel if owed is Poll else owed  # a poll has its parcel's number, and no page of its own
+        options = model._meta
+        if not admin.site.is_registered(model):  # such as a row of an import
+            return f"{options.verbose_name} {letter.row}"
+        url = reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[letter.row])
+        return format_html('<a href="{}">{} {}</a>', url, options.verbose_name, letter.row)
