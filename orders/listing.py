@@ -4,7 +4,7 @@ import datetime as dt
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
@@ -18,8 +18,8 @@ from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import VIEWER
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
+from shipping_portal.keyset import Keyset, Page
 
-PAGE = 50
 LONGEST_SEARCH = 200
 MOST_COUNTED = 1000
 PRINTED = {"yes": "Printed", "no": "Not printed"}
@@ -173,73 +173,22 @@ def counted(number: int) -> str:
     return f"{number}" if number < MOST_COUNTED else f"{MOST_COUNTED:,}{'+' if number > MOST_COUNTED else ''}"
 
 
-@dataclass(frozen=True)
-class Sort:
-    """An order of the list that pages by key: a column, and the number of the row where two are equal."""
+class Sort(NamedTuple):
+    """An order of the list, in words and as keys."""
 
     words: str
-    column: str
-    is_descending: bool = False
+    keys: Keyset
 
 
 SORTS = {
-    "newest": Sort("Newest first", "pk", is_descending=True),
-    "oldest": Sort("Oldest first", "pk"),
-    "pickup": Sort("By pickup day", "day"),
+    "newest": Sort("Newest first", Keyset(is_descending=True)),
+    "oldest": Sort("Oldest first", Keyset()),
+    "pickup": Sort("By pickup day", Keyset("day", dt.date.fromisoformat)),
 }
 
 
-@dataclass(frozen=True)
-class Page:
-    """Rows, and the keys of the pages on either side; None where the list ends."""
-
-    rows: list[Order]
-    back: str | None
-    on: str | None
-
-
 def page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
-    """Fifty rows. `before` is the key of the last row seen and goes on; `after` that of the first and goes back."""
-    if sort.column == "day":
+    """Return fifty parcels. `before` is the key of the last one seen and goes on; `after` that of the first."""
+    if sort.keys.column == "day":
         orders = orders.annotate(day=DAY)
-    key, is_back = _key(after, sort), True
-    if key is None:
-        key, is_back = _key(before, sort), False
-    is_descending = sort.is_descending != (is_back and key is not None)
-    if key is not None:
-        orders = orders.filter(_beyond(key, sort, is_descending=is_descending))
-    sign = "-" if is_descending else ""
-    columns = dict.fromkeys((sort.column, "pk"))
-    rows = list(orders.order_by(*(f"{sign}{column}" for column in columns))[: PAGE + 1])
-    is_more, rows = len(rows) > PAGE, rows[:PAGE]
-    if key is not None and is_back:
-        rows.reverse()
-        return Page(rows, _written(rows[:1], sort) if is_more else None, _written(rows[-1:], sort))
-    return Page(rows, _written(rows[:1], sort) if key else None, _written(rows[-1:], sort) if is_more else None)
-
-
-def _key(text: str, sort: Sort) -> tuple[Any, int] | None:
-    """`2026-11-25.1042` by day, `1042` by number; None for anything else."""
-    day, _, number = text.rpartition(".")
-    if not (number.isascii() and number.isdigit() and len(number) < 19):
-        return None
-    if sort.column == "pk":
-        return None if day else (int(number), int(number))
-    parsed = _day(day)
-    return (parsed, int(number)) if parsed else None
-
-
-def _beyond(key: tuple[Any, int], sort: Sort, *, is_descending: bool) -> Q:
-    past = "lt" if is_descending else "gt"
-    value, number = key
-    if sort.column == "pk":
-        return Q(**{f"pk__{past}": number})
-    beyond = Q(**{f"day__{past}": value}) | Q(**{f"pk__{past}": number})
-    return Q(**{f"day__{past}e": value}) & beyond  # a range of the index, which an "or" is not
-
-
-def _written(rows: list[Order], sort: Sort) -> str | None:
-    """The key of the one row given; none of no row."""
-    for row in rows:
-        return str(row.pk) if sort.column == "pk" else f"{row.day:%Y-%m-%d}.{row.pk}"  # type: ignore[attr-defined]
-    return None
+    return sort.keys.page(orders, on=before, back=after)

@@ -15,9 +15,9 @@ from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, Dispute, Kind
+from shipping_portal.keyset import Keyset
 
 WEEKS = 13
-PAGE = 50
 ON_PAPER = 500
 PRICES = (Kind.ORDER, Kind.COVER)
 ADJUSTMENTS = (*SIZE_CHARGES, Kind.UN_CANCELLATION)
@@ -31,6 +31,7 @@ COLUMNS = {
     "refunds": ("Refunds", REFUNDS),
     "credit": ("Credit", (Kind.CREDIT,)),
 }
+LINES = Keyset("place")  # of a statement: group after group, in each as the report has them
 SIZE = "size"  # both kinds of size charge: where the mail about them leads
 FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     SIZE: ("Size charges and penalties", SIZE_CHARGES),
@@ -157,44 +158,6 @@ class Statement:
     def in_order(self) -> QuerySet[Charge]:
         """Group after group, as the interface names them; in each as the report has them."""
         return explained(self.found.annotate(place=PLACE).order_by("place", "pk"))
-
-
-@dataclass(frozen=True)
-class Page:
-    rows: list[Charge]
-    back: str | None
-    on: str | None
-
-
-def page(lines: QuerySet[Charge], *, after: str = "", before: str = "") -> Page:
-    """Fifty lines; `after` is the key of the last one seen, and `before` that of the first, for going back."""
-    key, is_back = _key(before), True
-    if key is None:
-        key, is_back = _key(after), False
-    if key is not None:
-        lines = lines.filter(_beyond(*key, past="lt" if is_back else "gt"))
-    if key is not None and is_back:
-        rows = list(lines.reverse()[: PAGE + 1])
-        is_more, shown = len(rows) > PAGE, rows[:PAGE][::-1]
-        return Page(shown, _written(shown[:1]) if is_more else None, _written(shown[-1:]))
-    rows = list(lines[: PAGE + 1])
-    shown = rows[:PAGE]
-    return Page(shown, _written(shown[:1]) if key else None, _written(shown[-1:]) if len(rows) > PAGE else None)
-
-
-def _beyond(place: int, number: int, *, past: str) -> Q:
-    return Q(**{f"place__{past}": place}) | Q(**{"place": place, f"pk__{past}": number})
-
-
-def _key(text: str) -> tuple[int, int] | None:
-    place, _, number = text.partition(".")
-    both = place.isascii() and place.isdigit() and number.isascii() and number.isdigit()
-    return (int(place), int(number)) if both and len(text) < 20 else None
-
-
-def _written(rows: list[Charge]) -> str | None:
-    """The key of the one row given; none of no row."""
-    return next((f"{row.place}.{row.pk}" for row in rows), None)  # type: ignore[attr-defined]
 
 
 def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:

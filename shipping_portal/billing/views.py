@@ -14,6 +14,7 @@ from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import disputing, explaining, lines, statements
 from shipping_portal.billing.models import Charge
+from shipping_portal.keyset import Page
 
 
 @audience(*SEE_MONEY)
@@ -70,9 +71,9 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
     is_whole = "all" in request.GET
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     if is_whole:
-        page = statements.Page(list(found.in_order()[: statements.ON_PAPER]), None, None)
+        page = Page(list(found.in_order()[: statements.ON_PAPER]), None, None)
     else:
-        page = statements.page(found.in_order(), before=before, after=after)
+        page = statements.LINES.page(found.in_order(), on=after, back=before)
     balances, role = found.balances, request.membership.role
     names_currency = len(balances) > 1
     context = {

@@ -10,7 +10,7 @@ from tests.browser.conftest import Open
 
 pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 
-DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel not_sending", "bench", "settings"]
+DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel not_sending", "print_queue", "settings"]
 STOPS = 400  # more than any page has: a page that is still going on after these keeps the focus for itself
 # What has the focus: where it stands among all elements, whether it is seen, and whether its ring is.
 STOP = """async () => {

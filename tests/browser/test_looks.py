@@ -9,7 +9,7 @@ from tests.browser.conftest import Open, has_sideways_scroll
 
 pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 
-DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "bench", "settings", "team", "reports", "refunds"]
+DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "print_queue", "settings", "team", "reports", "refunds"]
 # WCAG 1.4.12, as a reader's own style sheet would do it.
 SPACED = """() => {
     const sheet = new CSSStyleSheet();

@@ -19,8 +19,8 @@ from tests.processes.portal import ROOT
 pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
 
 KEPT = Path(__file__).parent / "snapshots"
-PAGES = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel", "bench", "settings"]
-SCRIPTED = {"bench": ["#bench-title .ref"], "new_parcel": ["#prices p"]}  # what a script brings, waited for
+PAGES = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel", "print_queue", "settings"]
+SCRIPTED = {"print_queue": ["#bench-title .ref"], "new_parcel": ["#prices p"]}  # what a script brings, waited for
 MASKS = [
     (r"Prices checked .*", "Prices checked lately"),
     (r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID"),

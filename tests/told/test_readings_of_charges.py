@@ -133,7 +133,7 @@ def test_weeks_sums_and_disputes() -> None:
             *tables.lines(lambda until, today: statements.is_final(W[1], until, today), [(until,
             today) for until in (None, *W[:3]) for today in (W[2] - dt.timedelta(1), W[2])], "is_final"),
             *(f"{told(one)} charges={one.charges} net={one.net}" for one in statements.balances(sums)),
-            *tables.lines(statements._key, ["1.2", "", "1", ".2", "1.", "a.1", "1.b", "1.2.3", "-1.2",
+            *tables.lines(statements.LINES.key, ["1.2", "", "1", ".2", "1.", "a.1", "1.b", "1.2.3", "-1.2",
             "123456789.123456789", "123456789.1234567890", "١.٢"], "key"),
             f"no dispute -> {lines.standing(disputed(), AU)}",
             *(f"{state} -> {lines.standing(disputed(one), AU)}" for state, one in found.items()),

@@ -1,0 +1,80 @@
+"""Pages by key: fifty rows after or before one that was seen, so that the last page costs what the first does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+PAGE = 50
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows, and the keys of the pages on either side; None where the list ends."""
+
+    rows: list[Any]
+    back: str | None
+    on: str | None
+
+
+def whole_number(text: str) -> int:
+    """Return what plain digits write. Raises ValueError for anything else, and for more than a database can hold."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise ValueError(text)
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Keyset:
+    """An order to page in: by a column, and by the row's number where two are equal; or by the number alone.
+
+    A key is `1042`, or `2026-11-25.1042` with the column's value before it, which `read` reads or raises ValueError.
+    """
+
+    column: str = "pk"
+    read: Callable[[str], Any] = whole_number
+    is_descending: bool = False
+
+    def page(self, rows: QuerySet[Any], *, on: str = "", back: str = "") -> Page:
+        """Return fifty rows: those after the key `on` of the last one seen, or before the key `back` of the first.
+
+        A key that is none begins with the first page. One query.
+        """
+        key = self.key(back)
+        is_back = key is not None
+        key = key or self.key(on)
+        is_descending = self.is_descending != is_back
+        if key:
+            rows = rows.filter(self._beyond(*key, past="lt" if is_descending else "gt"))
+        sign = "-" if is_descending else ""
+        columns = dict.fromkeys((self.column, "pk"))
+        found = list(rows.order_by(*(sign + column for column in columns))[: PAGE + 1])
+        is_more, found = len(found) > PAGE, found[:PAGE]
+        if is_back:
+            found.reverse()
+        first, last = self._written(found[:1]), self._written(found[-1:])
+        return Page(found, first if (is_more if is_back else key) else None, last if is_back or is_more else None)
+
+    def key(self, text: str) -> tuple[Any, int] | None:
+        """Return the value and the number that a key names; None for anything else."""
+        value, _, number = text.rpartition(".")
+        try:
+            if self.column == "pk":
+                return None if value else (None, whole_number(number))
+            return self.read(value), whole_number(number)
+        except ValueError:
+            return None
+
+    def _beyond(self, value: Any, number: int, *, past: str) -> Q:
+        further = Q(**{f"pk__{past}": number})
+        if self.column == "pk":
+            return further
+        # A range of the index, which an "or" alone is not.
+        return Q(**{f"{self.column}__{past}e": value}) & (Q(**{f"{self.column}__{past}": value}) | further)
+
+    def _written(self, rows: list[Any]) -> str | None:
+        """Return the key of the one row given; None of no row."""
+        for row in rows:
+            return str(row.pk) if self.column == "pk" else f"{getattr(row, self.column)}.{row.pk}"
+        return None
