@@ -11,6 +11,7 @@ import requests
 
 PATIENCE_SECONDS = 90.0
 LOG_INS = 3
+LOCKED_SECONDS = 12.0
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -63,6 +64,8 @@ class Browser:
             if reply.status_code == 302:
                 self.get("/parcels/new/")
                 return
+            # A server killed amid a log-in leaves the lock of its rate limit behind, for ten seconds.
+            time.sleep(LOCKED_SECONDS / LOG_INS)
         raise RuntimeError(f"{email} could not log in: {reply.status_code}")
 
     def _ask(self, method: str, path: str, data: dict[str, str] | None) -> requests.Response:
