@@ -10,7 +10,7 @@ from orders.models.statuses import Progress
 TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})
 FUTURE_ALLOWED = dt.timedelta(hours=24)
 # Scans of the very same instant are read in the order a parcel travels (docs/decisions/0004).
-JOURNEY = (
+SCAN_ORDER = (
     Progress.NONE,
     Progress.EXPIRED,
     Progress.PICKUP_MISSED,
@@ -27,12 +27,12 @@ JOURNEY = (
     Progress.LOST,
     Progress.DELIVERED,
 )
-RANK = {str(progress): place for place, progress in enumerate(JOURNEY)}
+RANK = {str(progress): place for place, progress in enumerate(SCAN_ORDER)}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One scan as the fold sees it. `tie` (event id or fingerprint) orders what time and journey leave equal."""
+    """One scan as the fold sees it. `tie` (event id or fingerprint) orders what time and progress leave equal."""
 
     scan_time: dt.datetime
     tie: str

@@ -80,8 +80,8 @@ def _known(parcel: Parcel, scan: Scan) -> TrackingEvent | None:
             if not _same(by_id, parcel, scan):
                 raise Differs(f"event {scan.event_id} is known with other content")
             return by_id
-    twins = TrackingEvent.objects.filter(parcel=parcel, fingerprint=fingerprint(parcel.reference, scan))
-    return twins.filter(event_id=None).first() if scan.event_id else twins.first()
+    alike = TrackingEvent.objects.filter(parcel=parcel, fingerprint=fingerprint(parcel.reference, scan))
+    return alike.filter(event_id=None).first() if scan.event_id else alike.first()
 
 
 def _same(event: TrackingEvent, parcel: Parcel, scan: Scan) -> bool:

@@ -1,1 +1,1 @@
-"""The sender's pages, one module per journey: new_parcel, parcel, cancel, labels, parcels."""
+"""The pages of senders: new parcel, prices, the parcel, cancelling, labels, the list, addresses and sizes."""

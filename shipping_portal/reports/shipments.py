@@ -57,12 +57,12 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Journeys:
+class Shipments:
     delivered: list[Delivered]
     planned: list[Planned]
 
     @classmethod
-    def of(cls, user: User, sender: Sender, span: Span) -> "Journeys":
+    def of(cls, user: User, sender: Sender, span: Span) -> "Shipments":
         """Those delivered, and those to be picked up, in the span or in the one before it; a parcel may be both."""
         mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
         orders = mine.filter(_arrived(span) | _to_pick_up(span))

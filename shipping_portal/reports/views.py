@@ -15,7 +15,7 @@ from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
 from shipping_portal.reports import delivery, pickups, promises, sizes, spend
 from shipping_portal.reports.figures import Section
 from shipping_portal.reports.refunds import RULES, WEEKS, Claims
-from shipping_portal.reports.shipments import Journeys
+from shipping_portal.reports.shipments import Shipments
 from shipping_portal.reports.spans import CHOICES, Span, asked
 
 
@@ -43,14 +43,14 @@ def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
 
 def sections(request: MemberRequest, span: Span) -> list[Section]:
     user, sender = request.user, request.sender
-    journeys = Journeys.of(user, sender, span)
+    shipments = Shipments.of(user, sender, span)
     scope = SenderScope.of(user, sender, timezone.now())
     late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
     found = [
         spend.section(user, sender, span),
-        delivery.section(journeys.delivered, sender, span),
-        promises.section(journeys.delivered, late_now, sender, span),
-        pickups.section(journeys.planned, span),
+        delivery.section(shipments.delivered, sender, span),
+        promises.section(shipments.delivered, late_now, sender, span),
+        pickups.section(shipments.planned, span),
         sizes.section(user, sender, span),
     ]
     return [section.in_words_of(sender) for section in found]

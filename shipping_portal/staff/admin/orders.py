@@ -1,4 +1,4 @@
-"""Orders as an operator finds and reads them. Nothing here is edited: an order changes by its journeys only."""
+"""Orders as an operator finds and reads them. Nothing here is edited: an order changes by its jobs only."""
 
 import uuid
 from typing import Any
