@@ -2,8 +2,8 @@
 
 from decimal import Decimal
 
-from orders.entry import CM, KG
 from shipping_portal.carrier.messages import Measures
+from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
 LIGHTEST, HEAVIEST = Decimal(5), Decimal(5000)  # kg per cubic metre: a pillow has about 30, lead 11,000
 CUBIC_METRE = Decimal(1_000_000)  # in cubic centimetres
@@ -11,8 +11,8 @@ CUBIC_METRE = Decimal(1_000_000)  # in cubic centimetres
 
 def density(measures: Measures) -> Decimal:
     """Kilograms per cubic metre of the box."""
-    volume = measures.length * measures.width * measures.height * CM[measures.dimension_units] ** 3
-    return measures.weight * KG[measures.weight_units] * CUBIC_METRE / volume
+    volume = measures.length * measures.width * measures.height * CENTIMETRES[measures.dimension_units] ** 3
+    return measures.weight * KILOGRAMS[measures.weight_units] * CUBIC_METRE / volume
 
 
 def odd(measures: Measures) -> str:

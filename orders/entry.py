@@ -10,9 +10,7 @@ from typing import Any, Self
 from orders.contract import contract
 from shipping_portal.accounts.phones import across_borders
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
-
-KG = {"kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"), "oz": Decimal("0.028349523125")}
-CM = {"cm": Decimal(1), "in": Decimal("2.54")}
+from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
 
 @dataclass(frozen=True)
@@ -102,9 +100,9 @@ def items_from(plain: list[dict[str, Any]]) -> tuple[Item, ...]:
 
 def in_metric(measures: Measures) -> dict[str, Decimal]:
     """The order's columns: kilograms to 0.1 g and centimetres to 0.01 mm."""
-    cm = CM[measures.dimension_units]
+    cm = CENTIMETRES[measures.dimension_units]
     return {
-        "weight_kg": (measures.weight * KG[measures.weight_units]).quantize(Decimal("0.0001")),
+        "weight_kg": (measures.weight * KILOGRAMS[measures.weight_units]).quantize(Decimal("0.0001")),
         "length_cm": (measures.length * cm).quantize(Decimal("0.001")),
         "width_cm": (measures.width * cm).quantize(Decimal("0.001")),
         "height_cm": (measures.height * cm).quantize(Decimal("0.001")),

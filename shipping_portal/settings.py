@@ -99,7 +99,6 @@ else:
         "options": "-c lock_timeout=5s -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s",
     }
 RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")  # outside the database: by it a restored one is recognised
-ATOMIC_REQUESTS = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.
 CACHES = {
@@ -223,7 +222,6 @@ SESSION_EXPIRE_AT_BROWSER_CLOSE = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 CSRF_USE_SESSIONS = True
-SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
@@ -248,15 +246,12 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'self'"],
     }
 }
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 600  # five hundred chosen parcels, and the rest of their form
 
 # -- Language, time, files, mail, logs ----------------------------------------------------------
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "shipping_portal.formats"
 TIME_ZONE = "UTC"
-USE_I18N = True
-USE_TZ = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING  # no collectstatic on a laptop

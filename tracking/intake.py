@@ -20,14 +20,14 @@ from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery, Webhoo
 
 State = WebhookDelivery.State
 logger = logging.getLogger(__name__)
-UNREAD_AFTER = dt.timedelta(seconds=10)  # read at once where it is received; later only if that process died
+READ_BY_JOB_AFTER = dt.timedelta(seconds=10)  # read at once where it is received; later only if that process died
 
 
 def receive(body: bytes, account: CarrierAccount, *, now: dt.datetime) -> WebhookDelivery:
     """Store what the carrier of this account delivered and read it at once. Raises only while nothing is stored yet."""
     sha256 = hashlib.sha256(body).hexdigest()
     delivery = WebhookDelivery.objects.create(
-        account=account, received_at=now, body=body, sha256=sha256, due_at=now + UNREAD_AFTER
+        account=account, received_at=now, body=body, sha256=sha256, due_at=now + READ_BY_JOB_AFTER
     )
     try:
         read(delivery.pk)

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 from django.urls import reverse
 
-from orders.entry import KG
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, plain
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import Charge, Kind
+from shipping_portal.carrier.writing import KILOGRAMS
 
 SUBTITLES = {
     Kind.ORDER: "The price of a booking",
@@ -101,7 +101,7 @@ def _weight(kg: Decimal | None, sender: Sender) -> str:
     """In the units people of that country weigh in."""
     if kg is None:
         return ""
-    return f"{plain(round(kg / KG['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
+    return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
 
 
 def _volume(m3: Decimal | None) -> str:

@@ -15,11 +15,12 @@ from statistics import median_high
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from orders.entry import KG, Entry, in_metric
+from orders.entry import Entry, in_metric
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.billing.models import SIZE_CHARGES, Charge, Dispute, Kind
+from shipping_portal.carrier.writing import KILOGRAMS
 
 LAST = 5
 FEWEST = 2
@@ -97,7 +98,7 @@ def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
 
 def in_unit(kilograms: Decimal, unit: str) -> Decimal:
     """In kg or lb, to 0.01 and never less than was measured."""
-    return (kilograms / KG[unit]).quantize(Decimal("0.01"), rounding=ROUND_UP)
+    return (kilograms / KILOGRAMS[unit]).quantize(Decimal("0.01"), rounding=ROUND_UP)
 
 
 def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:

@@ -4,17 +4,22 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from orders.entry import CM, KG
 from orders.form_fields import PLAIN_NUMBER
 from orders.forms import SIZES, UNITS
 from shipping_portal.accounts.places import fold
+from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing.models import Import, ImportRow
 
 WEIGHT = "weight"
 WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or a column of the file
-WEIGHTS: Mapping[str, Decimal] = KG
+WEIGHTS: Mapping[str, Decimal] = KILOGRAMS
 # No parcel is entered or sent in mm or m: a file's are converted when its row is read.
-LENGTHS: Mapping[str, Decimal] = {"mm": Decimal("0.1"), "cm": CM["cm"], "m": Decimal(100), "in": CM["in"]}
+LENGTHS: Mapping[str, Decimal] = {
+    "mm": Decimal("0.1"),
+    "cm": CENTIMETRES["cm"],
+    "m": Decimal(100),
+    "in": CENTIMETRES["in"],
+}
 TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
 MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
 NAMES = {

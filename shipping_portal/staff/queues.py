@@ -28,7 +28,7 @@ MOST_LISTED = 1000
 LATE_AFTER = dt.timedelta(minutes=15)
 OVERDUE_AFTER = dt.timedelta(hours=2)
 FAULT_COUNTS = dt.timedelta(days=1)
-UNDECIDED = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
+CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
@@ -196,13 +196,13 @@ def _a_week_ago(now: dt.datetime) -> dt.date:
 
 def _since() -> Coalesce:
     """Since when an order is undecided, for those that are; else since when it is there."""
-    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=UNDECIDED).exclude(old__in=UNDECIDED)
+    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
     last = Subquery(became.order_by("-pk").values("at")[:1])
-    return Coalesce(Case(When(status__in=UNDECIDED, then=last)), F("created_at"))
+    return Coalesce(Case(When(status__in=CASES, then=last)), F("created_at"))
 
 
 def _late(name: str, since: dt.datetime | None, *, now: dt.datetime) -> str:
-    return late(since, now) if name in UNDECIDED else ""
+    return late(since, now) if name in CASES else ""
 
 
 def late(since: dt.datetime | None, now: dt.datetime) -> str:
