@@ -1,0 +1,62 @@
+"""Words this code has given up: the field has a term for each. A name that brings one back fails here."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = [
+    path
+    for folder in ("shipping_portal", "orders", "tracking")
+    for path in (ROOT / folder).rglob("*.py")
+    if not {"migrations", "sandbox"} & set(path.parts)
+]
+# What was said, and what is said now.
+RETIRED = {
+    "nudge": "enqueue a job; a Question about goods",
+    "journey": "a job; the shipments of a report",
+    "stuck_work": "a dead letter",
+    "noticing": "the outbox",
+    "notice_choice": "a NotificationChoice",
+    "fact_told": "an Event that notifies",
+    "pulse": "a Heartbeat",
+    "twin": "a duplicate",
+    "brought": "a Prefill",
+    "heeded": "the weight that is advised",
+    "stray": "unowned",
+    "reconcile": "the case of an unclear booking",
+    "unadopting": "undoing an adoption",
+    "folded_text": "details",
+    "acts_admin": "ActionsAdmin",
+    "accounting": "an AdminAction, which writes the audit",
+}
+
+
+def parts(name: str) -> str:
+    """The words of a name, in small letters, with a bar at each end: `NoticeChoice` is `_notice_choice_`."""
+    return f"_{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower().strip('_')}_"
+
+
+def named(path: Path) -> set[str]:
+    """Every name that a module gives: its own, its functions', classes', parameters' and variables'."""
+    found = {path.stem}
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_name_brings_a_retired_word_back(path: Path) -> None:
+    back = {
+        f"{name}: say {instead}"
+        for name in named(path)
+        for word, instead in RETIRED.items()
+        if re.search(rf"_{word}s?_", parts(name))
+    }
+    assert back == set()
