@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from shipping_portal.accounts.access import BOOKERS, SEE_MONEY
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Role, Sender, User
 
 GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # what happens close together leaves as one e-mail
@@ -25,6 +24,10 @@ class When(models.TextChoices):
     OFF = "off", "Never"
 
 
+BOOKERS = (Role.OWNER, Role.SHIPPER)
+SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
+
+
 @dataclass(frozen=True)
 class Kind:
     """`subject` is the e-mail's; `is_vital` ones reach the owners when everybody has turned them off.
@@ -37,7 +40,7 @@ class Kind:
     default: When
     choices: tuple[When, ...]
     is_vital: bool = False
-    roles: Collection[str] = BOOKERS
+    roles: tuple[str, ...] = BOOKERS
 
 
 KINDS = {
