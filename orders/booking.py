@@ -174,14 +174,10 @@ def _hopeless(order: Order, now: dt.datetime) -> str:
     """Why it is no use to go on trying, or ""."""
     if order.pickup_date and order.pickup_date < pickups.day_at(order.entry().pickup, now):
         return "The pickup day passed before the booking could be sent."
-    if now - _tried_since(order) > GIVE_UP_AFTER:
+    # When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that.
+    if now - max(order.submitted_at, order.account.pause_ends_at or order.submitted_at) > GIVE_UP_AFTER:
         return "The booking could not be sent for 24 hours."
     return ""
-
-
-def _tried_since(order: Order) -> dt.datetime:
-    """When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that."""
-    return max(order.submitted_at, order.account.pause_ends_at or order.submitted_at)
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:

@@ -31,7 +31,8 @@ def find(user: User, text: str) -> Draft | None:
 
 def save(sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetime, draft: Draft | None = None) -> Draft:
     """Keep the form as it stands, in its draft or in a new one. Raises TooMany."""
-    kept = {name: _plain(value) for name, value in values.items()}
+    # As long as a control holds, on one line; the database's JSON takes no NUL.
+    kept = {name: "".join(c for c in value if c.isprintable())[:LONGEST] for name, value in values.items()}
     if draft and Draft.objects.filter(pk=draft.pk).update(values=kept, updated_at=now):
         return draft
     if Draft.objects.filter(sender=sender).count() >= MOST:
@@ -60,8 +61,3 @@ def as_uuid(text: str) -> uuid.UUID | None:
         return uuid.UUID(text)
     except ValueError:
         return None
-
-
-def _plain(text: str) -> str:
-    """As long as a control holds, on one line; the database's JSON takes no NUL."""
-    return "".join(c for c in text if c.isprintable())[:LONGEST]

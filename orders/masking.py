@@ -35,7 +35,8 @@ def revealed(body: bytes | memoryview, contract: Contract) -> str:
     exact = bytes(body)
     safe = scrub(exact, contract)
     text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
-    for secret in _secrets():
+    # What must be on no page, longest first so that none is left half cut.
+    for secret in sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.secrets()]), key=len, reverse=True):
         text = text.replace(secret, CUT)
     return text
 
@@ -45,11 +46,6 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
         return bool(json.loads(exact) == json.loads(safe))
     except ValueError:
         return exact == safe
-
-
-def _secrets() -> list[str]:
-    """What must be on no page, longest first so that none is left half cut."""
-    return sorted(filter(None, [settings.SECRET_KEY, *carrier_settings.secrets()]), key=len, reverse=True)
 
 
 def holds_link(text: str) -> bool:

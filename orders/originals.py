@@ -7,7 +7,7 @@ import logging
 import re
 import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -32,7 +32,11 @@ class Contents:
 
     def files(self) -> Iterator[tuple[str, str]]:
         yield "CHECKSUMS.txt", "".join(self.checksums)
-        yield "LIST.csv", sheets.BYTE_ORDER_MARK + _csv(self.rows)
+        text = io.StringIO()
+        writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+        writer.writerow(HEADS)
+        writer.writerows([sheets.cell(value) for value in row] for row in self.rows)
+        yield "LIST.csv", sheets.BYTE_ORDER_MARK + text.getvalue()
         if self.missing:
             yield "NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.missing)
 
@@ -127,14 +131,6 @@ def _plain(text: str) -> str:
     """Capital letters without accents, digits and hyphens; what has none of them is left out."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().upper()
     return re.sub(r"[^A-Z0-9-]", "", letters)[:30]
-
-
-def _csv(rows: Iterable[tuple[object, ...]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    writer.writerow(HEADS)
-    writer.writerows([sheets.cell(value) for value in row] for row in rows)
-    return text.getvalue()
 
 
 class Outgoing(io.RawIOBase):

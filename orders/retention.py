@@ -25,7 +25,11 @@ def purge_calls(now: dt.datetime) -> int:
 @term("quotes")
 def purge_quotes(now: dt.datetime) -> int:
     """Delete quotes nobody may book from any more."""
-    return delete(_old_quotes(now))
+    # Orders still on their way to the carrier keep their quote, and so do an import's rows that may be booked.
+    waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
+    ready = Quote.objects.filter(import_rows__state__in=TO_BOOK)
+    old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=QUOTE_DAYS))
+    return delete(old.exclude(pk__in=waiting.values("pk")).exclude(pk__in=ready.values("pk")))
 
 
 @term("drafts")
@@ -55,11 +59,3 @@ def _over(now: dt.datetime) -> QuerySet[Label]:
     # Polling asks half as long for what is silent, then gives it up.
     silent = Q(order__progress_at__lt=before, stored_at__lt=before)
     return Label.objects.filter(ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None)
-
-
-def _old_quotes(now: dt.datetime) -> QuerySet[Quote]:
-    """Orders still on their way to the carrier keep their quote, and so do an import's rows that may be booked."""
-    waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
-    ready = Quote.objects.filter(import_rows__state__in=TO_BOOK)
-    old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=QUOTE_DAYS))
-    return old.exclude(pk__in=waiting.values("pk")).exclude(pk__in=ready.values("pk"))

@@ -94,18 +94,14 @@ def why_not(order: Order, error: Exception) -> str:
     if isinstance(error, Order.AlreadyCollected):
         return COLLECTED
     if isinstance(error, Order.PickupProblem):
-        return _why_kept(order)
+        # Why a parcel with a pickup problem isn't cancelled; a scan may have come since it was refused.
+        progress = order.shown_progress(timezone.now())
+        if progress == Progress.PICKUP_FUTILE:
+            return FUTILE.format(another_day=capfirst(another_day(account=order.account)))
+        return MISSED if progress == Progress.PICKUP_MISSED else COLLECTED
     if order.status == Status.BOOKED:
         return "The carrier's number of it isn't known here. Contact us; we'll ask the carrier."
     return WHY_NOT.get(Status(order.status), NOT_BOOKED)
-
-
-def _why_kept(order: Order) -> str:
-    """Why a parcel with a pickup problem isn't cancelled; a scan may have come since it was refused."""
-    progress = order.shown_progress(timezone.now())
-    if progress == Progress.PICKUP_FUTILE:
-        return FUTILE.format(another_day=capfirst(another_day(account=order.account)))
-    return MISSED if progress == Progress.PICKUP_MISSED else COLLECTED
 
 
 def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:

@@ -61,7 +61,9 @@ def _refused(order: Order) -> dict[str, list[str]]:
 def _unchecked(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """Presses that take the form as it stands, half-typed or wrong."""
     if "save_draft" not in request.POST:
-        return _unpasted(request, form)
+        # The form with a pasted address filled in; what no field used is shown.
+        more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
+        return _form_page(request, form, Prefill(draft=draft_named(request)), **more)
     answer = save_draft(request, form)
     return answer or _form_page(request, form, Prefill(draft=draft_named(request)))
 
@@ -76,12 +78,6 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     if quote is None:
         return _form_page(request, form, Prefill(draft=draft))
     return redirect(address_of(quote, draft, kept=kept_in(request)))
-
-
-def _unpasted(request: MemberRequest, form: ParcelForm) -> HttpResponse:
-    """The form with a pasted address filled in; what no field used is shown."""
-    more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
-    return _form_page(request, form, Prefill(draft=draft_named(request)), **more)
 
 
 def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:

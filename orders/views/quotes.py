@@ -101,15 +101,11 @@ def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm, *, is_que
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
-    context |= {"kept": kept_in(request), "edit_url": _edit_url(request, quote)}
-    return render(request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200)
-
-
-def _edit_url(request: MemberRequest, quote: Quote) -> str:
-    """The way back to the form, which remembers the draft and the size that was kept."""
+    # The way back to the form, which remembers the draft and the size that was kept.
     draft = draft_named(request)
     query = _query(quote=quote.uuid, draft=draft.uuid if draft else "", kept=kept_in(request))
-    return reverse("new_parcel") + query
+    context |= {"kept": kept_in(request), "edit_url": reverse("new_parcel") + query}
+    return render(request, "orders/quotes.html", context, status=409 if is_question else 422 if form.errors else 200)
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:

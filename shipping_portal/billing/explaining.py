@@ -94,7 +94,7 @@ def measured_words(charge: Charge, sender: Sender) -> str:
 
 
 def _both(kg: Decimal | None, m3: Decimal | None, sender: Sender) -> str:
-    return " and ".join(words for words in (_weight(kg, sender), _volume(m3)) if words)
+    return " and ".join(words for words in (_weight(kg, sender), "" if m3 is None else f"{plain(m3)} m³") if words)
 
 
 def _weight(kg: Decimal | None, sender: Sender) -> str:
@@ -102,7 +102,3 @@ def _weight(kg: Decimal | None, sender: Sender) -> str:
     if kg is None:
         return ""
     return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"
-
-
-def _volume(m3: Decimal | None) -> str:
-    return "" if m3 is None else f"{plain(m3)} m³"

@@ -83,9 +83,5 @@ def permitted(url: object, base: Origin, extra: str) -> bool:
         return False
     if origin == base:
         return True
-    allowed = any(_same_host(origin, host) for host in extra.split())
+    allowed = any(Origin.of(f"{origin.scheme}://{host}") == origin for host in extra.split())
     return allowed and (origin.scheme == "https" or (origin.loopback and base.loopback))
-
-
-def _same_host(origin: Origin, host: str) -> bool:
-    return Origin.of(f"{origin.scheme}://{host}") == origin

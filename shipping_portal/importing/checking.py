@@ -191,14 +191,10 @@ def odd_shape(row: ImportRow) -> str:
 
 def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     """What is to be fixed, by the form's fields, though it may pass as typed."""
-    return _shortened(form) | _of_customs(row, form)
-
-
-def _shortened(form: ParcelForm) -> dict[str, list[str]]:
-    """Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text."""
+    # Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text.
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     said = "A spreadsheet shortened this number. Write it in full."
-    return {name: [said] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())}
+    return {name: [said] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())} | _of_customs(row, form)
 
 
 def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:

@@ -72,7 +72,10 @@ class Job(models.Model):
         """Let the row rest after a try that raised; which kind of error and where is kept, not its text."""
         # Held until any time this worker wrote: what it wrote last may have been rolled back by the error.
         mine = type(self)._default_manager.filter(pk=self.pk, due_at__in=self._held)
-        return bool(mine.update(due_at=timezone.now() + REST, last_error=_placed(error)[:300]))
+        # `KeyError at labels.py 88 in _fetch`; the error's text is left out, as it may name a person.
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" at {Path(frames[-1].filename).name} {frames[-1].lineno} in {frames[-1].name}" if frames else ""
+        return bool(mine.update(due_at=timezone.now() + REST, last_error=f"{type(error).__name__}{place}"[:300]))
 
     def give_up(self) -> bool:
         """Park the row: nobody works on it until a person lets it go on (see dead_letters)."""
@@ -103,10 +106,3 @@ class DeadLetter(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job} {self.row}"
-
-
-def _placed(error: Exception) -> str:
-    """`KeyError at labels.py 88 in _fetch`; the error's text is left out, as it may name a person."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {Path(frames[-1].filename).name} {frames[-1].lineno} in {frames[-1].name}" if frames else ""
-    return f"{type(error).__name__}{place}"

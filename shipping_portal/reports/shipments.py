@@ -65,7 +65,10 @@ class Shipments:
     def of(cls, user: User, sender: Sender, span: Span) -> "Shipments":
         """Those delivered, and those to be picked up, in the span or in the one before it; a parcel may be both."""
         mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
-        orders = mine.filter(_arrived(span) | _to_pick_up(span))
+        # Pickups whose day is over; those of which nobody knows the day are told by their booking.
+        known = Q(day__gte=span.before.first, day__lt=span.last)
+        booked = Q(booked_at__gte=span.before.start - LONGEST_TO_A_PICKUP, booked_at__lt=span.end)
+        orders = mine.filter(_arrived(span) | Q(known | Q(day=NO_DAY) & booked, first_mile="pickup"))
         scans, found = _scans(orders), cls([], [])
         for row in orders.values_list(*COLUMNS, *_where_from()).iterator():
             found._take(row, scans.get(row[0], NO_SCANS), span)
@@ -92,13 +95,6 @@ def _where_from() -> tuple[Case, Case]:
 
 def _arrived(span: Span) -> Q:
     return Q(progress=Progress.DELIVERED, progress_at__gte=span.before.start, progress_at__lt=span.end)
-
-
-def _to_pick_up(span: Span) -> Q:
-    """Pickups whose day is over; those of which nobody knows the day are told by their booking."""
-    known = Q(day__gte=span.before.first, day__lt=span.last)
-    booked = Q(booked_at__gte=span.before.start - LONGEST_TO_A_PICKUP, booked_at__lt=span.end)
-    return Q(known | Q(day=NO_DAY) & booked, first_mile="pickup")
 
 
 def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:

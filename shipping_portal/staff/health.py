@@ -11,7 +11,7 @@ from django.db.models.functions import CumeDist
 from django.urls import reverse
 
 from orders import gateway
-from orders.models import CarrierAccount, CarrierCall
+from orders.models import CarrierCall
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.jobs.registry import Kind, chore, kinds
@@ -181,12 +181,8 @@ def _alarm(found: dict[str, Any]) -> Alarm:
 def report(now: dt.datetime) -> None:
     """One log line an hour for each account whose alarm is on, however many sweepers look."""
     for account in gateway.accounts():
-        if webhook_health.is_alarmed(account, now):
-            _log(account, now)
-
-
-def _log(account: CarrierAccount, now: dt.datetime) -> None:
-    if LastTime.is_first_in(webhook_health.WINDOW, f"webhook gap logged {account.pk}", now=now):
-        found = webhook_health.found_first_by_polling(now).filter(account=account).count()
-        told = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
-        logger.error("webhook_gap", extra=told)
+        once = f"webhook gap logged {account.pk}"
+        if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):
+            found = webhook_health.found_first_by_polling(now).filter(account=account).count()
+            told = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
+            logger.error("webhook_gap", extra=told)

@@ -101,7 +101,7 @@ def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
     """`Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the United States; the year when it is not this one."""
     if value is None:
         return ""
-    day = _local(value, sender)
+    day = value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value
     month = f"{day:%a}, {day:%b} {day.day}" if _country(sender) == "US" else f"{day:%a} {day.day} {day:%b}"
     is_this_year = day.year == timezone.now().astimezone(_zone(sender)).year
     return month if is_this_year else f"{month}{',' if _country(sender) == 'US' else ''} {day.year}"
@@ -153,7 +153,3 @@ def _zone(sender: Any) -> dt.tzinfo:
 
 def _country(sender: Any) -> str:
     return str(getattr(sender, "country", DEFAULT_COUNTRY))
-
-
-def _local(value: dt.datetime | dt.date, sender: Any) -> dt.date:
-    return value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value

@@ -58,7 +58,8 @@ def appearance(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def keyboard(request: MemberRequest) -> HttpResponse:
-    form = KeyboardForm(_sent(request), instance=request.user)
+    # The post itself: a form of one tick that is off sends nothing else.
+    form = KeyboardForm(request.POST if request.method == "POST" else None, instance=request.user)
     return _panel(request, "keyboard", "Keyboard", form)
 
 
@@ -96,11 +97,6 @@ def label_size(request: MemberRequest) -> HttpResponse:
 def data(request: MemberRequest) -> HttpResponse:
     """What can be taken away, and how an account is closed: by a person, who is written to."""
     return render(request, "accounts/data.html", {"contact_email": settings.CONTACT_EMAIL})
-
-
-def _sent(request: MemberRequest) -> Any:
-    """The post itself: a form of one tick that is off sends nothing else."""
-    return request.POST if request.method == "POST" else None
 
 
 def _panel(
