@@ -35,11 +35,10 @@ def accounts() -> list[CarrierAccount]:
 def account_of(told: CarrierSettings) -> CarrierAccount:
     """The row of these settings; another address or account id is another row."""
     row, is_new = CarrierAccount.objects.get_or_create(fingerprint=told.fingerprint, defaults={"name": told.name[:120]})
-    if is_new:
-        # A fence after a restore holds the bookings of accounts that come after it, too.
-        if Restore.objects.open().exists():
-            row.paused_at, row.pause_text = timezone.now(), GAP_IS_OPEN
-            row.save(update_fields=["paused_at", "pause_text"])
+    # A fence after a restore holds the bookings of accounts that come after it, too.
+    if is_new and Restore.objects.open().exists():
+        row.paused_at, row.pause_text = timezone.now(), GAP_IS_OPEN
+        row.save(update_fields=["paused_at", "pause_text"])
     return row
 
 
