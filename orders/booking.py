@@ -13,7 +13,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import booking_rules, gateway, limits, pickups, requoting, settling
+from orders import booking_rules, gateway, limits, progress, requoting, settling
 from orders.entry import Entry, in_metric
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
@@ -172,7 +172,7 @@ def _booked_by_nobody(order: Order) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
     """Why it is no use to go on trying, or ""."""
-    if order.pickup_date and order.pickup_date < pickups.day_at(order.entry().pickup, now):
+    if order.pickup_date and order.pickup_date < progress.day_at(order.entry().pickup, now):
         return "The pickup day passed before the booking could be sent."
     # When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that.
     if now - max(order.submitted_at, order.account.pause_ends_at or order.submitted_at) > GIVE_UP_AFTER:

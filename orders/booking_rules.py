@@ -1,16 +1,23 @@
-"""May this be booked: by this sender, now, at this price, with this account, on this pickup day?"""
+"""May this be booked: by this sender, now, at this price, with this account, on this pickup day?
+
+And is it a duplicate: the same box to the same person, booked a moment ago, about which the sender is asked first.
+"""
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 from typing import Any
 
-from orders import gateway, pickups, quoting
-from orders.entry import Entry
-from orders.models import Quote
+from orders import gateway, progress, quoting
+from orders.entry import Entry, in_metric
+from orders.meaning import UNCLEAR
+from orders.models import Order, Quote
 from orders.models.account import BOOKINGS
+from orders.models.statuses import Status
 from shipping_portal.accounts import places
 from shipping_portal.accounts.limits import refuse_unless_room
 from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.receivers import fingerprint
 from shipping_portal.carrier.messages import Party
 
 
@@ -68,7 +75,7 @@ def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.da
 
     Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.
     """
-    today = pickups.day_at(pickup, now)
+    today = progress.day_at(pickup, now)
     days = places.business_days(pickup.country, pickup.state, after=today, count=sender.pickup_days_ahead)
     if first is None or first < today:
         return days
@@ -83,3 +90,30 @@ def refuse_another_account(account_id: int) -> None:
 def refuse_past_pickup(day: dt.date, on_offer: list[dt.date]) -> None:
     if day not in on_offer:
         raise PickupDayPassed(day.isoformat())
+
+
+LATELY = dt.timedelta(hours=2)
+COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or perhaps booked
+
+
+def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
+    """The newest parcel of this sender to the same receiver in the same size, except the order of the form `but`."""
+    entry = Entry.from_json(quote.entry)
+    receiver = entry.receiver
+    alike = Order.objects.filter(
+        sender=quote.sender,
+        submitted_at__gt=now - LATELY,
+        status__in=COUNTED,
+        receiver_postcode=receiver.postcode,
+        receiver_country=receiver.country,
+        **in_metric(entry.measures),
+    ).exclude(form_token=but)
+    who = fingerprint(receiver)
+    return next((order for order in alike.order_by("-pk") if fingerprint(order.entry().receiver) == who), None)
+
+
+def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:
+    """The parcel to ask about before this form books; none where the form was answered with its order before."""
+    duplicate = booked_lately(quote, now, but=form_token)
+    is_answered = duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
+    return None if is_answered else duplicate

@@ -11,7 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from orders import goods
+from orders import contents_form
 from orders.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.contract import contract
 from orders.entry import Entry
@@ -96,7 +96,7 @@ class ParcelForm(ContentsForm):
     @property
     def goods_questions(self) -> str:
         """What the page asks about words typed as contents, as JSON."""
-        return json.dumps(list(goods.QUESTIONS.items()))
+        return json.dumps(list(contents_form.QUESTIONS.items()))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

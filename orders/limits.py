@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Round
 
-from orders.models.spending import DailySpend
+from orders.models.account import DailySpend
 from orders.models.statuses import MAY_COST, Status
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.limits import LimitReached

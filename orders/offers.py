@@ -7,8 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from orders import booking_rules, density, duplicates, goods, quoting
-from orders.entry import Entry
+from orders import booking_rules, contents_form, quoting
+from orders.entry import Entry, doubt
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
@@ -55,7 +55,7 @@ class QuotesPage:
     seconds_old: int
     seconds_left: int
     warnings: list[str]
-    goods: list[goods.Question]
+    goods: list[contents_form.Question]
     order: Order | None  # made from this very quote
     duplicate: Order | None  # the same box to the same person, booked lately
     duplicate_seconds: int
@@ -92,7 +92,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
     entry = Entry.from_json(quote.entry)
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
-    duplicate = None if order else duplicates.booked_lately(quote, now, but=quote.uuid)
+    duplicate = None if order else booking_rules.booked_lately(quote, now, but=quote.uuid)
     return QuotesPage(
         entry=entry,
         offers=_offers(quote, entry, now),
@@ -100,7 +100,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
         warnings=warnings(entry),
-        goods=goods.questions([entry.description, *(item.description for item in entry.contents)]),
+        goods=contents_form.questions([entry.description, *(item.description for item in entry.contents)]),
         order=order,
         duplicate=duplicate,
         duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
@@ -116,7 +116,7 @@ def warnings(entry: Entry) -> list[str]:
     ]
     if _place(entry.receiver) == _place(entry.pickup):
         found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
-    if odd := density.doubt(entry.measures):
+    if odd := doubt(entry.measures):
         found.append(odd)
     return found
 

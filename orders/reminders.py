@@ -41,7 +41,7 @@ def look(now: dt.datetime) -> None:
 
 def _missed(now: dt.datetime) -> Iterator[Reminder]:
     days = [(now - dt.timedelta(days=back)).date() for back in range(MISSED_LATELY)]
-    # Without any day it is the next business day after the booking: see orders/pickups.py.
+    # Without any day it is the next business day after the booking: see orders/progress.py.
     blank = Q(pickup_date=None, booked_at__gte=now - dt.timedelta(days=2 * MISSED_LATELY))
     for order in _waiting_for_a_driver(days, or_without_a_day=blank):
         if order.shown_progress(now) == Progress.PICKUP_MISSED:

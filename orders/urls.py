@@ -5,12 +5,11 @@ from django.urls import path
 from orders.views.addresses import add_receiver, addresses, delete_receiver, edit_receiver, merge_receivers
 from orders.views.bulk import cancel_many, export, note_many, send_again
 from orders.views.cancel import cancel
-from orders.views.labels import label
+from orders.views.labels import label, label_test_page, originals_zip, print_queue, printed
 from orders.views.new_parcel import new_parcel, suggest_receivers, unpaste
 from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
 from orders.views.parcels import delete_view, parcels, save_view
 from orders.views.prefill import delete_draft
-from orders.views.print_queue import label_test_page, originals_zip, print_queue, printed
 from orders.views.quotes import book, quotes
 from orders.views.replace import replace, replace_prices, replacing_progress
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes

@@ -216,7 +216,7 @@ ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # excepti
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)
-SESSION_ENGINE = "shipping_portal.accounts.session_store"
+SESSION_ENGINE = "shipping_portal.accounts.sessions"
 SESSION_COOKIE_AGE = 60 * 60 * 12  # 30 days when "keep me logged in" is ticked; staff: 8 h, 60 min idle
 SESSION_EXPIRE_AT_BROWSER_CLOSE = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE

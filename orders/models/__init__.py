@@ -1,13 +1,12 @@
 """Quotes, orders and everything owed to the carrier about them."""
 
-from orders.models.account import CarrierAccount, CarrierCall, CarrierLine
+from orders.models.account import CarrierAccount, CarrierCall, CarrierLine, DailySpend
 from orders.models.attempts import BookingAttempt, CancelAttempt
 from orders.models.changes import OrderChange
 from orders.models.labels import Label, LabelBytes
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from orders.models.restores import DatabaseMark, Restore
-from orders.models.spending import DailySpend
 from orders.models.statuses import MOVES
 from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
 

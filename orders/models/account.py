@@ -1,7 +1,10 @@
-"""The partner's account with the carrier: what stops every booking at once, and where calls stand in line."""
+"""The partner's account with the carrier: what stops every booking at once, where calls stand in line,
+and what all senders together spend in a day.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from django.conf import settings
@@ -171,3 +174,23 @@ class CarrierCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} {self.status or self.outcome}"
+
+
+class DailySpend(models.Model):
+    """One day of the calendar: the orders that count for it, each on its own sender's day, in whatever currency.
+
+    `refused_at`: DAILY_MONEY_LIMIT refused a booking, and nothing was counted since. `mended` counters of senders or
+    of this table were found wrong on this day, and put right: see orders/limits.py.
+    """
+
+    day = models.DateField(unique=True)
+    spent = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
+    refused_at = models.DateTimeField(null=True, blank=True)
+    mended = models.PositiveIntegerField("counters put right", default=0)
+    mended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "daily spend"
+
+    def __str__(self) -> str:
+        return self.day.isoformat()

@@ -11,7 +11,7 @@ from django.db import models, transaction
 from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce, Upper
 
-from orders import limits, notifications, pickups
+from orders import limits, notifications
 from orders.contract import contract_of
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
@@ -25,6 +25,7 @@ from orders.models.statuses import (
     Progress,
     Status,
 )
+from orders.progress import day_at, missed_pickups
 from shipping_portal.accounts import outbox
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
@@ -224,7 +225,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return self.carrier_pickup_date or self.pickup_date or self.quoted_pickup_date
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """The stored progress; or a missed pickup, told by the calendar. See orders/pickups.py."""
+        """The stored progress; or a missed pickup, told by the calendar. See orders/progress.py."""
         return Progress.PICKUP_MISSED if self._misses(now) else self.progress
 
     def missed_twice(self, now: dt.datetime) -> bool:
@@ -240,11 +241,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         if not waits or self.first_mile != "pickup" or self.booked_at is None:
             return 0
         pickup = Party(**self.pickup)
-        return pickups.misses(
+        return missed_pickups(
             self.expected_pickup(),
-            booked_on=pickups.day_at(pickup, self.booked_at),
-            heard_on=pickups.day_at(pickup, self.progress_at) if self.progress_at else None,
-            today=pickups.day_at(pickup, now),
+            booked_on=day_at(pickup, self.booked_at),
+            heard_on=day_at(pickup, self.progress_at) if self.progress_at else None,
+            today=day_at(pickup, now),
             where=(pickup.country, pickup.state),
         )
 

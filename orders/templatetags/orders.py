@@ -8,7 +8,7 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway, notifications, pickups
+from orders import gateway, notifications, progress
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
@@ -57,7 +57,7 @@ def with_query(context: template.Context, **changes: Any) -> str:
 def next_pickup(order: Order) -> dt.date | None:
     """The pickup day the carrier has named, if it is still ahead."""
     known = order.expected_pickup()
-    today = pickups.day_at(Party(**order.pickup), timezone.now())
+    today = progress.day_at(Party(**order.pickup), timezone.now())
     return known if known and known >= today else None
 
 

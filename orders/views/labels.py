@@ -1,17 +1,23 @@
-"""Serving the carrier's label files, byte for byte or not at all (interface §1)."""
+"""Serving the carrier's label files, byte for byte or not at all (interface §1), and the queue of labels to print."""
 
 import logging
 import uuid
+from typing import Any
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders.models import Label, LabelBytes
+from orders import originals, printing
+from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
+from orders.views.responses import refused
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Audit
+from shipping_portal.accounts.templatetags.words import local_moment
 
 log = logging.getLogger(__name__)
 
@@ -52,3 +58,147 @@ def _pdf(content: bytes, name: str, *, download: bool) -> HttpResponse:
     # No sandbox: the browser's own viewer has to show it.
     response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'self'"
     return response
+
+
+MARKS = {"yes": printing.mark_printed, "again": printing.mark_reprinted, "no": printing.unmark}
+LONGEST_QUERY = 3500  # of an address that every server reads
+SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")}
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def print_queue(request: MemberRequest) -> HttpResponse:
+    """The labels that wait for paper, or those chosen by `order`; without JavaScript a list of links and buttons.
+
+    POST changes nothing: five hundred chosen parcels are more than an address can hold.
+    """
+    asked = _asked(request)
+    chosen = asked.getlist("order")
+    if len(chosen) > printing.MOST:
+        return _too_many(request)
+    orders = _in_order(_asked_for(request, asked), asked)
+    rows = [_row(order, label) for order in orders if (label := printing.label_of(order))]
+    context = {
+        "rows": rows,
+        "chosen": bool(chosen),
+        "printed": sum(1 for row in rows if row["order"].printed_at),
+        "left_out": max(0, len(set(chosen)) - len(rows)),
+        "most": printing.MOST,
+        "sort": asked.get("sort", ""),
+        "sorts": {name: words for name, (words, _) in printing.SORTS.items()},
+        "query": _query(asked),
+    }
+    return render(request, "orders/print_queue.html", context)
+
+
+def _asked(request: MemberRequest) -> QueryDict:
+    return request.POST if request.method == "POST" else request.GET
+
+
+def _in_order(orders: list[Order], asked: QueryDict) -> list[Order]:
+    _, key = printing.SORTS.get(asked.get("sort", ""), printing.SORTS["listed"])
+    return sorted(orders, key=key)
+
+
+def _asked_for(request: MemberRequest, asked: QueryDict) -> list[Order]:
+    """The queue of the sender, or the chosen ones that are theirs. 404 when none of the chosen is."""
+    mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
+    if "order" in asked:
+        found = printing.chosen(mine, _uuids(asked.getlist("order")))
+        if not found:
+            raise Http404
+    elif asked.get("view", printing.TO_PRINT) == printing.TO_PRINT:
+        today = timezone.now().astimezone(request.sender.tzinfo).date()
+        found = list(printing.to_print(mine, today=today)[: printing.MOST])
+    else:
+        raise Http404
+    for order in found:
+        order.sender = request.sender  # one row of the database for all of them
+    return found
+
+
+def _uuids(texts: list[str]) -> list[uuid.UUID]:
+    """What is none names no parcel."""
+    found = []
+    for text in texts:
+        try:
+            found.append(uuid.UUID(text))
+        except ValueError:
+            continue
+    return found
+
+
+def _row(order: Order, label: Label) -> dict[str, Any]:
+    place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
+    return {"order": order, "label": label, "place": " ".join(part for part in place if part)}
+
+
+def _query(asked: QueryDict) -> str:
+    """The way back to this queue: only what it understands, and the plain queue if more is chosen than fits."""
+    kept = QueryDict(mutable=True)
+    for name in ("order", "view", "sort"):
+        kept.setlist(name, asked.getlist(name))
+    query = kept.urlencode()
+    return query if len(query) < LONGEST_QUERY else ""
+
+
+def _too_many(request: HttpRequest) -> HttpResponse:
+    return render(request, "orders/print_queue_too_many.html", {"most": printing.MOST}, status=422)
+
+
+@audience(*BOOKERS)
+@require_POST
+def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """`printed` is yes, again or no. Says what stands now, to the page's script; else leads back to where it was."""
+    mine = Order.objects.for_user(request.user).select_related("sender", "printed_by")
+    found = get_object_or_404(mine, uuid=order)
+    mark = MARKS.get(request.POST.get("printed", ""))
+    if mark is None:
+        raise Http404
+    try:
+        if not mark(found, by=request.user, at=timezone.now()):
+            found.refresh_from_db(fields=["printed_at", "printed_by"])
+    except Order.WrongStatus:
+        text = "It moved on since you opened the page. Don't use a label that was printed before."
+        return refused(request, title="This parcel has no label to print now", text=text, order=found)
+    if request.headers.get("Accept") == "application/json":
+        return JsonResponse({"printed": _trail(found)})
+    if "query" in request.POST:
+        return redirect(f"{reverse('print_queue')}?{_query(QueryDict(request.POST['query']))}")
+    return redirect("parcel", found.uuid)
+
+
+def _trail(order: Order) -> str:
+    """Who printed it and when; empty while nobody has."""
+    if order.printed_at is None or order.printed_by is None:
+        return ""
+    return f"Printed by {order.printed_by.get_full_name()}, {local_moment(order.printed_at, order.sender)}"
+
+
+@audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
+    """The untouched files of the queue, or of the chosen parcels. `size` is full, cropped or both."""
+    asked = _asked(request)
+    if len(asked.getlist("order")) > printing.MOST:
+        return _too_many(request)
+    orders = _in_order(_asked_for(request, asked), asked)
+    if not any(printing.label_of(order) for order in orders):
+        messages.info(request, "There is no label to download here. The carrier may still be making it.")
+        return redirect("print_queue")
+    now = timezone.now()
+    sizes = SIZES.get(asked.get("size", ""), SIZES[request.sender.label_size])
+    parts = originals.stream(orders, sizes, by=request.user, at=now)
+    response = StreamingHttpResponse(parts, content_type="application/zip")
+    day = now.astimezone(request.sender.tzinfo).date()
+    response["Content-Disposition"] = f'attachment; filename="labels-{day:%Y-%m-%d}.zip"'
+    response["Cache-Control"] = "private, no-store"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@audience(*BOOKERS)
+@require_GET
+def label_test_page(request: MemberRequest) -> HttpResponse:
+    """Two distances to measure on paper, before a parcel depends on the printer's scale. Not a label."""
+    return render(request, "orders/test_page.html")

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import booking, booking_rules, drafting, duplicates, offers
+from orders import booking, booking_rules, drafting, offers
 from orders.entry import Entry
 from orders.forms import BookForm, WeightForm
 from orders.models import Draft, Order, Quote
@@ -93,7 +93,7 @@ def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID, now: 
     """Was the like of it booked a moment ago, and did nobody say yet that another one is meant?"""
     if "another" in request.POST or request.sender.is_suspended:
         return False
-    return duplicates.to_ask_about(quote, now, form_token=token) is not None
+    return booking_rules.duplicate_to_ask_about(quote, now, form_token=token) is not None
 
 
 def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False) -> HttpResponse:

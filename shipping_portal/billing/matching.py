@@ -10,7 +10,7 @@ from django.db.models.functions import Upper
 from orders import limits
 from orders.models import CarrierAccount, Order, OrderChange
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import exposing, kinds, notifications, reconciling
+from shipping_portal.billing import kinds, notifications, posting, reconciling
 from shipping_portal.billing.models import REFUNDS, Charge, Kind
 from shipping_portal.jobs.registry import chore
 
@@ -72,7 +72,7 @@ def release(order: Order) -> None:
     for charge in lines:
         notifications.taken_back(charge)
     lines.update(order=None, sender=None, is_unexpected=False)
-    if not order.charges.posted().filter(kind__in=exposing.BILLS).exists():
+    if not order.charges.posted().filter(kind__in=posting.BILLS).exists():
         limits.unbilled_again(order)
 
 
@@ -89,7 +89,7 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
     if _lost_its_reference(charge, order) or not mine.update(sender=sender, order=order, kind=_kind(charge, order)):
         return False
     if order:
-        exposing.count(order.charges.posted())
+        posting.end_exposure(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
     notifications.found_its_sender(charge)
     return True

@@ -5,13 +5,16 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Sum
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Round
 
-from orders.models import CarrierAccount
-from shipping_portal.accounts.models import User
-from shipping_portal.billing import exposing, notifications, reconciling
+from orders import limits as order_limits
+from orders.models import CarrierAccount, Order
+from shipping_portal.accounts import limits
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import notifications, reconciling
 from shipping_portal.billing.balancing import balances
-from shipping_portal.billing.models import BillingReport, Charge, Kind, cents
+from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, Kind, cents
 
 State = BillingReport.State
 BATCH = 10_000  # lines of the file
@@ -66,7 +69,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
     report.lines.filter(Exists(before)).update(is_repeat=True)
     _end(report, State.POSTED, [State.CHECKED], by=by, now=now)
     _let_count(report, now)
-    exposing.count(report.lines.posted())
+    end_exposure(report.lines.posted())
     reconciling.note_unexpected(report.lines.posted())
     notifications.posted(report, now)
 
@@ -104,3 +107,30 @@ def _end(report: BillingReport, state: str, from_states: list[str], *, by: User 
         report.refresh_from_db()
         raise NotReady([f"It is {report.get_state_display().lower()}."])
     report.refresh_from_db()
+
+
+BILLS = (Kind.ORDER, Kind.UN_CANCELLATION, *REFUNDS)  # of the order itself, rather than of its size or cover
+
+
+def end_exposure(lines: QuerySet[Charge]) -> None:
+    """Count these posted lines. Their senders are locked in one order, and before any order (Sender, Order, Parcel)."""
+    owners = lines.filter(order__isnull=False)
+    rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
+    list(rows.select_for_update(no_key=True).values_list("pk"))
+    _release(Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0))
+    _count_dearer(Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on")))
+
+
+def _release(orders: QuerySet[Order]) -> None:
+    sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
+    for sender, billed in sums.values_list("sender", "billed"):
+        limits.change(sender, unbilled=-billed)
+    orders.update(unbilled=0)
+
+
+def _count_dearer(orders: QuerySet[Order]) -> None:
+    """Only those of a day that still counts: rarely any, as bills tell of last week."""
+    own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
+    billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
+    for order in billed.filter(billed__gt=F("reserved")):
+        order_limits.billed(order, cents(order.billed))

@@ -14,7 +14,7 @@ from decimal import Decimal
 from statistics import median
 
 from orders.choosing import Choice
-from orders.density import density, is_likely, odd
+from orders.entry import density, is_likely, odd
 from orders.models.statuses import Status
 from shipping_portal.accounts.templatetags.words import money, money_in
 from shipping_portal.importing import units

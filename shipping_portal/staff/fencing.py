@@ -118,7 +118,7 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
 
 
 def _labels(now: dt.datetime) -> list[Fenced]:
-    """Of parcels still with their senders, which may have been cancelled since; see orders/restoring/comparing.py."""
+    """Of parcels still with their senders, which may have been cancelled since; see orders/restoring/marks.py."""
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
     shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
     asked = waiting.filter(account__in=shown).exclude(carrier_order_id="")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders import booking, recounting
 from orders.models import DailySpend, Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import exposing, matching, posting
+from shipping_portal.billing import matching, posting
 from shipping_portal.billing.models import BillingReport, Charge
 from tests import factories
 from tests.billing.conftest import line, refund, summed
@@ -119,7 +119,7 @@ def test_a_line_that_is_not_posted_adds_nothing_to_what_an_order_counts_for(
     before = standing(quill)[0]
     factories.charge(order, amount="20.00", report=factories.billing_report(state="checked", ended_at=None))
     bill = factories.charge(order, amount="12.08")
-    exposing.count(Charge.objects.filter(pk=bill.pk))
+    posting.end_exposure(Charge.objects.filter(pk=bill.pk))
     assert standing(quill)[0] == before
 
 
@@ -129,7 +129,7 @@ def test_a_charge_in_another_currency_adds_nothing_to_what_an_order_counts_for(
     order = booked("SQ7K2M")
     before = standing(quill)[0]
     bill = factories.charge(order, amount="20.00", currency="USD")
-    exposing.count(Charge.objects.filter(pk=bill.pk))
+    posting.end_exposure(Charge.objects.filter(pk=bill.pk))
     assert standing(quill)[0] == before
 
 

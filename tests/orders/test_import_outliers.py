@@ -8,8 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders import choosing, offers
-from orders.density import density, doubt
-from orders.entry import Entry
+from orders.entry import Entry, density, doubt
 from orders.models import Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from orders import goods
+from orders import contents_form
 from orders.models import Order, Quote
 from tests.pages.typed import ABROAD, AT_HOME, text
 from tests.sandbox_carrier import SandboxCarrier
@@ -23,18 +23,18 @@ from tests.sandbox_carrier import SandboxCarrier
     ],
 )
 def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
-    assert word in [asked.word for asked in goods.questions([typed])]
+    assert word in [asked.word for asked in contents_form.questions([typed])]
 
 
 @pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
 def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
-    assert goods.questions([typed]) == []
+    assert contents_form.questions([typed]) == []
 
 
 def test_every_word_has_one_question_that_says_what_cannot_go() -> None:
-    words = [word for group in goods.QUESTIONS.values() for word in group]
+    words = [word for group in contents_form.QUESTIONS.values() for word in group]
     assert len(words) == len(set(words))
-    assert all("?" in question and "can't go" in question for question in goods.QUESTIONS)
+    assert all("?" in question and "can't go" in question for question in contents_form.QUESTIONS)
 
 
 @pytest.mark.django_db

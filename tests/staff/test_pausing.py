@@ -16,7 +16,7 @@ from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff import pausing, queues
-from shipping_portal.staff.admin.pauses import end_of
+from shipping_portal.staff.admin.carrier import end_of
 from tests import factories, older
 from tests.staff.conftest import REASON
 

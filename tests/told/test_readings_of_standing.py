@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orders import density, goods, meaning, progress
+from orders import contents_form, entry, meaning, progress
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import (
     BEFORE_COLLECTION,
@@ -125,7 +125,7 @@ GOODS = (
 
 def test_sizes_goods_and_places_of_scans() -> None:
     boxes = [
-        Measures(density.Decimal(weight), unit, *map(density.Decimal, box[:3]), box[3])
+        Measures(entry.Decimal(weight), unit, *map(entry.Decimal, box[:3]), box[3])
         for box in BOX
         for weight, unit in (("0.005", "kg"), ("4.999", "g"), ("5", "kg"), ("5001", "g"), ("11", "lb"), ("16", "oz"))
     ]
@@ -141,12 +141,12 @@ def test_sizes_goods_and_places_of_scans() -> None:
     compare(
         "reads-goods",
         [
-            *lines(lambda box: (f"{density.density(box):.4f}", density.odd(box), density.doubt(box)), boxes,
+            *lines(lambda box: (f"{entry.density(box):.4f}", entry.odd(box), entry.doubt(box)), boxes,
             "density"),
-            *lines(density.is_likely, [density.Decimal(text) for text in ("4.99", "5", "5000", "5000.01")]),
-            *lines(lambda *texts: [one.word + ": " + one.question for one in goods.questions(texts)],
+            *lines(entry.is_likely, [entry.Decimal(text) for text in ("4.99", "5", "5000", "5000.01")]),
+            *lines(lambda *texts: [one.word + ": " + one.question for one in contents_form.questions(texts)],
             [(text,) for text in GOODS] + [("power", "bank"), ("gas", "gas")], "questions"),
             *lines(timeline.place, scans),
-            *lines(signed, [(density.Decimal(text), "AUD") for text in ("-18.80", "0", "18.80")]),
+            *lines(signed, [(entry.Decimal(text), "AUD") for text in ("-18.80", "0", "18.80")]),
         ],
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orders import gateway, pickups, progress
+from orders import gateway, progress
 from orders.models import Order
 from orders.models.statuses import Progress
 from orders.templatetags.orders import age
@@ -91,7 +91,7 @@ def waited(function: Any, tries: int, first: float, cap: float) -> tuple[float, 
 
 def missed(asked: dt.date | None, heard: dt.date | None, today: dt.date) -> int:
     booked = dt.date(2026, 11, 19)
-    return pickups.misses(asked, booked_on=booked, heard_on=heard, today=today, where=("AU", "VIC"))
+    return progress.missed_pickups(asked, booked_on=booked, heard_on=heard, today=today, where=("AU", "VIC"))
 
 
 def test_when_something_is_asked_again_or_late(settings: Any) -> None:
@@ -121,7 +121,7 @@ def test_when_something_is_asked_again_or_late(settings: Any) -> None:
             kinds[:1])]),
             "# pickups missed on 20, 23, 24, 25 and 26 November",
             *(f"{name} -> {row}" for name, row in rows.items()),
-            *lines(lambda where, moment: pickups.day_at(Party(country=where[0], state=where[1], postcode=where[2]),
+            *lines(lambda where, moment: progress.day_at(Party(country=where[0], state=where[1], postcode=where[2]),
             moment), list(product(places, at)), "day_at"),
             *lines(lambda *how: waited(gateway.backoff, *how), list(product((0, 1, 2, 5, 20, 21, 500), (1.0, 30.0),
             (60.0, 300.0))), "backoff"),
