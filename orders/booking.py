@@ -19,6 +19,7 @@ from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.account import BOOKINGS
 from orders.models.statuses import Status
+from orders.transitions import move_to
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -50,7 +51,7 @@ def submit(
         order.form_token, order.form_hash = form_token, form_hash
         with limits.owing(now):
             order.save()
-            order.move_to(Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
+            move_to(order, Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
             receivers.remember(order.sender, order.entry().receiver, at=now)
             enqueue("book", order.pk)
     except (IntegrityError, LimitReached):
@@ -79,13 +80,13 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
         Order.objects.locked(order.pk)  # one that is settled as not booked moves twice
         changes: dict[str, Any] = {"problem": {}, "tries": 0}
         if order.status == Status.NOT_BOOKED:
-            order.move_to(Status.DRAFT, by=by, reason="to be booked again", at=now)
+            move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
         elif order.status == Status.DRAFT and "offer" in order.problem:
             # As old as it is: a yes given hours later is priced once more before it is sent (interface §8).
             changes |= requoting.offer_fields(order.problem["offer"])
             changes["quoted_at"] = dt.datetime.fromisoformat(order.problem.get("quoted_at", "2000-01-01T00Z"))
-        order.move_to(Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
+        move_to(order, Status.BOOKING, by=by, reason="confirmed by the sender", at=now, due_at=now, **changes)
         enqueue("book", order.pk)
 
 

@@ -59,7 +59,7 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
 def refuse_unless_booking_is_on(
     sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
 ) -> None:
-    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by Order.move_to.
+    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by `move_to`.
 
     Where prices are only looked at (not `is_booking`), an account need not be approved.
     """

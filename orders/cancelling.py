@@ -7,10 +7,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import answers, gateway, settling
+from orders.cancel_rules import refuse_cancel_unless_allowed
 from orders.contract import another_day, contract_of
 from orders.models import CancelAttempt, Order, Replacement
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Progress, Status
 from orders.progress import Step, fold
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import (
@@ -40,11 +42,11 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
 
     Raises Order.WrongStatus, Order.PickupProblem (interface §3 rules 2-3) or Order.AlreadyCollected.
     """
-    order.refuse_cancel_unless_allowed(now)
+    refuse_cancel_unless_allowed(order, now)
     try:
         with transaction.atomic():
             CancelAttempt.objects.create(order=order, by=by, why=why[:300], asked_at=now)
-            order.move_to(Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0, **ANSWERED)
+            move_to(order, Status.CANCELLING, by=by, reason=why, at=now, due_at=now, tries=0, **ANSWERED)
             enqueue("cancel", order.pk)
     except IntegrityError as error:  # one live cancel per order
         raise Order.WrongStatus("A cancellation is already under way.") from error
@@ -66,7 +68,7 @@ def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.d
     if order.status != Status.CANCEL_UNCONFIRMED:
         raise Order.WrongStatus("It is settled already.")
     with transaction.atomic():
-        order.move_to(new, by=by, reason=reason, at=now, due_at=now, **changes)
+        move_to(order, new, by=by, reason=reason, at=now, due_at=now, **changes)
         if not order.cancels.filter(state=State.UNKNOWN).update(done_at=now, **ended):
             raise Order.WrongStatus("The carrier is being asked at this moment. Decide in half a minute.")
         action = "cancellation confirmed" if is_cancelled else "found still booked"
@@ -190,15 +192,21 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
             attempt.update(state=State.DONE, done_at=now, **fields)
             # Due now for tracking, which watches the label of a cancelled order too (interface §2.5).
-            order.move_to(
-                Status.CANCELLED, reason="the carrier cancelled it", at=now, cancelled_at=now, due_at=now, **ANSWERED
+            move_to(
+                order,
+                Status.CANCELLED,
+                reason="the carrier cancelled it",
+                at=now,
+                cancelled_at=now,
+                due_at=now,
+                **ANSWERED,
             )
         elif order.status == Status.BOOKED and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
             reason = "the carrier said yes late, after it was found still booked"
-            order.move_to(Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
+            move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
             # Which waits for an operator.
-            order.move_to(Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
+            move_to(order, Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
 
 
 def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
@@ -213,8 +221,8 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
             http_status=viewed.status, response=viewed.body,
         )  # fmt: skip
         for asked in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
-            order.move_to(asked, reason=why, at=now)
-        order.move_to(Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)
+            move_to(order, asked, reason=why, at=now)
+        move_to(order, Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)
 
 
 def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> None:
@@ -225,7 +233,7 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
         if _swap(attempt, state=State.REFUSED, done_at=now, **fields):
             # Due now for tracking: a parcel cancelled right after its booking may not be opened yet.
             changes = _refused(known, why, now)
-            order.move_to(Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, **changes)
+            move_to(order, Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, **changes)
     answers.report(error, order.account, now, asked="cancel")
 
 
@@ -251,7 +259,7 @@ def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierE
             return
         if order.status == Status.CANCELLING:
             problem = {"kind": "unclear", "text": answers.unclear(answer)}
-            order.move_to(Status.CANCEL_UNCONFIRMED, reason=why, at=timezone.now(), problem=problem)
+            move_to(order, Status.CANCEL_UNCONFIRMED, reason=why, at=timezone.now(), problem=problem)
     _again(order)
 
 

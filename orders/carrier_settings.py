@@ -10,15 +10,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import spelled_alike
-
-if TYPE_CHECKING:
-    from orders.models.account import CarrierAccount
 
 CURRENT = "CARRIER"  # the prefix of the one that takes new orders
 
@@ -107,11 +104,6 @@ def secrets() -> list[str]:
     told = every()
     keys = [key for one in told for key in (one.key, one.link_key)]
     return [*keys, *(pair.partition(":")[2] for one in told for pair in one.webhook_secrets)]
-
-
-def settings_of(account: CarrierAccount) -> CarrierSettings | None:
-    """None once the environment doesn't name the account any more: nobody can be asked then."""
-    return next((told for told in every() if told.fingerprint == account.fingerprint), None)
 
 
 def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:

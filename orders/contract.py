@@ -1,14 +1,15 @@
-"""The contracts in force: what each account's carrier is assumed or known to do."""
+"""The settings and the contract of an account's carrier: what it is assumed or known to do."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from orders import carrier_settings
+from orders.models.account import CarrierAccount
 from shipping_portal.carrier.contract import Contract
 
-if TYPE_CHECKING:
-    from orders.models.account import CarrierAccount
+
+def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
+    """None once the environment doesn't name the account any more: nobody can be asked then."""
+    return next((told for told in carrier_settings.every() if told.fingerprint == account.fingerprint), None)
 
 
 def contract() -> Contract:
@@ -18,7 +19,7 @@ def contract() -> Contract:
 
 def contract_of(account: CarrierAccount) -> Contract:
     """The account's own contract; today's, once the environment doesn't name the account any more."""
-    told = carrier_settings.settings_of(account)
+    told = settings_of(account)
     return told.contract if told else contract()
 
 
@@ -27,7 +28,7 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 
     None of an account that the environment holds no key of any more.
     """
-    told = carrier_settings.settings_of(account) if account else carrier_settings.current()
+    told = settings_of(account) if account else carrier_settings.current()
     return told is not None and told.has_parcel_tools
 
 

@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 from orders import carrier_settings
 from orders.carrier_settings import CarrierSettings
 from orders.contract import contract as contract
-from orders.contract import contract_of
+from orders.contract import contract_of, settings_of
 from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
 from orders.models.restores import GAP_IS_OPEN, Restore
@@ -55,7 +55,7 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
 
     Raises NotSent for an account that the environment holds no key of any more, and NotYet for a `first` turn far off.
     """
-    told = carrier_settings.settings_of(row)
+    told = settings_of(row)
     if told is None or told.is_closed:
         raise NotSent("no settings hold a key of this carrier account any more")
 
@@ -100,7 +100,7 @@ def client_of(
 
 def is_reachable(row: CarrierAccount) -> bool:
     """Can its carrier still be asked? Any other would take its references and order ids for its own."""
-    told = carrier_settings.settings_of(row)
+    told = settings_of(row)
     return told is not None and not told.is_closed
 
 

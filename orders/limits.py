@@ -1,28 +1,26 @@
 """Which order counts for what: counted while it may cost something, for what it costs, and given back exactly once.
 
-`Order.move_to` calls `counted` within its own transaction, before it writes the order: a move that was made by somebody
-else is rolled back with what it counted. Locks go Sender, DailySpend, Order.
+`move_to` (orders/transitions.py) calls `counted` within its own transaction, before it writes the order: a move that
+was made by somebody else is rolled back with what it counted. Locks go Sender, DailySpend, Order.
 """
 
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Round
 
+from orders.models import Order
 from orders.models.account import DailySpend
 from orders.models.statuses import MAY_COST, Status
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.limits import LimitReached
 from shipping_portal.accounts.models import Sender
-
-if TYPE_CHECKING:
-    from orders.models import Order
 
 NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unbilled": Decimal(0)}
 EVERYBODY = (
@@ -51,7 +49,7 @@ def owing(now: dt.datetime) -> Iterator[None]:
         raise
 
 
-def counted(order: "Order", new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
+def counted(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
     """Count this move of the order; the fields to be written into it. Raises LimitReached when it becomes owed.
 
     A late yes to what was given back is counted whatever the limits say.
@@ -74,7 +72,7 @@ def _reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: boo
     return {"reserved_on": day, "reserved": price, "unbilled": price}
 
 
-def _give_back(order: "Order") -> dict[str, Any]:
+def _give_back(order: Order) -> dict[str, Any]:
     """To the day it counted for. What is still unbilled is read under the sender's lock: a bill may just be posted."""
     if counts := _locked_counts(order):
         day, reserved, unbilled = counts
@@ -83,7 +81,7 @@ def _give_back(order: "Order") -> dict[str, Any]:
     return NOT_COUNTED
 
 
-def _charged(order: "Order", price: Decimal) -> dict[str, Any]:
+def _charged(order: Order, price: Decimal) -> dict[str, Any]:
     """The carrier charged another price than was reserved: it counts, dearer or cheaper, on the day it was reserved."""
     if price == order.reserved or not (counts := _locked_counts(order)):
         return {}
@@ -94,7 +92,7 @@ def _charged(order: "Order", price: Decimal) -> dict[str, Any]:
     return {"reserved": price, "unbilled": unbilled + more}
 
 
-def billed(order: "Order", total: Decimal) -> None:
+def billed(order: Order, total: Decimal) -> None:
     """Posted bills charge this much for it: what is more than was reserved counts on its day. Its sender is locked."""
     more = total - order.reserved
     if order.reserved_on:
@@ -103,7 +101,7 @@ def billed(order: "Order", total: Decimal) -> None:
         type(order)._default_manager.filter(pk=order.pk).update(reserved=total)
 
 
-def unbilled_again(order: "Order") -> None:
+def unbilled_again(order: Order) -> None:
     """Its bills were another order's: it counts at its own price again, and as not billed. Its sender is locked."""
     if counts := _locked_counts(order):
         day, reserved, unbilled = counts
@@ -112,7 +110,7 @@ def unbilled_again(order: "Order") -> None:
         type(order)._default_manager.filter(pk=order.pk).update(reserved=order.price, unbilled=order.price)
 
 
-def _locked_counts(order: "Order") -> tuple[dt.date, Decimal, Decimal] | None:
+def _locked_counts(order: Order) -> tuple[dt.date, Decimal, Decimal] | None:
     """What it counts for; None when it was given back since it was read, so that this move comes too late."""
     Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
     own: QuerySet[Any, Any] = type(order)._default_manager.filter(pk=order.pk, reserved_on__isnull=False)

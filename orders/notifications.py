@@ -1,24 +1,19 @@
-"""What senders hear about their parcels: the words, and notices written in the transaction that causes them.
-
-`Order.move_to` and `Order.advance` call this module, so it imports no model at run time.
-"""
+"""What senders hear about their parcels: the words, and notices written in the transaction that causes them."""
 
 import datetime as dt
-from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.cancel_rules import can_cancel
 from orders.contract import another_day
+from orders.models import Order, OrderChange, Replacement
 from orders.models.statuses import BEING_CANCELLED, Progress, Status
 from orders.receivers import masked
 from shipping_portal.accounts import outbox
 from shipping_portal.accounts.outbox import Event
 from shipping_portal.accounts.templatetags.words import money, money_in
-
-if TYPE_CHECKING:
-    from orders.models import Order, OrderChange, Replacement
 
 NEWS_FOR = dt.timedelta(days=2)
 LONGEST_WHY = 140  # of the carrier's words in an e-mail's line; its page has them all
@@ -79,7 +74,7 @@ LEFT_OUT = (
 )
 
 
-def moved(change: "OrderChange") -> None:
+def moved(change: OrderChange) -> None:
     """Notify of a move that settled something; any other move of a booking costs no query."""
     if change.old in BEING_CANCELLED and change.new == Status.BOOKED:
         # What a scan said meanwhile was no news of an order that might have been cancelled.
@@ -92,7 +87,7 @@ def moved(change: "OrderChange") -> None:
     outbox.notify(event(change.order, "booking", change.news, words, change.at, why=why), now=change.at)
 
 
-def _settled(change: "OrderChange") -> str | None:
+def _settled(change: OrderChange) -> str | None:
     """The words for a move that settled something; a refusal that isn't the sender's to mend has its own."""
     words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
@@ -100,21 +95,21 @@ def _settled(change: "OrderChange") -> str | None:
     return NOT_OFFERED if words == NEEDS_YES and kind in {"gone", "ours"} else words
 
 
-def booked(order: "Order", at: dt.datetime) -> None:
+def booked(order: Order, at: dt.datetime) -> None:
     """Notify of a booking at a price nobody agreed to, until the order's next move; any other costs no query."""
     if order.unagreed_price is not None:
-        words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if order.can_cancel(at) else ASK_US)
+        words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if can_cancel(order, at) else ASK_US)
         outbox.notify(event(order, "booking", f"change:{order.pk}:price", words, at), now=at)
 
 
-def not_as_agreed(order: "Order") -> str:
+def not_as_agreed(order: Order) -> str:
     """The price agreed to beside the one booked, each with its currency where they differ in that."""
     shown = money if order.unagreed_currency == order.currency else money_in
     booked_at = shown(order.unagreed_price, order.unagreed_currency)
     return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
 
 
-def advanced(order: "Order") -> None:
+def advanced(order: Order) -> None:
     """Notify of a booked order's new progress, if it is worth an e-mail; else this costs no query."""
     at, now = order.progress_at, timezone.now()
     if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
@@ -123,13 +118,13 @@ def advanced(order: "Order") -> None:
         outbox.notify(found, now=now)
 
 
-def forget_progress(order: "Order") -> None:
+def forget_progress(order: Order) -> None:
     """Take back what hasn't left yet about where the parcel is: it was another order's."""
     for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
         outbox.retract(f"{news}:{order.pk}")
 
 
-def ended(replacement: "Replacement", now: dt.datetime) -> None:
+def ended(replacement: Replacement, now: dt.datetime) -> None:
     """Notify of a replacement that ended without a new parcel."""
     order, key = replacement.order, f"replacement:{replacement.pk}"
     words = ONLY_CANCELLED if replacement.is_only_cancelled else NOT_REPLACED
@@ -139,18 +134,18 @@ def ended(replacement: "Replacement", now: dt.datetime) -> None:
     outbox.notify(event(order, "booking", key, words, now, path=path, why=replacement.problem), now=now)
 
 
-def pickup_key(order: "Order", progress: str, at: dt.datetime) -> str:
+def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
     return f"{progress}:{order.pk}:{_pickup_day(order, at)}"
 
 
-def pickup_event(order: "Order", progress: str, at: dt.datetime) -> Event:
+def pickup_event(order: Order, progress: str, at: dt.datetime) -> Event:
     """Make the event of a driver's visit in vain; all parcels of one visit share an e-mail."""
     batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
     return event(order, "pickup", pickup_key(order, progress, at), PICKUPS[progress], at, batch_key=batch_key)
 
 
 def event(
-    order: "Order", kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
+    order: Order, kind: str, dedupe_key: str, words: str, at: dt.datetime, *, path: str = "", batch_key: str = "",
     why: str = "",
 ) -> Event:  # fmt: skip
     """Make an event of an order; it links to the parcel's page unless `path` leads elsewhere."""
@@ -175,7 +170,7 @@ def cut(why: str) -> str:
     return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
-def _of_progress(order: "Order", at: dt.datetime) -> Event | None:
+def _of_progress(order: Order, at: dt.datetime) -> Event | None:
     progress = str(order.progress)
     if progress in PICKUPS:
         return pickup_event(order, progress, at)
@@ -186,11 +181,11 @@ def _of_progress(order: "Order", at: dt.datetime) -> Event | None:
     return None
 
 
-def _pickup_day(order: "Order", at: dt.datetime) -> dt.date:
+def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
     return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()
 
 
-def _is_summed_up(order: "Order") -> bool:
+def _is_summed_up(order: Order) -> bool:
     """Return whether an import under way will report this booking when it finishes or is paused."""
     # By the token as well, because an order may be settled before its row is linked to it.
     row = Q(rows__order=order) | Q(rows__token=order.form_token)

@@ -1,12 +1,9 @@
 """How much of a receiver each role sees: bookers everything, viewers no contact details, bookkeepers initials."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from orders.models import Order
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER
-
-if TYPE_CHECKING:  # models/order.py leads here, by way of its notifications
-    from orders.models import Order
 
 
 @dataclass(frozen=True)
@@ -17,7 +14,7 @@ class Shown:
     place: str
 
 
-def shown(order: "Order", role: str) -> Shown:
+def shown(order: Order, role: str) -> Shown:
     if role == BOOKKEEPER:
         return Shown(masked(order.receiver_name), order.receiver_postcode)
     place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)

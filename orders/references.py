@@ -7,13 +7,11 @@ indexes of orders and parcels are for, on SQLite and PostgreSQL alike; `iexact` 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from django.db.models import QuerySet
 
 from orders import carrier_settings
 from orders.models import Order
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 # What may be the reference of an account that no settings describe any more: one word, with a digit in it.
 NUMBERED = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{6,100}", re.ASCII)

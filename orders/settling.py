@@ -21,6 +21,7 @@ from orders import answers, gateway, labels, notifications, second_orders
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from orders.references import is_same
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Booked, Money
@@ -94,7 +95,7 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     reason = "the carrier booked it"
     if booked.price is None:
         reason += "; its reply names no price we can use"
-    order.move_to(Status.BOOKED, reason=reason, at=at, **fields)
+    move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
     notifications.booked(order, at)
     second_orders.note(order, at=at)
     labels.owe(order, booked.labels, at=at)
@@ -146,7 +147,7 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
     reason = f"the carrier answered late with {booked.reference}"
     unsent = order.status == Status.BOOKING and not order.attempts.filter(state__in=attempt.LIVE).exists()
     if unsent or order.status in SETTLED_OTHERWISE:
-        order.move_to(Status.CONFLICT, reason=reason, at=at, due_at=None)
+        move_to(order, Status.CONFLICT, reason=reason, at=at, due_at=None)
     else:
         second_orders.note(order, at=at, told_to=attempt)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
@@ -163,7 +164,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         }
         if _swap(attempt, {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}, state=State.REJECTED, **facts):
             problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
-            order.move_to(Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
+            move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
     order.account.note_answer()
     answers.report(error, order.account, at, asked="book")
 
@@ -199,9 +200,9 @@ def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: Outco
         if not _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, **facts):
             return
         problem = {"kind": "unclear", "text": answers.unclear(answer)}
-        order.move_to(Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem)
+        move_to(order, Status.UNCONFIRMED, reason=why, at=at, due_at=first_replay_at(order, at), problem=problem)
         if answer and answer.conflict:
-            order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
+            move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
     order.account.note_failure(at)
 
 
@@ -213,9 +214,9 @@ def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.dateti
         _swap(attempt, {"state": State.IN_FLIGHT}, state=State.UNKNOWN, done_at=at)
         BookingAttempt.objects.filter(pk=attempt.pk).update(error=why[:300], **facts)
         if order.status == Status.BOOKING:
-            order.move_to(Status.UNCONFIRMED, reason=why, at=at)
+            move_to(order, Status.UNCONFIRMED, reason=why, at=at)
         if order.status == Status.UNCONFIRMED:
-            order.move_to(Status.CONFLICT, reason=why, at=at, due_at=None)
+            move_to(order, Status.CONFLICT, reason=why, at=at, due_at=None)
 
 
 def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
@@ -240,7 +241,7 @@ def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], 
     with transaction.atomic():
         Order.objects.locked(order.pk)
         if order.renew(at):
-            order.move_to(status, reason=reason, at=at, due_at=None, problem=problem)
+            move_to(order, status, reason=reason, at=at, due_at=None, problem=problem)
 
 
 def send_until(lease: dt.datetime) -> float:

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from orders import booking, labels
 from orders.models import Order
+from orders.transitions import advance, move_to
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.exporting import packing
@@ -52,7 +53,7 @@ def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.Log
     """A booked order with its labels and its parcel, everything logged."""
     caplog.set_level(logging.DEBUG)
     made = factories.order(quill, alice)
-    made.move_to("booking", by=alice, reason="-", at=timezone.now(), due_at=timezone.now())
+    move_to(made, "booking", by=alice, reason="-", at=timezone.now(), due_at=timezone.now())
     booking.work(made.pk)
     made.refresh_from_db()
     for label in made.labels.all():
@@ -135,7 +136,7 @@ def test_the_link_and_the_secrets_are_found_nowhere_else(
 def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     client = visit(alice)
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
-    order.advance("pickup_futile", at=timezone.now())
+    advance(order, "pickup_futile", at=timezone.now())
     Notification.objects.update(due_at=timezone.now())
     for notice in Notification.objects.filter(user=alice):
         mailing.work(notice.pk)
@@ -193,8 +194,8 @@ def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, 
 
 def test_after_cancelling_there_is_no_link(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     now = timezone.now()
-    order.move_to("cancelling", reason="-", at=now)
-    order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
+    move_to(order, "cancelling", reason="-", at=now)
+    move_to(order, "cancelled", reason="-", at=now, cancelled_at=now)
     assert visit(alice).get(reverse("tracking_page", args=[order.uuid])).status_code == 404
 
 

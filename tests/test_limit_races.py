@@ -14,6 +14,7 @@ from django.utils import timezone
 from orders import booking, cancelling, gateway, recounting, settling
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, DailySpend, Order
+from orders.transitions import move_to
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import posting
@@ -112,11 +113,11 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     now = timezone.now()
     orders = [press() for press in presses(quill, alice, 12)]
     for number, order in enumerate(orders[:8]):
-        order.move_to("booked", reason="-", at=now, carrier_reference=f"SCOUNT{number}", booked_at=now)
+        move_to(order, "booked", reason="-", at=now, carrier_reference=f"SCOUNT{number}", booked_at=now)
     report = take(summed(*(line(f"SCOUNT{number}") for number in range(6))))
     cancels = []
     for order in orders[4:8]:
-        order.move_to("cancelling", reason="-", at=now)
+        move_to(order, "cancelling", reason="-", at=now)
         attempt = order.cancels.create(by=alice, why="-", asked_at=now)
         cancels.append(partial(cancelling._store_yes, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
     attempts = [booking._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]

@@ -18,6 +18,7 @@ from django.utils import timezone
 from orders import booking, cancelling, gateway, quoting, settling, turns
 from orders.models import Order
 from orders.models.statuses import Progress
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
@@ -220,7 +221,7 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
         file = factories.import_file(quill, alice, state="booking", begun_at=now, begun_by=alice)
         order = factories.order(quill, alice, status="unconfirmed")
         factories.import_row(quill, alice, file=file, state="booked", order=order, problems={})
-        fail = partial(order.move_to, "not_booked", reason="-", at=now)
+        fail = partial(move_to, order, "not_booked", reason="-", at=now)
         assert at_once(partial(finishing.look, now), fail) == [None, None]
     assert Notification.objects.filter(kind="booking").count() == 10
 

@@ -8,10 +8,10 @@ import uuid
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders import carrier_settings
-from orders.contract import contract_of
+from orders.contract import contract_of, settings_of
 from orders.models import CarrierAccount, Order
 from orders.progress import FUTURE_ALLOWED, Step, fold
+from orders.transitions import advance
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.jobs.registry import job
 from tracking import vocabulary
@@ -138,7 +138,7 @@ def project(parcel_id: int) -> None:
         if order and parcel.order_id != order.pk:  # taken from it while we waited for its lock
             order = None
         # Its words mean nothing in another's contract.
-        if carrier_settings.settings_of(parcel.account) is None:
+        if settings_of(parcel.account) is None:
             Parcel.objects.filter(pk=parcel.pk).update(due_at=None, **Parcel.AFRESH)
             return
         events = _usable(parcel, order)
@@ -153,7 +153,7 @@ def project(parcel_id: int) -> None:
         )
         if order:
             # A scan that says nothing about where the parcel is still shows that somebody had it in hand.
-            order.advance(result.progress, at=result.progress_at or result.last_scan_at)
+            advance(order, result.progress, at=result.progress_at or result.last_scan_at)
 
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)

@@ -7,26 +7,14 @@ from decimal import Decimal
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 from django.db.models import DateField, Q, Value
 from django.db.models.functions import Coalesce, Upper
 
-from orders import limits, notifications
-from orders.contract import contract_of
 from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
-from orders.models.statuses import (
-    BEFORE_COLLECTION,
-    HELD,
-    MAY_COST,
-    MOVES,
-    STILL_AT_SENDER,
-    UNDECIDED,
-    Progress,
-    Status,
-)
+from orders.models.statuses import HELD, MAY_COST, UNDECIDED, Progress, Status
 from orders.progress import day_at, missed_pickups
-from shipping_portal.accounts import outbox
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
@@ -164,46 +152,6 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     def __str__(self) -> str:
         return self.carrier_reference or f"order {self.pk}"
 
-    @transaction.atomic
-    def move_to(self, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any) -> None:
-        """Move to another status, the one way to do so: compare-and-swap, limits, change row and notice as one.
-
-        `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, when the move is not
-        in MOVES or another worker moved the order since it was read; to `booking` LimitReached as well.
-        """
-        old, changes = self.status, {**self.NOTHING_WENT_WRONG, **changes}
-        if new not in MOVES[old]:
-            raise self.WrongStatus(f"{self} is {old}, which cannot become {new}")
-        if new == Status.BOOKING:
-            changes["submitted_at"] = at
-        changes |= limits.counted(self, new, changes, at)  # the sender's row before the order's, as everywhere
-        if not Order.objects.filter(pk=self.pk, status=old).update(status=new, **changes):
-            raise self.WrongStatus(f"{self} is no longer {old}")
-        change = self.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
-        outbox.retract(f"change:{self.pk}")  # "book it now" of a parcel just booked would be paid twice
-        for name, value in {"status": new, **changes}.items():
-            setattr(self, name, value)
-        notifications.moved(change)
-
-    @transaction.atomic(savepoint=False)
-    def advance(self, progress: str, *, at: dt.datetime | None) -> None:
-        """Write where tracking says the parcel is, and the notice of it; note a cancelled label's use (interface §2.5).
-
-        `at` is when a scan said so; without progress, when the last scan was that said nothing of the kind.
-        """
-        changes: dict[str, Any] = {"progress": progress, "progress_at": at}
-        is_new = (self.progress, self.progress_at) != (progress, at)
-        moved = progress not in STILL_AT_SENDER
-        if moved and self.cancelled_at and at and at > self.cancelled_at and not self.used_after_cancel_at:
-            changes["used_after_cancel_at"] = at
-        if moved or progress == Progress.EXPIRED:
-            changes["cancel_refused_at"] = None
-        Order.objects.filter(pk=self.pk).update(**changes)
-        for name, value in changes.items():
-            setattr(self, name, value)
-        if is_new:
-            notifications.advanced(self)
-
     def keep(self) -> None:
         """Its sender has read that it wasn't cancelled, and keeps it booked."""
         Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
@@ -248,30 +196,6 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             today=day_at(pickup, now),
             where=(pickup.country, pickup.state),
         )
-
-    def refuse_cancel_unless_allowed(self, now: dt.datetime) -> None:
-        """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
-        if self.status != Status.BOOKED:
-            raise self.WrongStatus(f"{self} is {self.get_status_display().lower()}")
-        if contract_of(self.account).operation("cancel") is None:
-            raise self.WrongStatus("The carrier takes no cancellations from here.")
-        if not self.carrier_order_id:
-            raise self.WrongStatus(f"the carrier's number of {self} is not known, so it is cancelled by the operator")
-        progress = self.shown_progress(now)
-        if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
-            raise self.PickupProblem(progress)
-        if progress not in BEFORE_COLLECTION:
-            raise self.AlreadyCollected(progress)
-        if self.is_cancellable is False:
-            raise self.WrongStatus("The carrier says that it can't be cancelled any more.")
-
-    def can_cancel(self, now: dt.datetime) -> bool:
-        """See also refuse_cancel_unless_allowed."""
-        try:
-            self.refuse_cancel_unless_allowed(now)
-        except (self.WrongStatus, self.PickupProblem, self.AlreadyCollected):
-            return False
-        return True
 
     @property
     def is_held(self) -> bool:

@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import cancelling
+from orders.cancel_rules import refuse_cancel_unless_allowed
 from orders.contract import another_day
 from orders.export import columns
 from orders.models import Order
@@ -81,7 +82,7 @@ def cancel_many(request: MemberRequest) -> HttpResponse:
 def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
     order.sender = request.sender
     try:
-        order.refuse_cancel_unless_allowed(timezone.now())
+        refuse_cancel_unless_allowed(order, timezone.now())
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
         why = why_not(order, error)
     else:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from orders import cancelling
+from orders.cancel_rules import can_cancel
 from orders.models import CancelAttempt, Order
 from orders.receivers import shown
 from orders.views.parcel import orders_of
@@ -33,7 +34,7 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """
     found = get_object_or_404(orders_of(request), uuid=order)
     need = request.POST.get("need") or request.GET.get("need", "")
-    if request.method == "GET" and need == "wrong" and found.can_cancel(timezone.now()):
+    if request.method == "GET" and need == "wrong" and can_cancel(found, timezone.now()):
         return redirect("replace", found.uuid)
     if request.method == "GET":
         return _page(request, found, need, status=200)
@@ -57,7 +58,7 @@ def _page(request: MemberRequest, order: Order, need: str, *, status: int) -> Ht
         "order": order,
         "receiver": shown(order, request.membership.role),
         "progress": order.shown_progress(now),
-        "can_cancel": order.can_cancel(now),
+        "can_cancel": can_cancel(order, now),
         "need": need if need in NEEDS else "",
         "needs": NEEDS,
         "refused": order.cancels.filter(state=CancelAttempt.State.REFUSED).order_by("pk").last(),

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking, booking_rules
+from orders.cancel_rules import can_cancel
 from orders.meaning import reason, standing, waits_for
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Status
@@ -104,7 +105,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
-        "can_cancel": sees_contact(role) and order.can_cancel(now),
+        "can_cancel": sees_contact(role) and can_cancel(order, now),
         "is_moving": order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED},
         "waits_for_label": _waits_for_label(order, now),
     }

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from orders import booking_rules, offers, pasting, quoting, replacing
+from orders.cancel_rules import can_cancel
 from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
@@ -47,7 +48,7 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     found = get_object_or_404(orders_of(request), uuid=order)
     if request.sender.is_suspended:
         return suspended(request, status=403 if request.method == "POST" else 200)
-    if not found.can_cancel(timezone.now()):
+    if not can_cancel(found, timezone.now()):
         return redirect("cancel", found.uuid)
     known: dict[str, Any] = {"sender": request.sender, "address": request.sender.pickup_address()}
     known["sizes"] = offered(request.sender)
@@ -209,6 +210,6 @@ def _prices_page(request: MemberRequest, order: Order, quote: Quote, form: BookF
         "day": day,
         "offers": [same] if same else page.offers,
         "others": [offer for offer in page.offers if offer is not same] if same else [],
-        "can_cancel": order.can_cancel(timezone.now()),
+        "can_cancel": can_cancel(order, timezone.now()),
     }
     return render(request, "orders/replace_prices.html", context, status=422 if form.errors else 200)

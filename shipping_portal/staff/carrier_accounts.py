@@ -8,6 +8,7 @@ from django.db.models.functions import Coalesce
 
 from orders import carrier_settings, gateway
 from orders.carrier_settings import CarrierSettings
+from orders.contract import settings_of
 from orders.models import CarrierAccount, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Status
@@ -42,7 +43,7 @@ class Known:
 
 
 def known(account: CarrierAccount) -> Known:
-    return Known(account, carrier_settings.settings_of(account))
+    return Known(account, settings_of(account))
 
 
 def named() -> list[Known]:

@@ -20,6 +20,7 @@ from orders.models.attempts import BookingAttempt
 from orders.models.restores import GAP_IS_OPEN, OLDER
 from orders.models.statuses import STILL_AT_SENDER, Status
 from orders.restoring import marks
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import Import, ImportRow
@@ -85,7 +86,7 @@ def _bookings(now: dt.datetime) -> Fenced:
     orders = list(owed)
     for order in orders:
         problem = {"text": OLDER, "fields": {}, "kind": "restored"}
-        order.move_to(Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
+        move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
     return _told("bookings that are cases now", (order.created_at for order in orders))
 
 
@@ -96,7 +97,7 @@ def _cancellations(now: dt.datetime) -> Fenced:
     ).select_related("order")
     attempts = list(wanted)
     for attempt in attempts:
-        attempt.order.move_to(Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
+        move_to(attempt.order, Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
         CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
     return _told("cancellations that the carrier is asked about", (attempt.asked_at for attempt in attempts))
 

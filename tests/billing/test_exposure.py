@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from orders import booking, recounting
 from orders.models import DailySpend, Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import matching, posting
 from shipping_portal.billing.models import BillingReport, Charge
@@ -33,7 +34,7 @@ def booked(alice: User) -> Callable[..., Order]:
             quote=factories.quote(Sender.objects.get(memberships__user=alice), alice), code="STANDARD-PICKUP",
             by=alice, form_token=uuid.uuid4(), pickup_date=None, now=at,
         )  # fmt: skip
-        order.move_to("booked", reason="-", at=at, carrier_reference=reference, booked_at=at)
+        move_to(order, "booked", reason="-", at=at, carrier_reference=reference, booked_at=at)
         return order
 
     return book
@@ -95,8 +96,8 @@ def test_what_is_billed_and_then_cancelled_is_taken_off_once(
     booked("SQ7K2N")
     post(take(summed(line("SQ7K2M"))))
     assert order.unbilled == PRICE
-    order.move_to("cancelling", reason="-", at=now)
-    order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
+    move_to(order, "cancelling", reason="-", at=now)
+    move_to(order, "cancelled", reason="-", at=now, cancelled_at=now)
     assert standing(quill) == (PRICE, PRICE)
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from orders import booking
 from orders.models import Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.sandbox.trouble import Rule
@@ -54,7 +55,7 @@ def trusted(behind_tls: SandboxCarrier, settings: Any, certificate: Certificate)
 def order(quill: Sender, alice: User, behind_tls: SandboxCarrier) -> Order:
     """Pressed Book, and not sent yet."""
     made = factories.order(quill, alice)
-    made.move_to("booking", reason="-", at=timezone.now(), due_at=timezone.now())
+    move_to(made, "booking", reason="-", at=timezone.now(), due_at=timezone.now())
     return made
 
 

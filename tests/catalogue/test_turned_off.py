@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from orders import booking
 from orders.models import BookingAttempt, Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.catalogue.browsing import Browser, ListeningCarrier
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def owed(quill: Sender, alice: User) -> Order:
     """A booking that Alice's press of the button owes the carrier."""
     order = factories.order(quill, alice)
-    order.move_to("booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now())
+    move_to(order, "booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now())
     return order
 
 

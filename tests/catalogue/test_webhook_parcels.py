@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import CarrierAccount, Order
+from orders.transitions import move_to
 from shipping_portal import logs
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
@@ -176,8 +177,8 @@ def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPa
 @rows("", ("W28", "a pickup after the cancellation"))
 def test_a_label_used_after_cancelling_reaches_the_desk_and_the_sender(order: Order, alice: User, visit: Visit) -> None:
     now = timezone.now()
-    order.move_to("cancelling", reason="-", at=now)
-    order.move_to("cancelled", reason="-", at=now, cancelled_at=now - dt.timedelta(hours=1))
+    move_to(order, "cancelling", reason="-", at=now)
+    move_to(order, "cancelled", reason="-", at=now, cancelled_at=now - dt.timedelta(hours=1))
     push(wire(scan_time=now.isoformat()))
     order.refresh_from_db()
     assert (order.status, order.used_after_cancel_at) == ("cancelled", now)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from orders import booking
 from orders.models import Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.importing import checking
 from shipping_portal.jobs import dead_letters
@@ -166,7 +167,7 @@ def test_the_letter_of_a_row_that_a_person_settled_goes(waiting: Waiting) -> Non
     settled, still_parked = waiting(), waiting()
     parked(settled)
     parked(still_parked)
-    Order.objects.get(pk=settled.pk).move_to("draft", reason="withdrawn", at=timezone.now(), due_at=None)
+    move_to(Order.objects.get(pk=settled.pk), "draft", reason="withdrawn", at=timezone.now(), due_at=None)
     DeadLetter.objects.create(job="of an older release", row=1, failures=5, parked_at=timezone.now())
     dead_letters.drop_settled(timezone.now())
     assert DeadLetter.objects.get().row == still_parked.pk

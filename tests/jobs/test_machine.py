@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.models import Order
+from orders.transitions import move_to
 from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease
 from shipping_portal.jobs.registry import enqueue
 from tests.jobs.conftest import Waiting, doing, make_due, named
@@ -142,7 +143,7 @@ def test_a_row_whose_worker_died_is_worked_on_again_once_its_lease_is_over(waiti
 def test_an_order_that_moves_on_forgets_what_went_wrong_before(waiting: Waiting) -> None:
     order = waiting()
     order.change(failures=4, last_error="KeyError", parked_at=timezone.now())
-    order.move_to("rejected", reason="refused", at=timezone.now(), due_at=None)
+    move_to(order, "rejected", reason="refused", at=timezone.now(), due_at=None)
     assert {**seen(Order.objects.get(pk=order.pk)), "tries": 0} == {
         "due_at": None, "tries": 0, "failures": 0, "last_error": "", "parked_at": None,
     }  # fmt: skip

@@ -9,7 +9,9 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from orders import booking, cancelling
+from orders.cancel_rules import can_cancel, refuse_cancel_unless_allowed
 from orders.models import CancelAttempt, Order
+from orders.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.messages import Cancelled, Tracked
@@ -59,14 +61,14 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
-    assert (order.is_cancellable, order.can_cancel(timezone.now())) == (True, True)
+    assert (order.is_cancellable, can_cancel(order, timezone.now())) == (True, True)
     polling.open_parcel(order.pk)
     day = dt.date(2026, 11, 25)
     for told, may in ((False, False), (None, False), (True, True)):
         tracked = Tracked("", (), (), day, b"", is_cancellable=told)
         polling.take(Parcel.objects.select_related("order").get(), tracked, now=timezone.now())
         order.refresh_from_db()
-        assert (order.can_cancel(timezone.now()), order.carrier_pickup_date) == (may, day)
+        assert (can_cancel(order, timezone.now()), order.carrier_pickup_date) == (may, day)
     Order.objects.update(is_cancellable=False)
     order.refresh_from_db()
     with pytest.raises(Order.WrongStatus, match="can't be cancelled any more"):
@@ -104,7 +106,7 @@ def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
     cancelling.ask(order, by=alice, why="not sending it", now=timezone.now())
     order.cancels.update(state=asked)
     if asked == "unknown":
-        order.move_to("cancel_unconfirmed", reason="no answer", at=timezone.now())
+        move_to(order, "cancel_unconfirmed", reason="no answer", at=timezone.now())
     before = len(carrier.requests())
     settings.CARRIER_ACCOUNT = "another-account"
     work(order)
@@ -130,7 +132,7 @@ def test_missed_and_futile_pickups_are_never_cancelled(quill: Sender, alice: Use
     order = factories.order(quill, alice, status="booked", progress=progress)
     with pytest.raises(Order.PickupProblem):
         cancelling.ask(order, by=alice, why="-", now=timezone.now())
-    assert not order.can_cancel(timezone.now())
+    assert not can_cancel(order, timezone.now())
 
 
 def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sender, alice: User) -> None:
@@ -140,7 +142,7 @@ def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sen
     assert order.shown_progress(on_the_day) == ""
     assert order.shown_progress(next_day) == "pickup_missed"
     with pytest.raises(Order.PickupProblem):
-        order.refuse_cancel_unless_allowed(next_day)
+        refuse_cancel_unless_allowed(order, next_day)
 
 
 def test_a_second_silent_business_day_is_a_second_miss(quill: Sender, alice: User) -> None:
@@ -229,7 +231,7 @@ def test_after_eight_unclear_tries_a_cancellation_ends_with_an_operator(
 
 def test_a_scan_after_cancelling_says_that_the_label_was_used(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled")
-    order.advance("collected", at=order.cancelled_at + dt.timedelta(hours=1))
+    advance(order, "collected", at=order.cancelled_at + dt.timedelta(hours=1))
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None
     assert order.status == "cancelled"
@@ -331,7 +333,7 @@ def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time
 
 def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_here(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_order_id="")
-    assert not order.can_cancel(timezone.now())
+    assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus):
         cancelling.ask(order, by=alice, why="-", now=timezone.now())
 
@@ -456,7 +458,7 @@ def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
 ) -> None:
     order = booked()
     contract('cancel = ""')
-    assert not order.can_cancel(timezone.now())
+    assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus, match="takes no cancellations"):
         cancelling.ask(order, by=alice, why="-", now=timezone.now())
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order
+from orders.transitions import move_to
 from shipping_portal.accounts import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing
@@ -96,21 +97,21 @@ def test_a_booking_of_an_import_under_way_is_no_news_of_its_own_and_anything_els
     quill: Sender, alice: User, old: str, new: str, is_own_news: bool
 ) -> None:
     booking_import(quill, alice, old)
-    Order.objects.get().move_to(new, reason="-", at=timezone.now())
+    move_to(Order.objects.get(), new, reason="-", at=timezone.now())
     assert Notification.objects.exists() is is_own_news
 
 
 def test_a_booking_that_fails_before_its_row_knows_its_order_is_no_news_of_its_own(quill: Sender, alice: User) -> None:
     file, order = booking_import(quill, alice), factories.order(quill, alice, status="booking")
     factories.import_row(quill, alice, file=file, state="owed", token=order.form_token)
-    order.move_to("rejected", reason="-", at=timezone.now())
+    move_to(order, "rejected", reason="-", at=timezone.now())
     assert not Notification.objects.exists()
 
 
 def test_after_the_end_news_of_an_order_is_ordinary(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "unconfirmed")
     assert lines() == ["orders.csv: 0 booked, 1 being checked."]
-    Order.objects.get().move_to("not_booked", reason="-", at=timezone.now())
+    move_to(Order.objects.get(), "not_booked", reason="-", at=timezone.now())
     assert "Book it now." in lines()[-1]
 
 
@@ -176,7 +177,7 @@ def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
     assert list(Notification.objects.values_list("kind", "line")) == [
         ("booking", "orders.csv: 1 booked, 1 not booked.")
     ]
-    Order.objects.get(status="booking").move_to("rejected", reason="-", at=now)  # it had been handed over
+    move_to(Order.objects.get(status="booking"), "rejected", reason="-", at=now)  # it had been handed over
     assert "Fix it and book again." in lines()[-1]
 
 

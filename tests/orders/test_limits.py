@@ -15,6 +15,7 @@ from django.utils import timezone
 from orders import booking, booking_rules, quoting, recounting, settling
 from orders.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.staff.resolution import deciding
@@ -170,7 +171,7 @@ def test_what_was_reserved_yesterday_gives_today_no_room(press: Press, quill: Se
     now = timezone.now()
     yesterdays = press(now=now - dt.timedelta(days=1))
     press(now=now)
-    yesterdays.move_to("rejected", reason="-", at=now)
+    move_to(yesterdays, "rejected", reason="-", at=now)
     assert counters(quill) == of(1)
     with pytest.raises(LimitReached):
         press(now=now)
@@ -206,7 +207,7 @@ def test_it_counts_exactly_while_it_may_cost_something(
 ) -> None:
     order, now = press(), timezone.now()
     for status, changes in moves:
-        order.move_to(status, reason="-", at=now, **changes)
+        move_to(order, status, reason="-", at=now, **changes)
     assert counters(quill) == of(counts)
     assert DailySpend.objects.get().spent == counts * PRICE
     order.refresh_from_db()
@@ -216,10 +217,10 @@ def test_it_counts_exactly_while_it_may_cost_something(
 
 def test_a_late_yes_counts_though_the_limit_is_reached(press: Press, quill: Sender) -> None:
     order, now = press(), timezone.now()
-    order.move_to("rejected", reason="-", at=now)
+    move_to(order, "rejected", reason="-", at=now)
     limit(quill, bookings_a_day=1)
     press()
-    order.move_to("conflict", reason="the carrier says yes after all", at=now)
+    move_to(order, "conflict", reason="the carrier says yes after all", at=now)
     assert counters(quill) == of(2)
 
 
@@ -236,7 +237,7 @@ def test_what_is_settled_twice_is_given_back_once(
     stale = Order.objects.get(pk=one.pk)
     stale.status = "booking"
     with pytest.raises(Order.WrongStatus):
-        stale.move_to("rejected", reason="-", at=timezone.now())
+        move_to(stale, "rejected", reason="-", at=timezone.now())
     assert counters(quill)[0] == 1
 
 
@@ -251,8 +252,8 @@ def test_what_the_carrier_charges_counts(
     order.refresh_from_db()
     assert (order.charged_price > agreed) == (percent > 0)
     assert counters(quill) == of(1, price=order.charged_price)
-    order.move_to("cancelling", reason="-", at=timezone.now())
-    order.move_to("cancelled", reason="-", at=timezone.now(), cancelled_at=timezone.now())
+    move_to(order, "cancelling", reason="-", at=timezone.now())
+    move_to(order, "cancelled", reason="-", at=timezone.now(), cancelled_at=timezone.now())
     assert counters(quill) == of(0)
 
 
@@ -348,7 +349,7 @@ def test_all_senders_together_have_a_limit_for_a_day(
     assert DailySpend.objects.get().refused_at == now
     press(now=now + dt.timedelta(days=1))
     order = Order.objects.filter(sender=other).get()
-    order.move_to("rejected", reason="-", at=now)
+    move_to(order, "rejected", reason="-", at=now)
     press(now=now)
     assert DailySpend.objects.order_by("day").first().refused_at is None
 
@@ -422,7 +423,7 @@ def test_the_recount_looks_at_what_all_senders_spent(press: Press) -> None:
 
 def test_the_recount_says_nothing_where_all_is_right(press: Press, bob: User) -> None:
     press(now=timezone.now() - dt.timedelta(days=1))
-    press().move_to("rejected", reason="-", at=timezone.now())
+    move_to(press(), "rejected", reason="-", at=timezone.now())
     recounting.recount(timezone.now())
     assert not Audit.objects.exists()
     assert not DailySpend.objects.filter(mended__gt=0).exists()

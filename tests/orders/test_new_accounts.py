@@ -11,6 +11,7 @@ from django.utils import timezone
 from orders import booking, recounting, replacing
 from orders.limits import LimitReached
 from orders.models import Order, Quote
+from orders.transitions import move_to
 from shipping_portal.accounts import signing_up
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import booking as import_booking
@@ -160,7 +161,7 @@ def test_what_is_not_booked_in_the_end_gives_room_back(new: Sender, alice: User,
     first, *_ = [press(new, alice) for _ in range(5)]
     with pytest.raises(LimitReached):
         press(new, alice)
-    first.move_to("rejected", reason="-", at=timezone.now())
+    move_to(first, "rejected", reason="-", at=timezone.now())
     press(new, alice)
     assert right()
 

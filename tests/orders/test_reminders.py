@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from orders import notifications, reminders
 from orders.models import Order
+from orders.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
 from tests import factories
 
@@ -82,6 +83,6 @@ def test_what_somebody_was_reminded_of_is_not_built_again(
 def test_a_driver_whom_a_scan_reported_missing_is_not_reported_again_by_the_clock(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = waiting(quill, alice, now - 2 * DAY, carrier_pickup_date=(now - DAY).date())
-    order.advance("pickup_missed", at=now)
+    advance(order, "pickup_missed", at=now)
     Order.objects.update(progress="", progress_at=None)  # as if the scan were read after the look
     assert len(lines(now)) == 1

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders import booking, booking_rules, cancelling, quoting, replacing
 from orders.models import CarrierAccount, Order, Quote, Replacement
+from orders.transitions import advance
 from shipping_portal.accounts.models import Sender, User
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
@@ -255,7 +256,7 @@ def test_what_cannot_be_booked_now_cancels_nothing(booked: Book, replace: Ask, q
 @pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile", "in_transit"])
 def test_what_may_not_be_cancelled_is_not_replaced(booked: Book, replace: Ask, progress: str) -> None:
     order = booked()
-    order.advance(progress, at=timezone.now())
+    advance(order, progress, at=timezone.now())
     with pytest.raises((Order.PickupProblem, Order.AlreadyCollected)):
         replace(order)
     assert Replacement.objects.count() == 0

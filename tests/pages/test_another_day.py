@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from orders import cancelling
 from orders.models import CarrierAccount, Order
+from orders.transitions import advance
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.accounts.views.front import ARTICLES
@@ -62,7 +63,7 @@ def test_without_a_link_no_page_promises_parcel_tools(
 def test_without_a_link_no_mail_promises_parcel_tools(
     quill: Sender, alice: User, order: Callable[..., Order], progress: str
 ) -> None:
-    order().advance(progress, at=timezone.now())
+    advance(order(), progress, at=timezone.now())
     mails = mailed()
     assert mails
     assert TOOLS not in " ".join(mails).casefold()
@@ -77,7 +78,7 @@ def mailed() -> list[str]:
 
 def test_without_a_link_a_futile_pickup_is_moved_by_us(order: Callable[..., Order], alice: User, visit: Visit) -> None:
     made, client = order(), visit(alice)
-    made.advance("pickup_futile", at=timezone.now())
+    advance(made, "pickup_futile", at=timezone.now())
     moved = f"contact us and quote {made}; we'll move the day with the carrier. Don't cancel."
     for page in (f"/parcels/{made.uuid}/", f"/parcels/{made.uuid}/cancel/"):
         answer = client.get(page)
@@ -135,7 +136,7 @@ def linked(settings: Any, tmp_path: Path) -> CarrierAccount:
 
 def told_everywhere(order: Order, client: Client) -> list[str]:
     """Every text about another day of a futile pickup: pages, the bulk cancel, the cancel's own look, the e-mail."""
-    order.advance("pickup_futile", at=timezone.now())
+    advance(order, "pickup_futile", at=timezone.now())
     pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
     pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))
     return [*map(text, pages), cancelling._forbidden(order, "pickup_futile"), *mailed()]

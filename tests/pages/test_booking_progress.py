@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text
@@ -76,7 +77,7 @@ def test_it_looks_again_with_and_without_javascript(page: Client, order: Callabl
 def test_nothing_new_is_an_empty_answer_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="booking")
     assert page.get(f"/parcels/{made.uuid}/booking/?seen=booking.quick.False").status_code == 204
-    made.move_to("unconfirmed", reason="-", at=timezone.now())
+    move_to(made, "unconfirmed", reason="-", at=timezone.now())
     news = page.get(f"/parcels/{made.uuid}/booking/?seen=booking.quick.False").content.decode()
     assert "We're checking with the carrier." in news
     assert "<html" not in news

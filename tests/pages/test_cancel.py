@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from orders import cancelling
 from orders.models import CancelAttempt, Order
+from orders.transitions import advance
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
@@ -212,11 +213,11 @@ def test_what_an_operator_found_still_booked_is_told_without_the_operators_words
 
 
 def collected(page: Client, order: Order) -> None:
-    order.advance("collected", at=timezone.now())
+    advance(order, "collected", at=timezone.now())
 
 
 def expired(page: Client, order: Order) -> None:
-    order.advance("expired", at=timezone.now())
+    advance(order, "expired", at=timezone.now())
 
 
 def kept(page: Client, order: Order) -> None:
@@ -235,7 +236,7 @@ def cancelled(page: Client, order: Order) -> None:
 
 
 def missed(page: Client, order: Order) -> None:
-    order.advance("pickup_missed", at=timezone.now())
+    advance(order, "pickup_missed", at=timezone.now())
 
 
 @pytest.mark.parametrize(

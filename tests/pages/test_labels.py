@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Label, LabelBytes, Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.exporting import packing
 from tests import factories
@@ -82,9 +83,9 @@ def test_a_visitor_is_sent_to_log_in(label: Label) -> None:
 def test_a_cancelled_parcels_label_is_gone(label: Label, alice: User, visit: Visit) -> None:
     now = timezone.now()
     order = Order.objects.get()
-    order.move_to("cancelling", reason="-", at=now)
+    move_to(order, "cancelling", reason="-", at=now)
     assert visit(alice).get(address(label)).status_code == 404
-    order.move_to("cancelled", reason="-", at=now, cancelled_at=now)
+    move_to(order, "cancelled", reason="-", at=now, cancelled_at=now)
     assert visit(alice).get(address(label)).status_code == 404
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from orders import originals, printing
 from orders.models import Label, LabelBytes, Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 
@@ -128,7 +129,7 @@ def test_chosen_parcels_without_a_label_are_named_with_the_reason(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     cancelled = ready(quill, alice, carrier_reference="SGONE1")
-    cancelled.move_to("cancelling", reason="-", at=timezone.now())
+    move_to(cancelled, "cancelling", reason="-", at=timezone.now())
     bare = factories.order(quill, alice, status="booked", carrier_reference="SBARE1")
     purged = ready(quill, alice, carrier_reference="SOLD11")
     Label.objects.filter(order=purged).update(purged_at=timezone.now())
@@ -146,7 +147,7 @@ def test_a_parcel_cancelled_while_the_zip_is_written_stays_out(
     answer = visit(alice).get(ZIP)
     parts = iter(answer)  # type: ignore[call-overload]
     begun = next(parts)
-    second.move_to("cancelling", reason="-", at=timezone.now())
+    move_to(second, "cancelling", reason="-", at=timezone.now())
     found = zipfile.ZipFile(io.BytesIO(begun + b"".join(parts)))
     assert "SLATE1 full-page: It is no longer booked" in found.read("NOT-INCLUDED.txt").decode()
 

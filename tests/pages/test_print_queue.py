@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from orders import printing
 from orders.models import Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import text
@@ -77,7 +78,7 @@ def test_the_benchs_script_is_told_who_printed_it_first(order: Order, alice: Use
 
 
 def test_a_parcel_cancelled_meanwhile_is_not_marked(order: Order, alice: User, visit: Visit) -> None:
-    order.move_to("cancelling", reason="-", at=timezone.now())
+    move_to(order, "cancelling", reason="-", at=timezone.now())
     answer = visit(alice).post(mark(order), {"printed": "yes"})
     assert answer.status_code == 409
     assert "Don't use a label that was printed before" in text(answer)

@@ -9,6 +9,7 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.utils import timezone
 
+from orders.transitions import advance, move_to
 from shipping_portal.accounts import mailing
 from shipping_portal.accounts.models import Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.outbox import KINDS
@@ -29,7 +30,7 @@ def sent() -> list[EmailMessage]:
 def scanned(of: Sender, by: User, progress: str) -> None:
     order = factories.order(of, by, status="booked", public_tracking_url="https://carrier.example/t/S1?token=secret")
     factories.stored_label(order)
-    order.advance(progress, at=timezone.now())
+    advance(order, progress, at=timezone.now())
 
 
 def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alice: User) -> None:
@@ -38,7 +39,7 @@ def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alic
     for progress in PROGRESS:
         scanned(quill, alice, progress)
     failed = factories.order(quill, alice, status="booking")
-    failed.move_to("rejected", reason="-", at=timezone.now())
+    move_to(failed, "rejected", reason="-", at=timezone.now())
     found = sent()
     assert {message.subject for message in found} == {
         KINDS[kind].subject for kind in ("booking", "pickup", "delivery", "delivered")

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders.contract import contract
 from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import ChargeWord, Dispute, week_of
 from shipping_portal.jobs.models import DeadLetter
@@ -29,7 +30,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     unclear(status="conflict")
     for days in (0, 3):
         refused, at = factories.order(quill, alice, status="booking"), now - dt.timedelta(days=days)
-        refused.move_to("rejected", reason="-", at=at)
+        move_to(refused, "rejected", reason="-", at=at)
     stuck = factories.order(quill, alice, status="cancelling", due_at=now)
     CancelAttempt.objects.create(order=stuck, why="not needed", asked_at=now - LONG_AGO)
     fresh = factories.order(quill, alice, status="cancelling", due_at=now)
@@ -107,7 +108,7 @@ def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Se
     tried_for_a_day = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=25))
     long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
     for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
-        order.move_to("rejected", reason="could not be sent for 24 hours", at=at)
+        move_to(order, "rejected", reason="could not be sent for 24 hours", at=at)
     refused = queues.refused_lately
     assert list(Order.objects.filter(refused(timezone.now()))) == [tried_for_a_day]
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from orders import booking, labels
 from orders.models import LabelBytes, Order
+from orders.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing import matching, posting
 from shipping_portal.billing.models import Charge, Dispute
@@ -144,7 +145,7 @@ def test_the_sender_is_told_and_what_was_owed_about_the_wrong_parcel_is_taken_ba
     adopted: Callable[..., Order], desk: Client, alice: User
 ) -> None:
     order = adopted()
-    order.advance("lost", at=timezone.now())
+    advance(order, "lost", at=timezone.now())
     told = Notification.objects.filter(user=alice, due_at__isnull=False)
     assert {"Good news" in notice.line for notice in told} == {True, False}
     press(desk, order, "Undo the adoption")
@@ -221,8 +222,8 @@ def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Or
 
 def test_an_unclear_booking_that_a_replay_settled_is_not_undone(unclear: Unclear, desk: Client) -> None:
     order = unclear()
-    order.move_to(
-        "booked", reason="the carrier booked it", at=timezone.now(), carrier_reference="SREPLAY001",
+    move_to(
+        order, "booked", reason="the carrier booked it", at=timezone.now(), carrier_reference="SREPLAY001",
         booked_at=timezone.now(),
     )  # fmt: skip
     assert offered(desk, order) == []

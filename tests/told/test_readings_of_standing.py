@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orders import contents_form, entry, meaning, progress
+from orders.cancel_rules import can_cancel, refuse_cancel_unless_allowed
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import (
     BEFORE_COLLECTION,
@@ -50,10 +51,10 @@ def order_of(status: str, word: str = "", **values: Any) -> Order:
 
 def cancels(made: Order, now: dt.datetime) -> str:
     try:
-        made.refuse_cancel_unless_allowed(now)
+        refuse_cancel_unless_allowed(made, now)
     except Exception as error:  # noqa: BLE001 - it is told
         return told(error)
-    return f"may be cancelled{'' if made.can_cancel(now) else ', or not'}"
+    return f"may be cancelled{'' if can_cancel(made, now) else ', or not'}"
 
 
 def stands(status: str, word: str, **values: Any) -> str:

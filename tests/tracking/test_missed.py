@@ -9,6 +9,7 @@ import pytest
 import time_machine
 from django.test import Client
 
+from orders.cancel_rules import can_cancel
 from orders.models import Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Sender, User
@@ -48,7 +49,7 @@ def misses(order: Order, *, at: dt.datetime) -> int:
     is_twice = order.missed_twice(at)
     at_the_desk = Order.objects.filter(queues.missed_twice(at), pk=order.pk).exists()
     assert at_the_desk == is_twice
-    assert not (is_missed and order.can_cancel(at))
+    assert not (is_missed and can_cancel(order, at))
     return is_missed + is_twice
 
 

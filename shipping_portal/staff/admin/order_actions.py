@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders import cancelling, second_orders
+from orders.cancel_rules import can_cancel
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import AdminAction
@@ -78,7 +79,7 @@ CANCEL = AdminAction(
     "with the carrier. The sender reads that it is being cancelled.",
     do=_cancel,
     needs="cancel_for_sender",
-    applies=lambda order: order.can_cancel(timezone.now()),
+    applies=lambda order: can_cancel(order, timezone.now()),
     refusals=REFUSALS,
 )
 CONFIRMED = AdminAction(

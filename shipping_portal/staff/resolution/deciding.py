@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from orders import labels, second_orders, settling
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import matching
 from shipping_portal.jobs.models import UNDER_WAY
@@ -49,7 +50,7 @@ def adopt(
     }
     try:
         with transaction.atomic():
-            order.move_to(Status.BOOKED, by=by, reason=f"adopted {told}", at=now, **fields)
+            move_to(order, Status.BOOKED, by=by, reason=f"adopted {told}", at=now, **fields)
             _accept_attempt(order, reference, now)
             second_orders.note(order, at=now)
             labels.owe(order, (), at=now)
@@ -68,7 +69,7 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
         with transaction.atomic():
             _refuse_while_it_is_asked_again(order, now)
             problem = {"text": text, "fields": {}}
-            order.move_to(Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem)
+            move_to(order, Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem)
             _give_up_unknown(order, now)
             Audit.write("settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now)
     except Order.WrongStatus as error:

@@ -16,6 +16,7 @@ from django.db.models import Min
 from orders import notifications
 from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, Restore
 from orders.models.statuses import Progress, Status
+from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import matching
 from tracking import polling
@@ -93,7 +94,7 @@ def _lock(order: Order) -> None:
 def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:
     told = f"{', '.join(_what(order))}: {reason}"
     matching.release(order)
-    order.move_to(status, by=by, reason=f"{action} {told}", at=now, search=order.search_text(), **NOTHING_BOOKED)
+    move_to(order, status, by=by, reason=f"{action} {told}", at=now, search=order.search_text(), **NOTHING_BOOKED)
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
     order.attempts.update(second_order_at=None)  # which of several answers is the order's is open again
     order.labels.all().delete()

@@ -1,0 +1,33 @@
+"""May this be cancelled: booked, not collected, no pickup missed, and the carrier not against it (interface §3)?"""
+
+import datetime as dt
+
+from orders.contract import contract_of
+from orders.models import Order
+from orders.models.statuses import BEFORE_COLLECTION, Progress, Status
+
+
+def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
+    """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
+    if order.status != Status.BOOKED:
+        raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
+    if contract_of(order.account).operation("cancel") is None:
+        raise Order.WrongStatus("The carrier takes no cancellations from here.")
+    if not order.carrier_order_id:
+        raise Order.WrongStatus(f"the carrier's number of {order} is not known, so it is cancelled by the operator")
+    progress = order.shown_progress(now)
+    if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
+        raise Order.PickupProblem(progress)
+    if progress not in BEFORE_COLLECTION:
+        raise Order.AlreadyCollected(progress)
+    if order.is_cancellable is False:
+        raise Order.WrongStatus("The carrier says that it can't be cancelled any more.")
+
+
+def can_cancel(order: Order, now: dt.datetime) -> bool:
+    """See also refuse_cancel_unless_allowed."""
+    try:
+        refuse_cancel_unless_allowed(order, now)
+    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
+        return False
+    return True
