@@ -2,13 +2,13 @@
 
 import datetime as dt
 
-from orders.contract import contract_of
+from orders.contract import another_day, contract_of
 from orders.models import Order
-from orders.models.statuses import BEFORE_COLLECTION, Progress, Status
+from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress, Status
 
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
-    """Raises WrongStatus, PickupProblem or AlreadyCollected. See also can_cancel."""
+    """Raise WrongStatus, PickupProblem or AlreadyCollected unless the order may be cancelled now."""
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:
@@ -25,9 +25,18 @@ def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
 
 
 def can_cancel(order: Order, now: dt.datetime) -> bool:
-    """See also refuse_cancel_unless_allowed."""
+    """Return whether the order may be cancelled now."""
     try:
         refuse_cancel_unless_allowed(order, now)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
         return False
     return True
+
+
+def forbidden(order: Order, progress: str) -> str:
+    """Return why a parcel that is this far isn't cancelled, as its sender reads it, or ""."""
+    if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
+        return f"The driver's visit is on record. Don't cancel: {another_day(account=order.account)}."
+    if progress not in STILL_AT_SENDER:
+        return "It's already been picked up, so it can't be cancelled."
+    return ""

@@ -7,10 +7,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import answers, gateway, settling
-from orders.cancel_rules import refuse_cancel_unless_allowed
-from orders.contract import another_day, contract_of
+from orders.cancel_rules import forbidden, refuse_cancel_unless_allowed
+from orders.contract import contract_of
 from orders.models import CancelAttempt, Order, Replacement
-from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
 from orders.progress import Step, fold
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit, User
@@ -146,7 +146,7 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
     right before, as scans may be under way.
     """
     known = Order.objects.select_related("sender").get(pk=order.pk)
-    words = _forbidden(order, known.progress_before_cancelling(timezone.now()))
+    words = forbidden(order, known.progress_before_cancelling(timezone.now()))
     if words:
         return words
     try:
@@ -163,18 +163,10 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
         raise NotSent("not all scans could be read")
     contract, now = client.contract, timezone.now()
     steps = [Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "") for scan in tracked.scans]
-    words = _forbidden(order, fold(steps, now=now).progress)
+    words = forbidden(order, fold(steps, now=now).progress)
     if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
     return words
-
-
-def _forbidden(order: Order, progress: str) -> str:
-    if progress in {Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE}:
-        return f"The driver's visit is on record. Don't cancel: {another_day(account=order.account)}."
-    if progress not in STILL_AT_SENDER:
-        return "It's already been picked up, so it can't be cancelled."
-    return ""
 
 
 def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:

@@ -10,7 +10,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from orders import cancelling
+from orders import cancel_rules
 from orders.models import CarrierAccount, Order
 from orders.transitions import advance
 from shipping_portal.accounts import mailing
@@ -97,7 +97,7 @@ def test_without_a_link_another_day_is_asked_of_us(order: Callable[..., Order], 
     answer = visit(alice).get(f"/parcels/{made.uuid}/cancel/?need=another_day")
     assert f"Contact us and quote {made}; we'll move the day with the carrier. Keep this label." in text(answer)
     assert '<a class="button" href="/help/contact/">Contact us' in answer.content.decode()
-    assert cancelling._forbidden(made, "pickup_futile").endswith("we'll move the day with the carrier.")
+    assert cancel_rules.forbidden(made, "pickup_futile").endswith("we'll move the day with the carrier.")
 
 
 @pytest.mark.parametrize("progress", PROGRESS[1:3])
@@ -139,7 +139,7 @@ def told_everywhere(order: Order, client: Client) -> list[str]:
     advance(order, "pickup_futile", at=timezone.now())
     pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
     pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))
-    return [*map(text, pages), cancelling._forbidden(order, "pickup_futile"), *mailed()]
+    return [*map(text, pages), cancel_rules.forbidden(order, "pickup_futile"), *mailed()]
 
 
 def test_an_older_accounts_parcel_keeps_the_tools_of_its_own_contract(
