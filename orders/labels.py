@@ -14,7 +14,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
-from shipping_portal.carrier.values import fold
+from shipping_portal.carrier.values import normalise
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease
 from shipping_portal.jobs.registry import job
 
@@ -130,7 +130,7 @@ def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> Label
 def _sizes(size: str, contract: Contract) -> list[str]:
     """What the carrier calls one of our sizes."""
     told = contract.full_page_sizes if size == "full" else contract.cropped_sizes
-    return [fold(word) for word in told]
+    return [normalise(word) for word in told]
 
 
 def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:

@@ -14,7 +14,7 @@ from orders.receiver_form import ReceiverForm
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Locality
 from shipping_portal.accounts.phones import clean_phone
-from shipping_portal.accounts.places import active, fold, postal_code, spellings
+from shipping_portal.accounts.places import active, normalise, postal_code, spellings
 
 LONGEST = 2000
 MOST_WORDS_OF_A_SUBURB = 5
@@ -93,8 +93,8 @@ def _take_phone(text: str, country: str, pasted: Pasted) -> str:
 
 def _take_place(text: str, home: str, pasted: Pasted) -> str:
     """Find the pair that is on the carrier's list, the last one first: it ends an address."""
-    folded = f" {fold(text)} "
-    named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in folded]
+    normalised = f" {normalise(text)} "
+    named = [code for name, code in COUNTRIES.items() if name != "us" and f" {name} " in normalised]
     abroad = [code for code in CODES if code != home] if home in contract().export_origins else []
     reach = [home, *abroad]
     for country in sorted(reach, key=lambda code: code not in named):
@@ -117,7 +117,7 @@ def _place_before(text: str, code: re.Match[str], country: str) -> tuple[Localit
     near = words[: len(words) - skip] if skip else words
     for count in range(min(MOST_WORDS_OF_A_SUBURB, len(near)) if listed else 0, 0, -1):
         ways = spellings(" ".join(word[0] for word in near[-count:]))
-        fits = [place for place in listed if place.folded in ways]
+        fits = [place for place in listed if place.normalised in ways]
         if fits:
             end, after = _state_after(text, code.end(), country)
             wanted = state or after
@@ -154,7 +154,7 @@ def _pieces(text: str) -> list[str]:
 
 def _plain(lines: list[str]) -> list[str]:
     plain = (LABEL.sub("", line.strip(" \t,;|<>")).strip(" \t,;|<>:") for line in lines)
-    return [line for line in plain if line and fold(line) and fold(line) not in COUNTRIES]
+    return [line for line in plain if line and normalise(line) and normalise(line) not in COUNTRIES]
 
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:

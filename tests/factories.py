@@ -100,7 +100,7 @@ def localities() -> None:
             country=country, source="test", sha256="0" * 64, rows=1, loaded_at=timezone.now(), is_active=True
         )
         Locality.objects.bulk_create(
-            Locality(list=made, country=c, suburb=s, state=t, postcode=p, folded=s.casefold())
+            Locality(list=made, country=c, suburb=s, state=t, postcode=p, normalised=s.casefold())
             for c, s, t, p in PAIRS
             if c == country
         )

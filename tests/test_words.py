@@ -28,7 +28,8 @@ RETIRED = {
     "stray": "unowned",
     "reconcile": "the case of an unclear booking",
     "unadopting": "undoing an adoption",
-    "folded_text": "details",
+    "folded": "normalised, of text; joined, of rows; details, of a page",
+    "unfold": "separate",
     "acts_admin": "ActionsAdmin",
     "accounting": "an AdminAction, which writes the audit",
 }

@@ -53,7 +53,7 @@ def locked(parcel_id: int) -> Parcel:
 
 def fingerprint(reference: str, scan: Scan) -> str:
     """Names a scan that came without an event id: same parcel, same kind, same instant."""
-    parts = f"{reference.upper()}|{vocabulary.fold_word(scan.event_type)}|{scan.scan_time.isoformat()}"
+    parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
@@ -176,7 +176,7 @@ def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:
 
 def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
     return Step(
-        event.scan_time, str(event.event_id or event.fingerprint), words[vocabulary.fold_word(event.event_type)]
+        event.scan_time, str(event.event_id or event.fingerprint), words[vocabulary.normalise(event.event_type)]
     )
 
 

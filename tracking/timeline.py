@@ -38,7 +38,7 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
             words=_words(event.event_type, words),
             place=place(event.suburb, event.state, event.postcode, event.country),
             description=without_links(event.description, contract),
-            progress=words[vocabulary.fold_word(event.event_type)],
+            progress=words[vocabulary.normalise(event.event_type)],
             is_unknown=not vocabulary.is_known(event.event_type, contract),
             raw=scrub(bytes(event.raw), contract).decode(errors="replace"),
         )
@@ -47,7 +47,7 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
 
 
 def _words(event_type: str, meanings: dict[str, str]) -> str:
-    progress = meanings[vocabulary.fold_word(event_type)]
+    progress = meanings[vocabulary.normalise(event_type)]
     return Progress(progress).label if progress else event_type
 
 

@@ -12,7 +12,7 @@ from shipping_portal.carrier.contract import Contract
 from tracking.models import EventWord, Parcel, TrackingEvent
 
 
-def fold_word(word: str) -> str:
+def normalise(word: str) -> str:
     """How words are compared: the carrier writes both "Dropped off" and "Dropped Off"."""
     return " ".join(word.split()).casefold()[:100]
 
@@ -23,9 +23,9 @@ def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
     That map is one for all carrier accounts: what deciding a word moves is shown before it counts, and a word that two
     carriers use differently goes into the [words] of their contract files instead.
     """
-    folded = {fold_word(word) for word in words}
-    found = {word: contract.progress(word) or "" for word in folded}
-    mapped = EventWord.objects.filter(word__in=folded).exclude(progress="")
+    normalised = {normalise(word) for word in words}
+    found = {word: contract.progress(word) or "" for word in normalised}
+    mapped = EventWord.objects.filter(word__in=normalised).exclude(progress="")
     found.update(mapped.values_list("word", "progress"))
     return found
 
@@ -38,7 +38,7 @@ def meanings_in(events: QuerySet[TrackingEvent]) -> dict[tuple[int, str], str]:
     found: dict[tuple[int, str], str] = {}
     for row in CarrierAccount.objects.filter(pk__in=words):
         known = meanings(words[row.pk], contract_of(row))
-        found |= {(row.pk, word): known[fold_word(word)] for word in words[row.pk]}
+        found |= {(row.pk, word): known[normalise(word)] for word in words[row.pk]}
     return found
 
 
@@ -65,7 +65,7 @@ def note(word: str, at: dt.datetime, contract: Contract) -> None:
         return
     # Locked, as two scans at once may bring two spellings.
     rows = EventWord.objects.select_for_update()
-    row, _ = rows.get_or_create(word=fold_word(word), defaults={"first_seen_at": at})
+    row, _ = rows.get_or_create(word=normalise(word), defaults={"first_seen_at": at})
     row.scans += 1
     if word not in row.spellings:
         row.spellings.append(word)

@@ -11,7 +11,7 @@ from orders.contract import contract_of
 from orders.models import Label
 from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.carrier.values import fold
+from shipping_portal.carrier.values import normalise
 from shipping_portal.jobs.registry import enqueue, job
 
 WHY = "the carrier had cancelled it after the backup"
@@ -33,7 +33,7 @@ def work(label: Label) -> None:
         except CarrierError as error:
             label.retry(timezone.now() + gateway.backoff(label.tries, first=2), problem=str(error)[:300])
             return
-        if fold(viewed.state) == fold(contract_of(order.account).cancelled_word):
+        if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word):
             cancelling.found_cancelled(order, viewed, why=WHY)
     show(Label.objects.filter(order=order), now=timezone.now())
 

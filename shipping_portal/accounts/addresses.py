@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.countries import COUNTRY_NAMES, state_name
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
@@ -46,7 +46,7 @@ def is_long(line: str) -> bool:
 
 def same_name(a: str, b: str) -> bool:
     """Do a contact and a company read the same? Both are printed on the label."""
-    return bool(fold(a)) and fold(a) == fold(b)
+    return bool(normalise(a)) and normalise(a) == normalise(b)
 
 
 def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
@@ -105,12 +105,12 @@ def _plain(line: str) -> str:
 def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = "") -> set[tuple[str, ...]]:
     names = [suburb, postcode, "".join(postcode.split()), state, state_name(country, state)]
     names += COUNTRY_NAMES.get(country, (country, countries.name(country)))
-    return {tuple(fold(name).split()) for name in names} - {()}
+    return {tuple(normalise(name).split()) for name in names} - {()}
 
 
 def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
     """The tail of one comma-separated part that only says where the place is."""
-    left = [fold(word) for word in words]
+    left = [normalise(word) for word in words]
     while tail := next((phrase for phrase in phrases if tuple(left[-len(phrase) :]) == phrase), None):
         before = left[: -len(tail)]
         if before and _belongs_to_street(before, tail):
@@ -121,7 +121,7 @@ def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
 
 def _inside(words: list[str], pairs: set[tuple[str, ...]]) -> str:
     """The first of these phrases that stands anywhere in the part."""
-    left = [fold(word) for word in words]
+    left = [normalise(word) for word in words]
     for at in range(len(left)):
         for pair in pairs:
             if tuple(left[at : at + len(pair)]) == pair:

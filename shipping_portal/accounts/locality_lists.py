@@ -13,7 +13,7 @@ from django.db import transaction
 from shipping_portal.accounts import places, receivers
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
-from shipping_portal.accounts.places import fold, postal_code
+from shipping_portal.accounts.places import normalise, postal_code
 
 COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
@@ -58,8 +58,8 @@ def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.d
     before = LocalityList.objects.filter(country=country, is_active=True).first()
     if before and before.sha256 == digest:
         return Imported(country, len(places), 0, 0, is_same=True)
-    old = set(before.localities.values_list("folded", "state", "postcode")) if before else set()
-    new = {(fold(suburb), state, postcode) for suburb, state, postcode in places}
+    old = set(before.localities.values_list("normalised", "state", "postcode")) if before else set()
+    new = {(normalise(suburb), state, postcode) for suburb, state, postcode in places}
     made = LocalityList.objects.create(
         country=country, source=source[:200], sha256=digest, rows=len(places), loaded_at=at
     )
@@ -76,7 +76,7 @@ def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.d
 def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
     for suburb, state, postcode in places:
         yield Locality(
-            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, folded=fold(suburb)
+            list=made, country=made.country, suburb=suburb, state=state, postcode=postcode, normalised=normalise(suburb)
         )
 
 
@@ -93,7 +93,7 @@ def _read(content: bytes) -> dict[str, list[Place]]:
         for row in reader:
             country, place = _place(row, reader.line_num)
             suburb, state, postcode = place
-            countries.setdefault(country, {}).setdefault((fold(suburb), state, postcode), place)
+            countries.setdefault(country, {}).setdefault((normalise(suburb), state, postcode), place)
     except csv.Error as problem:
         raise UnreadableList(f"Line {reader.reader.line_num}: {problem}.") from None
     if not countries:
@@ -118,7 +118,7 @@ def _place(row: dict[str, Any], line: int) -> tuple[str, Place]:
         if not cells[column] or len(cells[column]) > longest:
             raise UnreadableList(f"Line {line}: {column} must have 1 to {longest} characters.")
     place = cells["suburb"], state_code(country, cells["state"]), postal_code(country, cells["postcode"])
-    if not fold(place[0]):
+    if not normalise(place[0]):
         raise UnreadableList(f"Line {line}: the suburb has no letter.")
     return country, place
 

@@ -33,7 +33,7 @@ class Pair:
     is_unlisted: bool = False
 
 
-def fold(text: str) -> str:
+def normalise(text: str) -> str:
     """The form in which place names are compared: no case, accents, punctuation or double spaces."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^\w\s]|_", " ", re.sub(r"['’.]", "", plain.casefold())).split())
@@ -60,7 +60,7 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
     """Is this pair on the carrier's list? The state only decides between pairs that share both."""
     code = postal_code(country, postcode)
     listed = active(country)
-    found = list(listed.filter(folded__in=spellings(suburb), postcode=code).order_by("state"))
+    found = list(listed.filter(normalised__in=spellings(suburb), postcode=code).order_by("state"))
     if found:
         wanted = state_code(country, state)
         return Pair(place=next((place for place in found if place.state == wanted), found[0]))
@@ -79,15 +79,15 @@ def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
         is_split = country == "CA" and 3 < len(start) < 6  # K1P5… is typed; K1P 5M7 is published
         wanted &= _begins("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
     if letters:
-        wanted &= functools.reduce(Q.__or__, (_begins("folded", one) for one in sorted(spellings(letters))), Q())
+        wanted &= functools.reduce(Q.__or__, (_begins("normalised", one) for one in sorted(spellings(letters))), Q())
     if not wanted:
         return []
-    return list(active(country).filter(wanted).order_by("folded", "postcode")[:limit])
+    return list(active(country).filter(wanted).order_by("normalised", "postcode")[:limit])
 
 
 def spellings(text: str) -> set[str]:
-    """The folded text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`."""
-    words = fold(text[:LONGEST_SEARCH]).split()
+    """The normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`."""
+    words = normalise(text[:LONGEST_SEARCH]).split()
     ways = {word: {word} for word in words}
     known = Q(word__in=[w.upper() for w in words]) | Q(stands_for__in=[w.upper() for w in words])
     for alias in LocalityAlias.objects.filter(known):
@@ -133,14 +133,14 @@ def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
 
 def _near(listed: QuerySet[Locality], suburb: str, code: str) -> tuple[Locality, ...]:
     """The same suburb elsewhere, then what shares the postcode or nearly the name, closest name first."""
-    wanted = fold(suburb[:LONGEST_SEARCH])
-    same_name = list(listed.filter(folded__in=spellings(suburb)).order_by("postcode")[:NEAR])
+    wanted = normalise(suburb[:LONGEST_SEARCH])
+    same_name = list(listed.filter(normalised__in=spellings(suburb)).order_by("postcode")[:NEAR])
     others = list(listed.filter(postcode=code)[:50]) if code else []
     if not same_name and len(wanted) >= 2:
-        alike = list(listed.filter(_begins("folded", wanted[:2]))[:2000])
-        close = difflib.get_close_matches(wanted, {place.folded for place in alike}, n=3, cutoff=0.8)
-        others += [place for place in alike if place.folded in close]
-    others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.folded).ratio())
+        alike = list(listed.filter(_begins("normalised", wanted[:2]))[:2000])
+        close = difflib.get_close_matches(wanted, {place.normalised for place in alike}, n=3, cutoff=0.8)
+        others += [place for place in alike if place.normalised in close]
+    others.sort(key=lambda place: -difflib.SequenceMatcher(a=wanted, b=place.normalised).ratio())
     unique = {place.pk: place for place in [*same_name[: NEAR // 2], *others, *same_name]}
     return tuple(unique.values())[:NEAR]
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
 
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 from shipping_portal.carrier.messages import Party
 
 LONGEST_KEY = 120
@@ -27,14 +27,14 @@ class AlreadyThere(Exception):
 
 def fingerprint(party: Party) -> str:
     """Who and where, however it is capitalised: the same receiver has the same one. Contact details may change."""
-    return hashlib.sha256(json.dumps([fold(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([normalise(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
 
 
 def keys_of(party: Party) -> set[str]:
-    """The folded words a receiver is found by: of the name and company, the whole e-mail, phone and postcode."""
-    words = fold(f"{party.name} {party.company}").split()
+    """The normalised words a receiver is found by: of the name and company, the whole e-mail, phone and postcode."""
+    words = normalise(f"{party.name} {party.company}").split()
     digits = "".join(c for c in party.phone if c.isdigit())
-    codes = (fold(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
+    codes = (normalise(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
     return {key[:LONGEST_KEY] for key in (*words, party.email.lower(), *codes) if key}
 
 
@@ -67,7 +67,7 @@ def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
 
 def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
     """Whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
-    if len(fold(text)) < FEWEST_LETTERS:
+    if len(normalise(text)) < FEWEST_LETTERS:
         return []
     return list(matching(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
 
@@ -84,9 +84,9 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:
-        start = word if "@" in word else fold(word).replace(" ", "")
+        start = word if "@" in word else normalise(word).replace(" ", "")
         if start:
-            is_email = "." in word and word != start  # its dots are no part of a folded word
+            is_email = "." in word and word != start  # its dots are no part of a normalised word
             found = ReceiverKey.objects.filter(
                 _begins(start) | _begins(word) if is_email else _begins(start),
                 receiver=OuterRef("pk"),
@@ -127,7 +127,7 @@ def duplicates(sender: Sender) -> list[list[Receiver]]:
     seen: dict[tuple[str, str], list[int]] = {}
     rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
     for key, name, postcode in rows[:MOST_COMPARED]:
-        seen.setdefault((fold(name), fold(postcode)), []).append(key)
+        seen.setdefault((normalise(name), normalise(postcode)), []).append(key)
     twice = [keys for keys in seen.values() if len(keys) > 1][:PAGE]
     found = sender.receivers.in_bulk([key for keys in twice for key in keys])
     return [[found[key] for key in keys] for keys in twice]
@@ -151,12 +151,12 @@ def mark_off_list(country: str) -> int:
     A receiver the list holds again loses its flag. Without an active list nobody is flagged.
     """
     active = Locality.objects.filter(list__country=country, list__is_active=True)
-    pairs = set(active.values_list("folded", "postcode"))
+    pairs = set(active.values_list("normalised", "postcode"))
     changed: dict[bool, list[int]] = {True: [], False: []}
     count = 0
     rows = Receiver.objects.filter(country=country).values_list("pk", "suburb", "postcode", "is_off_list")
     for key, suburb, postcode, was_off in rows.iterator(chunk_size=BATCH):
-        is_off = bool(pairs) and (fold(suburb), postcode) not in pairs
+        is_off = bool(pairs) and (normalise(suburb), postcode) not in pairs
         count += is_off
         if is_off != was_off:
             changed[is_off].append(key)

@@ -124,7 +124,7 @@ class Reader:
 
     def lines(self, row: Row) -> list[Charge]:
         """The row's line, and the Extra Cover in its price as a line of its own."""
-        term, order = self.terms[kinds.fold(row.word)], self.orders.get(row.reference.upper())
+        term, order = self.terms[kinds.normalise(row.word)], self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
         key = self._key(row, kind, order)

@@ -10,7 +10,7 @@ from orders.models import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.billing.models import CANCEL_REFUNDS, REFUNDS, BillingReport, Charge, ChargeWord, Kind, week_of
 
-# The words known of this carrier's family (folded). A word that is not here waits for an operator.
+# The words known of this carrier's family (normalised). A word that is not here waits for an operator.
 KNOWN = {
     "order invoiced": Kind.ORDER,
     "order invoiced / paid": Kind.ORDER,
@@ -34,8 +34,8 @@ COSTS_AN_ORDER = {Kind.ORDER, Kind.UN_CANCELLATION}
 
 
 def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
-    """By folded word, what an operator decided of it; one met for the first time is kept for them."""
-    wanted = {fold(word) for word in words}
+    """By normalised word, what an operator decided of it; one met for the first time is kept for them."""
+    wanted = {normalise(word) for word in words}
     found = _stored(wanted)
     if new := wanted - set(found):
         ChargeWord.objects.bulk_create(
@@ -46,7 +46,7 @@ def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
     return found
 
 
-def fold(word: str) -> str:
+def normalise(word: str) -> str:
     return word.casefold()
 
 

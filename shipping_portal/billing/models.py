@@ -69,7 +69,7 @@ class BillingProfile(models.Model):
 class ChargeWord(models.Model):
     """How a report names a kind of line, and what the operator decided it means; empty is not decided.
 
-    `word` is the row's type, paid and reason columns, folded and joined: "order invoiced / refunded".
+    `word` is the row's type, paid and reason columns, normalised and joined: "order invoiced / refunded".
     """
 
     ORDER_REFUND = "order-refund"  # cancelled or not, and in which cycle: as the order says

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from shipping_portal.carrier import shapes
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.points import WORDS, Fields
-from shipping_portal.carrier.values import fold, identifier
+from shipping_portal.carrier.values import identifier, normalise
 
 CONTACT = ("name", "company", "email", "phone")
 ADDRESS = ("line1", "line2", "suburb", "postcode", "state", "country")
@@ -116,7 +116,7 @@ class Contract(Fields):
 
     def progress(self, word: str) -> str | None:
         """Where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
-        return self.words.get(fold(word))
+        return self.words.get(normalise(word))
 
     def reference_in(self, value: object) -> str:
         """The reference in a carrier's JSON, text or a whole number; "" for anything of another shape."""
@@ -160,7 +160,7 @@ def _typed(key: str, value: object, default: object) -> object:
     if key == "words":
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value.values()):
             raise ContractError("The contract's [words] table gives a progress word for each carrier word.")
-        return WORDS | {fold(word): progress for word, progress in value.items()}
+        return WORDS | {normalise(word): progress for word, progress in value.items()}
     if isinstance(default, tuple):
         return _listed(key, value, default)
     if isinstance(default, float) and type(value) is int:

@@ -29,10 +29,10 @@ from shipping_portal.carrier.values import (
     currency_code,
     day,
     flag,
-    fold,
     identifier,
     matching,
     money,
+    normalise,
     number,
     price,
     text,
@@ -111,7 +111,7 @@ def _product(row: Any, contract: Contract, today: date) -> Product | None:
 
 
 def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
-    words = fold(word).replace("-", " ")
+    words = normalise(word).replace("-", " ")
     if words == "pickup" or (not words and contract.ends_with(code, "pickup_suffix")):
         return "pickup"
     if words in ("drop off", "dropoff") or (not words and contract.ends_with(code, "dropoff_suffix")):
@@ -160,7 +160,7 @@ def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
     """The order a booking made. A cancelled order, or one with another order key than ours, is a conflict."""
     booked = _order(reply, contract)
-    if fold(booked.state) == fold(contract.cancelled_word):
+    if normalise(booked.state) == normalise(contract.cancelled_word):
         raise _conflict(reply, contract, booked, "the order came back cancelled")
     echo = at(parsed(reply), contract.order_key)
     if order_key and echo not in (None, "", order_key):
@@ -209,7 +209,7 @@ def _order(reply: Reply, contract: Contract) -> Booked:
 def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
     """The labels on offer; none yet is a state, never a reason to give the order up."""
     links = (
-        LabelLink(fold(at(row, contract.label_format)), fold(at(row, contract.label_size)), url)
+        LabelLink(normalise(at(row, contract.label_format)), normalise(at(row, contract.label_size)), url)
         for row in _list(rows)
         if isinstance(url := at(row, contract.label_url), str) and url
     )
@@ -234,7 +234,7 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
     state = text(at(said, contract.state), 100)
     if identifier(ORDER_ID, told := at(said, contract.order_id)) != order_id and told is not None:
         raise unknown(reply, contract, "the reply is about another order", conflict=True)
-    if fold(state) != fold(contract.cancelled_word):
+    if normalise(state) != normalise(contract.cancelled_word):
         raise unknown(reply, contract, "the reply does not say that the order is cancelled")
     return Cancelled(state, text(at(said, contract.cancel_message)), reply.status, body)
 

@@ -96,7 +96,7 @@ def text(value: object, limit: int = 500) -> str:
     return CONTROLS.sub(" ", UNSTORABLE.sub("\ufffd", value)).strip()[:limit]
 
 
-def fold(word: object) -> str:
+def normalise(word: object) -> str:
     """A carrier's word for comparison: "Dropped  Off" and "dropped off" are the same."""
     return " ".join(text(word).casefold().split())
 

@@ -34,7 +34,7 @@ def scans(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
 def _scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInfo) -> Iterator[Row]:
     words = vocabulary.meanings((event.event_type for event in found), contract)
     for event in found:
-        progress = words[vocabulary.fold_word(event.event_type)]
+        progress = words[vocabulary.normalise(event.event_type)]
         word = plain(without_links(event.event_type, contract))
         yield dict(zip(SCAN_HEADS, (
             event.parcel.reference, utc(event.scan_time), local(event.scan_time, zone), str(zone),

@@ -20,7 +20,7 @@ from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.importing import columns, duplicates, folding, items, shops
+from shipping_portal.importing import columns, duplicates, items, joining, shops
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.jobs.registry import enqueue, job
 
@@ -41,11 +41,11 @@ def begin(file: Import, matched: dict[str, int], constants: dict[str, str], now:
             return False
         rows = file.rows.exclude(state__in=(State.OWED, State.BOOKED))
         rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
-            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", folded_into=None,
+            state=State.NEW, due_at=now, problems={}, near=[], quote=None, reference="", joined_into=None,
             **ImportRow.AFRESH,
         )  # fmt: skip
         file.columns, file.constants = matched, constants
-        folding.fold(file)
+        joining.join(file)
         ColumnMapping.objects.update_or_create(
             sender=file.sender,
             fingerprint=file.fingerprint,

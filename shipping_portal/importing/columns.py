@@ -10,7 +10,7 @@ from orders.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.countries import COUNTRY_NAMES
 from shipping_portal.accounts.models import ParcelSize, PickupAddress, Sender
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 from shipping_portal.importing import items, units
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT, WEIGHT_UNIT
@@ -21,7 +21,7 @@ EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
 
-# What others call our fields, folded; the first of these that a file has is taken, and our own label at the latest.
+# What others call our fields, normalised; the first of these that a file has is taken, and our own label at the latest.
 # A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”.
 SYNONYMS = {
     "receiver_name": ("name", "full name", "recipient name", "recipient", "receiver", "contact name", "customer name",
@@ -119,8 +119,8 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
 
 def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
     """Whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
-    first, last = (fold(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
-    return "first name" in first or last == fold(EXTRA[LAST_NAME])
+    first, last = (normalise(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
+    return "first name" in first or last == normalise(EXTRA[LAST_NAME])
 
 
 def _rank(field: Field, name: str) -> int | None:
@@ -136,9 +136,9 @@ def _rank(field: Field, name: str) -> int | None:
 
 
 def _words(field: Field, name: str) -> str:
-    """The name, folded; a measure's without the unit that it states."""
+    """The name, normalised; a measure's without the unit that it states."""
     kind = MEASURES.get(field.name)
-    return units.bare(name, TABLES[kind]) if kind else fold(name)
+    return units.bare(name, TABLES[kind]) if kind else normalise(name)
 
 
 def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
@@ -163,7 +163,7 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
 def are_of_one_item(file: Import) -> bool:
     """Whether the weights are those of one item, by the column's name: “Item weight”, “Product Weight (kg)”."""
     place = file.columns.get(WEIGHT)
-    return place is not None and not OF_ONE.isdisjoint(fold(file.header[place]).split())
+    return place is not None and not OF_ONE.isdisjoint(normalise(file.header[place]).split())
 
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
@@ -181,8 +181,8 @@ def _said(row: ImportRow, file: Import) -> dict[str, str]:
 
 def country_code(text: str) -> str:
     """`Australia` is AU; a code or an unknown country stays as typed."""
-    wanted = fold(text)
-    known = (code for code, names in COUNTRY_NAMES.items() if wanted in map(fold, names))
+    wanted = normalise(text)
+    known = (code for code, names in COUNTRY_NAMES.items() if wanted in map(normalise, names))
     return next(known, "") or countries.code_of(text) or text.strip()
 
 
@@ -204,7 +204,7 @@ def _give_back_zero(plain: dict[str, Any]) -> None:
 def _choose_delivery(plain: dict[str, Any]) -> None:
     """Instructions that begin with an Australian term are that choice; all other words go to the driver."""
     choice = plain.pop("delivery_choice", "").replace("_", " ")
-    said = [choice if fold(choice) != "none" else "", plain.get("delivery_place", "")]
+    said = [choice if normalise(choice) != "none" else "", plain.get("delivery_place", "")]
     if words := ", ".join(filter(None, said)):
         plain["delivery_place"] = words
     for code, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):

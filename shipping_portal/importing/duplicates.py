@@ -35,7 +35,7 @@ def on_an_earlier_row(row: ImportRow, reference: str) -> str:
     if not reference or row.corrected.get(ANYWAY):
         return ""
     place = row.file.columns.get("customer_reference")
-    earlier = row.file.rows.filter(number__lt=row.number).exclude(state__in=(State.SKIPPED, State.FOLDED))
+    earlier = row.file.rows.filter(number__lt=row.number).exclude(state__in=(State.SKIPPED, State.JOINED))
     first = earlier.filter(reference=reference).first()
     if first is None and place is not None:
         first = earlier.filter(reference="", **{f"cells__{place}": reference}).first()

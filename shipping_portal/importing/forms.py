@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 
 from orders.forms import DayField
 from shipping_portal.accounts.models import PickupAddress, Sender
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 from shipping_portal.importing import columns, reading, units
 from shipping_portal.importing.models import Import
 from shipping_portal.importing.reading import Sheet, Unreadable
@@ -89,9 +89,9 @@ class Match:
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
     """Place and name of each column; those of one name are told apart by their place."""
-    times = Counter(map(fold, header))
+    times = Counter(map(normalise, header))
     return [
-        (str(place), f"{name} (column {place + 1})" if times[fold(name)] > 1 else name)
+        (str(place), f"{name} (column {place + 1})" if times[normalise(name)] > 1 else name)
         for place, name in enumerate(header)
     ]
 

@@ -78,7 +78,7 @@ class Import(models.Model):
 
 
 class ImportRow(Job):
-    """One row of a file: a parcel, or with `folded_into` a further item of another row's parcel.
+    """One row of a file: a parcel, or with `joined_into` a further item of another row's parcel.
 
     `cells` are never changed; `corrected` holds what was put right, by our field.
 
@@ -95,7 +95,7 @@ class ImportRow(Job):
         WARNING = "warning", "Ready, worth a second look"
         FIX = "fix", "To be fixed"
         SKIPPED = "skipped", "Left out"
-        FOLDED = "folded", "Part of another row's parcel"
+        JOINED = "joined", "Part of another row's parcel"
         OWED = "owed", "Waiting to be booked"
         BOOKED = "booked", "Handed over for booking"
         FAILED = "failed", "Not booked"
@@ -109,7 +109,7 @@ class ImportRow(Job):
     near = models.JSONField(default=list, blank=True)  # [suburb, state, postcode] that may have been meant
     quote = models.ForeignKey(Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows")
     reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
-    folded_into = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines")
+    joined_into = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines")
     token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     product_code = models.CharField(max_length=100, blank=True)
     pickup_date = models.DateField(null=True, blank=True)

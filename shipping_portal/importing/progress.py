@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from orders.models.statuses import HELD, Status
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 from shipping_portal.importing import items, shops, units
 from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
 from shipping_portal.importing.models import Import, ImportRow
@@ -22,8 +22,8 @@ NAMED = 3  # orders of joined rows
 
 def unused(file: Import) -> list[str]:
     """The columns with anything in them that are no field of ours and say nothing of an order's state."""
-    used, known = set(file.columns.values()), {*shops.TOLD, fold(REASON)}
-    return [file.header[at] for at in file.filled if at not in used and fold(file.header[at]) not in known]
+    used, known = set(file.columns.values()), {*shops.TOLD, normalise(REASON)}
+    return [file.header[at] for at in file.filled if at not in used and normalise(file.header[at]) not in known]
 
 
 def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
@@ -36,8 +36,8 @@ def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
 def joined(file: Import) -> list[dict[str, Any]]:
     """The first orders of more than one row: `order_number` and how many `rows` each has."""
     number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
-    orders = file.rows.filter(state=State.FOLDED).order_by().values("folded_into", order_number=number)
-    return [dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("folded_into__number")[:NAMED]]
+    orders = file.rows.filter(state=State.JOINED).order_by().values("joined_into", order_number=number)
+    return [dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("joined_into__number")[:NAMED]]
 
 
 State = ImportRow.State
@@ -53,7 +53,7 @@ class Counts:
     """Rows by how they stand. Those handed over stand as their orders do; joined ones are counted by their parcel."""
 
     rows: int
-    folded: int
+    joined: int
     unchecked: int
     ready: int
     warnings: int
@@ -85,8 +85,8 @@ def counts(file: Import) -> Counts:
     """One query, whatever the number of rows."""
     handed = Q(state=State.BOOKED)
     wanted = {
-        "rows": ~Q(state=State.FOLDED),
-        "folded": Q(state=State.FOLDED),
+        "rows": ~Q(state=State.JOINED),
+        "joined": Q(state=State.JOINED),
         "unchecked": Q(state=State.NEW),
         "ready": Q(state=State.READY),
         "warnings": Q(state=State.WARNING),
@@ -107,7 +107,7 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
     """Each with what the list says of it: its parcels, those booked and those that need somebody."""
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(
-        all_rows=Count("rows", filter=~Q(rows__state=State.FOLDED)),
+        all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
         booked_rows=Count("rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])),
         to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
     )
@@ -144,7 +144,7 @@ def first_reason(file: Import) -> str:
 
 def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
-    had_reason = bool(file.header) and fold(file.header[-1]) == fold(REASON)
+    had_reason = bool(file.header) and normalise(file.header[-1]) == normalise(REASON)
     width = len(file.header) - (1 if had_reason else 0)
     heads = came_to_nothing(file).prefetch_related("lines").iterator(chunk_size=500)
     return [*file.header[:width], REASON], (line for head in heads for line in _sheet_of(head, file, width))

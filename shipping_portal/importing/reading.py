@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 MOST_ROWS = 2000
@@ -59,8 +59,10 @@ class Sheet:
     @property
     def fingerprint(self) -> str:
         """Names the header: files of the same shop have the same, and failed rows that come back too."""
-        names = [fold(name) for name in self.header]
-        return hashlib.sha256("\x1f".join(names[:-1] if names[-1:] == [fold(REASON)] else names).encode()).hexdigest()
+        names = [normalise(name) for name in self.header]
+        return hashlib.sha256(
+            "\x1f".join(names[:-1] if names[-1:] == [normalise(REASON)] else names).encode()
+        ).hexdigest()
 
 
 def read(data: bytes) -> Sheet:

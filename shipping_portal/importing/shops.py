@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 
 STATUS = "shop_status"  # among a row's problems, and among its corrections once it is taken all the same
 SHIPPED = "Already shipped in your shop."
@@ -37,7 +37,7 @@ _OPEN = dict.fromkeys(
      "on hold", "holded", "incomplete", "not paid", "payment review", "pending review", "draft", "checkout draft"),
     UNPAID,
 )  # fmt: skip
-# What the values of a column mean, by its folded name. Pending is unpaid, but of a shipment it is still to be made.
+# What the values of a column mean, by its normalised name. Pending is unpaid, but of a shipment it is still to be made.
 WORDS = (
     dict.fromkeys(("order status", "status", "order state"), _SENT | _ENDED | _OPEN)
     | dict.fromkeys(("financial status", "payment status"), _ENDED | _OPEN)
@@ -66,6 +66,6 @@ def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _said(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    for name, cell in zip(map(fold, header), map(fold, cells), strict=False):
+    for name, cell in zip(map(normalise, header), map(normalise, cells), strict=False):
         yield WORDS.get(name, {}).get(cell.removeprefix("wc "), "")
         yield DAYS.get(name, "") if cell else NO_DAY.get(name, "")

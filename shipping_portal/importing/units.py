@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from orders.form_fields import PLAIN_NUMBER
 from orders.forms import SIZES, UNITS
-from shipping_portal.accounts.places import fold
+from shipping_portal.accounts.places import normalise
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing.models import Import, ImportRow
 
@@ -48,7 +48,7 @@ def stated(text: str, table: Mapping[str, Decimal]) -> str:
 
 
 def bare(text: str, table: Mapping[str, Decimal]) -> str:
-    """The words, folded, without those that state a unit of this table: “Length (mm)” is length."""
+    """The words, normalised, without those that state a unit of this table: “Length (mm)” is length."""
     return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
 
 
@@ -138,9 +138,9 @@ def _plain(number: Decimal) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a header, folded. The “in” of “length in cm” is no unit."""
+    """The words of a header, normalised. The “in” of “length in cm” is no unit."""
     inches = INCHES.fullmatch(text)
     spaced = CAMEL.sub(" ", f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
-    words = fold(spaced).split()
+    words = normalise(spaced).split()
     pairs = zip(words, [*words, ""][1:], strict=True)
     return [word for word, after in pairs if word != "in" or after not in UNIT_OF]

@@ -91,7 +91,7 @@ def _places(rows: int, dice: random.Random) -> None:
     pairs += [(dice.choice(SOUNDS) + dice.choice(ENDS) + f" {n}", f"{dice.randrange(10000):04d}") for n in range(rows)]
     Locality.objects.bulk_create(
         (
-            Locality(list=loaded, country="AU", suburb=name, state="VIC", postcode=code, folded=name.casefold())
+            Locality(list=loaded, country="AU", suburb=name, state="VIC", postcode=code, normalised=name.casefold())
             for name, code in pairs
         ),
         batch_size=BATCH,

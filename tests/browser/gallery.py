@@ -216,7 +216,7 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         file=fixing,
         problems={"": ["This row has 9 cells; the first line has 10. Check each value, then save the row."]},
     )
-    factories.import_row(of, by, file=fixing, state="folded", folded_into=odd, problems={})
+    factories.import_row(of, by, file=fixing, state="joined", joined_into=odd, problems={})
     told = {"shop_status": ["Already shipped in your shop."]}
     factories.import_row(of, by, file=fixing, state="skipped", problems=told)
     heads = [*factories.IMPORT_HEADER, "Length (mm)"]

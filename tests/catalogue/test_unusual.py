@@ -21,7 +21,7 @@ SYDNEY = {"receiver_suburb": "Sydney"}
 @pytest.fixture
 def send(alices: Browser) -> Any:
     """`send(form)` presses See prices and reads the page of prices."""
-    Locality.objects.filter(postcode="0800").update(suburb="DARWIN CITY", folded="darwin city")
+    Locality.objects.filter(postcode="0800").update(suburb="DARWIN CITY", normalised="darwin city")
 
     def press(form: dict[str, str]) -> Any:
         answer = alices.send(NEW, form)

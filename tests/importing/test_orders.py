@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, columns, folding, items, progress, reading, shops, uploads
+from shipping_portal.importing import checking, columns, items, joining, progress, reading, shops, uploads
 from shipping_portal.importing.forms import UNIT_COLUMNS
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
@@ -197,7 +197,7 @@ def test_the_rows_of_an_order_are_one_parcel_with_all_its_items(take: Take, carr
         woocommerce("812", "Tea towel", **TO_OREGON | {"Quantity (- Refund)": "3", "Item Cost": "14.00"}),
     ]
     file = take(shop_files.WOOCOMMERCE, *rows, item_1_origin="AU")
-    assert states(file) == ["ready", "folded"]
+    assert states(file) == ["ready", "joined"]
     said = [(item["description"], item["quantity"], item["value"]) for item in entry_of(file)["contents"]]
     assert said == [("Speckled mug", 1, "32.00"), ("Tea towel", 3, "14.00")]
     book(file)
@@ -212,7 +212,7 @@ def test_a_second_line_without_an_address_joins_its_order(take: Take) -> None:
         further("#1001", "Tea towel"),
         shopify("#1002"),
     )
-    assert states(file) == ["ready", "folded", "folded", "ready"]
+    assert states(file) == ["ready", "joined", "joined", "ready"]
     assert entry_of(file)["description"] == "Speckled mug and 2 more"
     assert progress.counts(file).rows == 2
 
@@ -221,7 +221,7 @@ def test_a_second_line_without_an_address_joins_its_order(take: Take) -> None:
     ("second", "state"),
     [
         ({"Address 1&2 (Shipping)": "9 Other Street"}, "skipped"),  # another box
-        ({"Address 1&2 (Shipping)": "4  sample street"}, "folded"),
+        ({"Address 1&2 (Shipping)": "4  sample street"}, "joined"),
         ({"Item Name": "Speckled mug"}, "skipped"),  # the very same row once more
         ({"Order Number": "813"}, "ready"),
         ({"Order Number": ""}, "ready"),
@@ -235,9 +235,9 @@ def test_only_a_further_item_to_the_same_address_joins(take: Take, second: Row, 
 @pytest.mark.parametrize(
     ("weights", "lengths", "state", "told"),
     [
-        (("1.2", "1.2"), ("30", "30"), "folded", "all have the same weight. It was taken once"),
-        (("1.2", ""), ("30", ""), "folded", ""),
-        (("1.2", "0.4"), ("30", "30"), "folded", "have different weights. The first was taken"),
+        (("1.2", "1.2"), ("30", "30"), "joined", "all have the same weight. It was taken once"),
+        (("1.2", ""), ("30", ""), "joined", ""),
+        (("1.2", "0.4"), ("30", "30"), "joined", "have different weights. The first was taken"),
         (("1.2", "1.2"), ("30", "40"), "skipped", ""),  # another box
     ],
 )
@@ -270,7 +270,7 @@ def test_weights_of_one_item_are_added_up(take: Take) -> None:
     file = take(header, *rows)
     checking.begin(file, file.columns | {"weight": sheet.header.index("Item weight")}, {}, timezone.now())
     work_off(file)
-    assert states(file) == ["ready", "folded", "fix"]
+    assert states(file) == ["ready", "joined", "fix"]
     assert entry_of(file)["measures"]["weight"] == "0.95"
     assert file.rows.get(number=4).problems == {"weight_kg": ["Enter the weight."]}
 
@@ -300,7 +300,7 @@ def test_weights_of_an_order_are_added_up_in_the_units_of_its_rows(
     matched = file.columns | {"weight": file.header.index(header.split(",")[0])}
     checking.begin(file, matched, file.constants, timezone.now())
     work_off(file)
-    assert states(file)[1] == "folded"
+    assert states(file)[1] == "joined"
     assert entry_of(file)["measures"]["weight"] == said
 
 
@@ -322,7 +322,7 @@ def test_grams_of_an_order_are_pounds_in_the_united_states(carrier: SandboxCarri
     matched["weight"] = file.header.index("Item weight (g)")
     checking.begin(file, matched, {"length": "12", "width": "8", "height": "4"}, timezone.now())
     work_off(file)
-    assert states(file) == ["ready", "folded"]
+    assert states(file) == ["ready", "joined"]
     measures = entry_of(file)["measures"]
     assert (measures["weight"], measures["weight_units"]) == ("2", "lb")
 
@@ -337,7 +337,7 @@ def test_the_same_number_in_another_unit_is_another_weight_and_another_box(take:
     ]
     file = take(header, *rows)
     assert {"weight_unit", "size_unit"} <= file.columns.keys()
-    assert states(file) == ["warning", "folded", "skipped"]
+    assert states(file) == ["warning", "joined", "skipped"]
     assert "weight_kg" in file.rows.get(number=2).problems
 
 
@@ -351,7 +351,7 @@ def test_an_item_without_a_name_is_told_as_the_chosen_size_says(take: Take, quil
 def test_a_joined_row_becomes_a_parcel_of_its_own_again(take: Take, alice: User) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     second = file.rows.get(number=3)
-    assert folding.unfold(second, timezone.now())
+    assert joining.separate(second, timezone.now())
     work_off(file)
     assert states(file) == ["ready", "ready"]
     assert entry_of(file)["description"] == "Mug"
@@ -373,7 +373,7 @@ def test_an_order_number_put_right_joins_by_what_it_is_now(take: Take) -> None:
     assert checking.again(file.rows.get(number=3), {"customer_reference": "812"}, timezone.now())
     checking.begin(file, file.columns, file.constants, timezone.now())
     work_off(file)
-    assert states(file) == ["ready", "folded"]
+    assert states(file) == ["ready", "joined"]
 
 
 def test_a_parcel_elsewhere_is_sent_though_the_rest_of_its_order_was(take: Take) -> None:
@@ -383,14 +383,14 @@ def test_a_parcel_elsewhere_is_sent_though_the_rest_of_its_order_was(take: Take)
         woocommerce("812", "Towel", **shipped),
         woocommerce("812", "Bowl", **{"Address 1&2 (Shipping)": "9 Other Street"}),
     ]
-    assert states(take(shop_files.WOOCOMMERCE, *rows)) == ["skipped", "folded", "ready"]
+    assert states(take(shop_files.WOOCOMMERCE, *rows)) == ["skipped", "joined", "ready"]
 
 
 def test_a_row_joined_to_a_booked_one_stays_there(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     book(file)
-    assert not folding.unfold(file.rows.get(number=3), timezone.now())
-    assert states(file) == ["booked", "folded"]
+    assert not joining.separate(file.rows.get(number=3), timezone.now())
+    assert states(file) == ["booked", "joined"]
 
 
 def test_an_order_of_more_items_than_a_form_has_is_asked_about(take: Take) -> None:
@@ -423,7 +423,7 @@ def test_failed_orders_come_back_with_all_their_rows(take: Take, quill: Sender, 
     assert checking.again(file.rows.get(number=2), {"item_2_description": "Tea towel"}, timezone.now())
     work_off(file)
     again = come_back(file, quill, alice)
-    assert states(again) == ["fix", "folded"]
+    assert states(again) == ["fix", "joined"]
     said = columns.values(again.rows.get(number=2), again)
     assert (said["item_1_description"], said["item_2_description"]) == ("Mug", "Tea towel")
 
@@ -457,7 +457,7 @@ def test_what_is_downloaded_of_a_failed_order_weighs_the_same_when_it_comes_back
     assert not corrected or checking.again(file.rows.get(number=2), corrected, timezone.now())
     work_off(file)
     again = come_back(file, quill, alice)
-    assert states(again) == ["fix", "folded"][: len(rows)]
+    assert states(again) == ["fix", "joined"][: len(rows)]
     said = [columns.values(one.rows.get(number=2), one) for one in (file, again)]
     assert [one["weight_kg"] for one in said] == [weight, weight]
     assert said[0] == said[1]
@@ -484,7 +484,7 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: 
     file = take(shop_files.SHOPIFY, *mixed())
     counts = progress.counts(file)
     assert file.rows.count() == 20
-    assert (counts.rows, counts.ready, counts.skipped, counts.folded, counts.fix) == (15, 8, 7, 5, 0)
+    assert (counts.rows, counts.ready, counts.skipped, counts.joined, counts.fix) == (15, 8, 7, 5, 0)
     assert dict(progress.left_out_by_shop(file)) == {
         shops.SHIPPED: 3,
         shops.UNPAID: 2,
@@ -591,8 +591,8 @@ def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Tak
     mug = {**row, "Item Description": "Mug", "Weight": "1.2", "Length": "30"}
     kept = ("Order Number", "Email", "Weight", "Length", "Width", "Height")
     vase = {**{name: mug.get(name, "") for name in kept}, "Item Description": "Vase", "Length": "60"}
-    assert states(take(shop_files.STARSHIPIT, mug, vase))[1] != "folded"
-    assert states(take(shop_files.STARSHIPIT, mug, {**vase, "Length": "30"}))[1] == "folded"
+    assert states(take(shop_files.STARSHIPIT, mug, vase))[1] != "joined"
+    assert states(take(shop_files.STARSHIPIT, mug, {**vase, "Length": "30"}))[1] == "joined"
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_the_check_costs_the_same_however_many_rows_joined(
     for more in (1, 2, 20):
         for _ in range(more):
             head = factories.import_row(quill, alice, file=file)
-            factories.import_row(quill, alice, file=file, state="folded", folded_into=head, problems={})
+            factories.import_row(quill, alice, file=file, state="joined", joined_into=head, problems={})
             told = {shops.STATUS: [shops.SHIPPED]}
             factories.import_row(quill, alice, file=file, state="skipped", problems=told)
         listed.get(check_page(file))
@@ -146,5 +146,5 @@ def test_columns_matched_again_join_and_part_rows_anew(file: Import) -> None:
     without = {name: place for name, place in with_number.items() if name != "customer_reference"}
     for matched, joined in ((without, 0), (with_number, 1)):
         assert checking.begin(file, matched, file.constants, file.created_at)
-        assert file.rows.filter(state="folded").count() == joined
-        assert ImportRow.objects.exclude(folded_into=None).count() == joined
+        assert file.rows.filter(state="joined").count() == joined
+        assert ImportRow.objects.exclude(joined_into=None).count() == joined

@@ -78,7 +78,7 @@ def test_a_parcel_to_its_own_start_is_warned_about(carrier: SandboxCarrier, list
 
 
 def test_a_postcode_keeps_its_leading_zero(carrier: SandboxCarrier, listed: Client) -> None:
-    Locality.objects.filter(postcode="0800").update(suburb="DARWIN CITY", folded="darwin city")
+    Locality.objects.filter(postcode="0800").update(suburb="DARWIN CITY", normalised="darwin city")
     listed.post("/parcels/new/", {**AT_HOME, "receiver_suburb": "Darwin City", "receiver_postcode": "0800 "})
     assert entered().receiver.postcode == "0800"
 

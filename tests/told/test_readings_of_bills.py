@@ -171,7 +171,7 @@ def test_the_kind_of_a_line() -> None:
             history(STEPS["charged in week 1"]).kind(meaning, order("booked"), W[2])), MEANINGS, "no order; an order"),
             *lines(lambda what, n: (kinds.may_be_cancelled(order(what)), kinds.was_used(order(what), W[n])), weeks,
             "may be cancelled; was used"),
-            *lines(lambda word: (kinds.fold(word), str(kinds.KNOWN.get(kinds.fold(word), ""))), [*kinds.KNOWN,
+            *lines(lambda word: (kinds.normalise(word), str(kinds.KNOWN.get(kinds.normalise(word), ""))), [*kinds.KNOWN,
             "Order Invoiced / PAID"], "word"),
         ],
     )  # fmt: skip

@@ -23,7 +23,7 @@ def reader(meaning: str, posted: dict[str, dt.date], **profile: bool) -> Iterato
     row = next(
         read(written(line("sq7k2m", "12.08", Warranty_Price="3.00", Refund_Date="2026-11-20"), line("x")), PROFILE)
     )
-    term = ChargeWord(pk=4, word=kinds.fold(row.word), meaning=meaning)
+    term = ChargeWord(pk=4, word=kinds.normalise(row.word), meaning=meaning)
     keyed = {"same": row.key, "used": row.used_key}
     orders = {"SQ7K2M": order("cancelled, used" if posted else "booked")}
     made = checking.Reader(

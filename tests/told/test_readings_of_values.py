@@ -95,7 +95,7 @@ def test_texts_names_and_json_of_a_reply() -> None:
         "reads-texts",
         [
             *lines(values.text, [*TEXTS, ("abcdef", 3), (" abc def", 4), ("abc", 0)]),
-            *lines(values.fold, ["Dropped  Off", " STRASSE ß", "", None, "In\ntransit", 5]),
+            *lines(values.normalise, ["Dropped  Off", " STRASSE ß", "", None, "In\ntransit", 5]),
             *lines(partial(values.identifier, PLAIN), NAMES),
             *lines(partial(values.matching, PLAIN), NAMES[:9]),
             *lines(partial(values.load_json, strict=False), BODIES),

@@ -157,13 +157,13 @@ class Migration(migrations.Migration):
                 ('suburb', models.CharField(max_length=80)),
                 ('state', models.CharField(max_length=40)),
                 ('postcode', models.CharField(max_length=12)),
-                ('folded', models.CharField(max_length=80)),
+                ('normalised', models.CharField(max_length=80)),
                 ('list', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='localities', to='accounts.localitylist')),
             ],
             options={
                 'verbose_name_plural': 'localities',
-                'indexes': [models.Index(fields=['list', 'folded'], name='accounts_lo_list_id_6748ae_idx'), models.Index(fields=['list', 'postcode'], name='accounts_lo_list_id_efc583_idx')],
-                'constraints': [models.UniqueConstraint(fields=('list', 'folded', 'postcode', 'state'), name='a_pair_once_a_list')],
+                'indexes': [models.Index(fields=['list', 'normalised'], name='accounts_lo_list_id_bf3106_idx'), models.Index(fields=['list', 'postcode'], name='accounts_lo_list_id_efc583_idx')],
+                'constraints': [models.UniqueConstraint(fields=('list', 'normalised', 'postcode', 'state'), name='a_pair_once_a_list')],
             },
         ),
         migrations.CreateModel(

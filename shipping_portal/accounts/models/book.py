@@ -55,7 +55,7 @@ class Receiver(models.Model):
 
 
 class ReceiverKey(models.Model):
-    """One folded word a receiver is found by from its start: of the name, company, e-mail, phone or postcode."""
+    """One normalised word a receiver is found by from its start: of the name, company, e-mail, phone or postcode."""
 
     receiver = models.ForeignKey(Receiver, on_delete=models.CASCADE, related_name="keys")
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")

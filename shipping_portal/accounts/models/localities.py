@@ -25,21 +25,21 @@ class LocalityList(models.Model):
 
 
 class Locality(models.Model):
-    """A pair the carrier serves, in its published spelling; `folded` is how it is compared."""
+    """A pair the carrier serves, in its published spelling; `normalised` is how it is compared."""
 
     list = models.ForeignKey(LocalityList, on_delete=models.CASCADE, related_name="localities")
     country = models.CharField(max_length=2)
     suburb = models.CharField(max_length=80)
     state = models.CharField(max_length=40)
     postcode = models.CharField(max_length=12)
-    folded = models.CharField(max_length=80)
+    normalised = models.CharField(max_length=80)
 
     class Meta:
         verbose_name_plural = "localities"
         constraints = [
-            models.UniqueConstraint(fields=["list", "folded", "postcode", "state"], name="a_pair_once_a_list")
+            models.UniqueConstraint(fields=["list", "normalised", "postcode", "state"], name="a_pair_once_a_list")
         ]
-        indexes = [models.Index(fields=["list", "folded"]), models.Index(fields=["list", "postcode"])]
+        indexes = [models.Index(fields=["list", "normalised"]), models.Index(fields=["list", "postcode"])]
 
     def __str__(self) -> str:
         return f"{self.suburb} {self.state} {self.postcode}"

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders import booking_rules, choosing, quoting
 from orders.models.quotes import bookable
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.importing import checking, folding, listing, progress, row_form, submitting, uploads
+from shipping_portal.importing import checking, joining, listing, progress, row_form, submitting, uploads
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
@@ -23,7 +23,7 @@ TABS = {
     "ready": (ImportRow.State.READY, ImportRow.State.OWED, ImportRow.State.BOOKED),
     "warnings": (ImportRow.State.WARNING,),
     "skipped": (ImportRow.State.SKIPPED,),
-    "joined": (ImportRow.State.FOLDED,),
+    "joined": (ImportRow.State.JOINED,),
 }
 PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
@@ -49,7 +49,7 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
         context |= _to_book(request, file, form)
         context["fixes"] = row_form.grid(file, address) if show == "fix" else []
         context["page"] = _listed(request, file, context)
-        context["joined"] = progress.joined(file) if counts.folded else []
+        context["joined"] = progress.joined(file) if counts.joined else []
         context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
         context["unused"] = progress.unused(file)
     return render(request, "importing/import_check.html", context, status=status)
@@ -100,12 +100,12 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
     """All fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
-    found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order", "folded_into"), pk=row)
+    found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order", "joined_into"), pk=row)
     address = request.sender.pickup_address()
     if address is None or found.order or found.state == ImportRow.State.OWED:
         messages.info(request, "This row is handed over for booking, so it stays as it is.")
         return redirect("import", found.file.uuid)
-    if found.folded_into:
+    if found.joined_into:
         return _joined(request, found)
     form = row_form.form_of(found, found.file, address, checking.chosen_size(found.file))
     if request.method == "GET":
@@ -124,11 +124,11 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
     """A row that is part of another's parcel is looked at there, or made a parcel of its own."""
-    if request.method == "POST" and not folding.unfold(row, timezone.now()):
+    if request.method == "POST" and not joining.separate(row, timezone.now()):
         messages.warning(request, f"Row {row.number} is booked with the row it was joined to, so it stays there.")
     if request.method == "POST":
         return redirect(f"{reverse('check_import', args=[row.file.uuid])}?show=joined#grid")
-    return redirect("import_row", row.file.uuid, row.folded_into_id)
+    return redirect("import_row", row.file.uuid, row.joined_into_id)
 
 
 def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.Cell]]:

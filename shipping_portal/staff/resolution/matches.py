@@ -14,7 +14,7 @@ from orders.contract import contract_of
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.carrier.values import fold
+from shipping_portal.carrier.values import normalise
 from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.unowned import Scanned, billed
 from shipping_portal.staff.resolution.verifying import CLOCKS, is_its_name, sent_between
@@ -142,7 +142,7 @@ def _compared(order: Order, names: tuple[Names, ...], others: set[str]) -> tuple
     for said in names:
         if is_its_name(order, said):
             own = own or f"The carrier has it under {_name(said)}"
-        elif said.order_key or fold(said.customer_reference) in others:
+        elif said.order_key or normalise(said.customer_reference) in others:
             anothers = anothers or f"The carrier has it under another order's name, {_name(said)}"
     return own if not anothers else "", anothers
 
@@ -154,7 +154,7 @@ def _name(said: Names) -> str:
 
 
 def _others(order: Order, said: Said) -> set[str]:
-    """Those of these customer references that other orders of this account and time have, folded."""
+    """Those of these customer references that other orders of this account and time have, normalised."""
     told = {name.customer_reference for names in said.values() for name in names} - {""}
     if not told:
         return set()
@@ -163,4 +163,4 @@ def _others(order: Order, said: Said) -> set[str]:
     # Whatever the case: carriers write in capitals.
     upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
     found = upper.filter(upper__in={name.upper() for name in told})
-    return {fold(name) for name in found.values_list("customer_reference", flat=True)}
+    return {normalise(name) for name in found.values_list("customer_reference", flat=True)}

@@ -17,7 +17,7 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.naming import Names, names_in
-from shipping_portal.carrier.values import fold
+from shipping_portal.carrier.values import normalise
 from shipping_portal.jobs.registry import enqueue
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
@@ -143,7 +143,7 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
     said = names_in(viewed.body, contract_of(order.account))
     said = Names(order_key=viewed.order_key or said.order_key, customer_reference=said.customer_reference)
     _refuse_another_name(order, said)
-    if fold(viewed.state) == fold(contract_of(order.account).cancelled_word) and not order.is_held:
+    if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word) and not order.is_held:
         raise NotConfirmed(
             "The carrier says it is cancelled; adopting it would call it booked. If the carrier has no other order "
             "of this parcel, settle it as not booked."
@@ -222,5 +222,5 @@ def is_its_name(order: Order, said: Names) -> bool | None:
     if said.order_key:
         return said.order_key.startswith(str(order.uuid))  # of any generation
     if said.customer_reference and order.customer_reference:
-        return fold(said.customer_reference) == fold(order.customer_reference)
+        return normalise(said.customer_reference) == normalise(order.customer_reference)
     return None

@@ -24,21 +24,21 @@ ADDRESS = tuple(
 SIZE = ("length", "width", "height", SIZE_UNIT)
 
 
-def fold(file: Import) -> int:
+def join(file: Import) -> int:
     """Join rows that are owed a check and belong to one parcel; how many joined another. Call it in a transaction."""
-    joining = list(_joining(file))
-    ImportRow.objects.bulk_update(joining, ["state", "due_at", "folded_into"], batch_size=AT_ONCE)
-    return len(joining)
+    joined = list(_joined(file))
+    ImportRow.objects.bulk_update(joined, ["state", "due_at", "joined_into"], batch_size=AT_ONCE)
+    return len(joined)
 
 
-def unfold(row: ImportRow, now: dt.datetime) -> bool:
+def separate(row: ImportRow, now: dt.datetime) -> bool:
     """Make a joined row a parcel of its own again, and check both. False when the other is booked already."""
     with transaction.atomic():
-        head = row.folded_into
-        if row.state != State.FOLDED or head is None or not _check_again(head, now):
+        head = row.joined_into
+        if row.state != State.JOINED or head is None or not _check_again(head, now):
             return False
         return row.finish(
-            state=State.NEW, due_at=now, folded_into=None, corrected={**row.corrected, duplicates.ANYWAY: "yes"}
+            state=State.NEW, due_at=now, joined_into=None, corrected={**row.corrected, duplicates.ANYWAY: "yes"}
         )
 
 
@@ -50,7 +50,7 @@ def _check_again(head: ImportRow, now: dt.datetime) -> bool:
     )
 
 
-def _joining(file: Import) -> Iterator[ImportRow]:
+def _joined(file: Import) -> Iterator[ImportRow]:
     """The further rows, each with the row that it joins."""
     heads: dict[str, list[ImportRow]] = defaultdict(list)
     for row in file.rows.order_by("number"):
@@ -61,7 +61,7 @@ def _joining(file: Import) -> Iterator[ImportRow]:
         if head is None or row.state != State.NEW or row.corrected.get(duplicates.ANYWAY):
             heads[number].append(row)
         else:
-            row.state, row.due_at, row.folded_into = State.FOLDED, None, head
+            row.state, row.due_at, row.joined_into = State.JOINED, None, head
             yield row
 
 
