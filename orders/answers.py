@@ -35,48 +35,48 @@ class Refusal(NamedTuple):
     faults: list[str]
 
 
-def sort_out(error: Rejected, *, asked: str = "book") -> Refusal:
+def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
     """Tell the sender's part of a refusal from ours. `asked` is "cancel" where an unknown order is an answer."""
     by_field = error.messages or ({"": [error.text]} if error.text else {})
     fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
     faults = [f"{name}: {text}" for name, texts in by_field.items() if name not in fields for text in texts]
-    is_ours = error.status in WRONGLY_ASKED or (error.status == NO_SUCH_PLACE and asked != "cancel")
+    is_ours = error.status in WRONGLY_ASKED or (error.status == NO_SUCH_PLACE and operation != "cancel")
     if is_ours or (error.status and not by_field):
-        fields, faults = {}, [*faults, f"{asked}: {error} {error.text}".strip()]
+        fields, faults = {}, [*faults, f"{operation}: {error} {error.text}".strip()]
     return Refusal(fields, faults)
 
 
-def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, asked: str) -> None:
+def report(error: Rejected | AccountStopped, account: CarrierAccount, now: dt.datetime, *, operation: str) -> None:
     """Put a fault of ours on the account's page, where the operator finds it; a sender's own mistake is none."""
-    faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, asked=asked).faults
+    faults = [error.reason] if isinstance(error, AccountStopped) else sort_out(error, operation=operation).faults
     if faults:
         account.note_fault("; ".join(faults), now)
 
 
-def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", asked: str = "book") -> dict[str, Any]:
+def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", operation: str = "book") -> dict[str, Any]:
     """Build the `problem` of an order that the carrier refused; `country` is where its pickup is, `to` its receiver.
 
     `text` fits one line, `said` is every sentence, `fields` are the messages for the form. Kind "ours" is a refusal
     that the sender can't mend alone.
     """
-    refusal = sort_out(error, asked=asked)
+    refusal = sort_out(error, operation=operation)
     form = ParcelForm(
         initial={"receiver_country": to}, sender=sender, address=PickupAddress(sender=sender, country=country)
     )
-    said = refused_fields.sentences(refusal.fields, form)
+    sentences = refused_fields.sentences(refusal.fields, form)
     if not refusal.faults:
-        return {"text": shortened(said), "said": said, "fields": refusal.fields}
-    ours = OURS_TOO if said else OURS
-    text = f"{shortened(said)} {ours}".strip()
-    return {"text": text, "said": [*said, ours], "fields": refusal.fields, "kind": "ours"}
+        return {"text": shortened(sentences), "said": sentences, "fields": refusal.fields}
+    ours = OURS_TOO if sentences else OURS
+    text = f"{shortened(sentences)} {ours}".strip()
+    return {"text": text, "said": [*sentences, ours], "fields": refusal.fields, "kind": "ours"}
 
 
 def why_not_cancelled(error: Rejected) -> str:
     """Why an order stays booked, for its sender."""
-    refusal = sort_out(error, asked="cancel")
-    said = [refused_fields.ended(text) for texts in refusal.fields.values() for text in texts]
-    said += [OURS_CANCEL] if refusal.faults else []
-    return shortened(said) or NO_REASON
+    refusal = sort_out(error, operation="cancel")
+    sentences = [refused_fields.ended(text) for texts in refusal.fields.values() for text in texts]
+    sentences += [OURS_CANCEL] if refusal.faults else []
+    return shortened(sentences) or NO_REASON
 
 
 def why_silent(error: Exception) -> str:
@@ -97,13 +97,13 @@ def unclear(error: Exception | None) -> str:
 
 def put_at(form: ParcelForm, error: Rejected) -> None:
     """Put a refusal of prices into the form that asked for them."""
-    refusal = sort_out(error, asked="quote")
+    refusal = sort_out(error, operation="quote")
     refused_fields.put_at(form, refusal.fields)
     if refusal.faults:
         form.add_error(None, f"{OURS_TOO if refusal.fields else OURS} Nothing was booked.")
 
 
-def shortened(said: list[str]) -> str:
+def shortened(sentences: list[str]) -> str:
     """The first sentences on one line, and how many more there are."""
-    more = f" And {len(said) - MOST} more." if len(said) > MOST else ""
-    return f"{' '.join(said[:MOST])[:500]}{more}"
+    more = f" And {len(sentences) - MOST} more." if len(sentences) > MOST else ""
+    return f"{' '.join(sentences[:MOST])[:500]}{more}"

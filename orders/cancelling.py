@@ -125,7 +125,7 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
         refused(order, attempt, error)
     except (NotSent, AccountStopped) as error:
         if isinstance(error, AccountStopped):
-            answers.report(error, order.account, timezone.now(), asked="cancel")
+            answers.report(error, order.account, timezone.now(), operation="cancel")
         _try_later(order, attempt, error, asked_before=asked_before)
     except CarrierError as error:
         _unclear(order, attempt, str(error), answer=error)
@@ -212,8 +212,8 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
             order=order, by=None, why=why, state=State.DONE, asked_at=now, done_at=now, answer=viewed.state[:500],
             http_status=viewed.status, response=viewed.body,
         )  # fmt: skip
-        for asked in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
-            move_to(order, asked, reason=why, at=now)
+        for operation in (Status.CANCELLING, Status.CANCEL_UNCONFIRMED):
+            move_to(order, operation, reason=why, at=now)
         move_to(order, Status.CANCELLED, reason=why, at=now, cancelled_at=now, due_at=now)
 
 
@@ -226,7 +226,7 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
             # Due now for tracking: a parcel cancelled right after its booking may not be opened yet.
             changes = _refused(known, why, now)
             move_to(order, Status.BOOKED, reason=f"not cancelled: {why}", at=now, due_at=now, **changes)
-    answers.report(error, order.account, now, asked="cancel")
+    answers.report(error, order.account, now, operation="cancel")
 
 
 def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:

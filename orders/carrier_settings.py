@@ -92,18 +92,18 @@ def every() -> list[CarrierSettings]:
 def chosen(name: str) -> CarrierSettings:
     """The account that OLDER_CARRIERS calls so; without a name the one that takes new orders. Raises UnknownAccount."""
     prefix = f"{CURRENT}_{name}" if name else CURRENT
-    told = next((told for told in every() if told.prefix == prefix), None)
-    if told is None:
+    configured = next((configured for configured in every() if configured.prefix == prefix), None)
+    if configured is None:
         older = ", ".join(settings.OLDER_CARRIERS) or "none"
         raise UnknownAccount(f"{name} is no carrier account here. OLDER_CARRIERS names: {older}.")
-    return told
+    return configured
 
 
 def secrets() -> list[str]:
     """What no log line and no page may show: every account's keys and webhook secrets."""
-    told = every()
-    keys = [key for one in told for key in (one.key, one.link_key)]
-    return [*keys, *(pair.partition(":")[2] for one in told for pair in one.webhook_secrets)]
+    configured = every()
+    keys = [key for one in configured for key in (one.key, one.link_key)]
+    return [*keys, *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets)]
 
 
 def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:

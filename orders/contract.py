@@ -9,7 +9,9 @@ from shipping_portal.carrier.contract import Contract
 
 def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
     """None once the environment doesn't name the account any more: nobody can be asked then."""
-    return next((told for told in carrier_settings.every() if told.fingerprint == account.fingerprint), None)
+    return next(
+        (configured for configured in carrier_settings.every() if configured.fingerprint == account.fingerprint), None
+    )
 
 
 def contract() -> Contract:
@@ -19,8 +21,8 @@ def contract() -> Contract:
 
 def contract_of(account: CarrierAccount) -> Contract:
     """The account's own contract; today's, once the environment doesn't name the account any more."""
-    told = settings_of(account)
-    return told.contract if told else contract()
+    configured = settings_of(account)
+    return configured.contract if configured else contract()
 
 
 def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
@@ -28,8 +30,8 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 
     None of an account that the environment holds no key of any more.
     """
-    told = settings_of(account) if account else carrier_settings.current()
-    return told is not None and told.has_parcel_tools
+    configured = settings_of(account) if account else carrier_settings.current()
+    return configured is not None and configured.has_parcel_tools
 
 
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:

@@ -133,5 +133,5 @@ def is_likely(found: Decimal) -> bool:
 
 def doubt(measures: Measures) -> str:
     """What is odd about the parcel, in words; "" for a likely one."""
-    said = odd(measures)
-    return f"This parcel is very {said} for its size. Check its weight, its measures and their units." if said else ""
+    words = odd(measures)
+    return f"This parcel is very {words} for its size. Check its weight, its measures and their units." if words else ""

@@ -29,12 +29,14 @@ def account() -> CarrierAccount:
 
 def accounts() -> list[CarrierAccount]:
     """All accounts the environment names, the one that takes new orders first."""
-    return [account_of(told) for told in carrier_settings.every()]
+    return [account_of(configured) for configured in carrier_settings.every()]
 
 
-def account_of(told: CarrierSettings) -> CarrierAccount:
+def account_of(configured: CarrierSettings) -> CarrierAccount:
     """The row of these settings; another address or account id is another row."""
-    row, is_new = CarrierAccount.objects.get_or_create(fingerprint=told.fingerprint, defaults={"name": told.name[:120]})
+    row, is_new = CarrierAccount.objects.get_or_create(
+        fingerprint=configured.fingerprint, defaults={"name": configured.name[:120]}
+    )
     # A fence after a restore holds the bookings of accounts that come after it, too.
     if is_new and Restore.objects.open().exists():
         row.paused_at, row.pause_text = timezone.now(), GAP_IS_OPEN
@@ -55,8 +57,8 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
 
     Raises NotSent for an account that the environment holds no key of any more, and NotYet for a `first` turn far off.
     """
-    told = settings_of(row)
-    if told is None or told.is_closed:
+    configured = settings_of(row)
+    if configured is None or configured.is_closed:
         raise NotSent("no settings hold a key of this carrier account any more")
 
     def log(call: Call) -> None:
@@ -76,23 +78,23 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
     turns = Turns(row, is_person)
     if first:
         turns.ahead(first)
-    return client_of(told, on_call=log, turn=turns)
+    return client_of(configured, on_call=log, turn=turns)
 
 
 def client_of(
-    told: CarrierSettings, *, on_call: Callable[[Call], None] | None = None, turn: Turns | None = None
+    configured: CarrierSettings, *, on_call: Callable[[Call], None] | None = None, turn: Turns | None = None
 ) -> Carrier:
     """A client as these settings say. As it is, nothing is logged and no rate kept: there may be no database yet."""
     made: Carrier = import_string(settings.CARRIER_CLIENT)(
-        base_url=told.base_url,
-        account=told.account,
-        key=told.key,
-        partner_id=told.partner_id,
+        base_url=configured.base_url,
+        account=configured.account,
+        key=configured.key,
+        partner_id=configured.partner_id,
         user_agent=f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})",
-        contract=told.contract,
+        contract=configured.contract,
         on_call=on_call,
         turn=turn,
-        link_key=told.link_key,
+        link_key=configured.link_key,
         deadline=settings.CARRIER_DEADLINE,
     )
     return made
@@ -100,8 +102,8 @@ def client_of(
 
 def is_reachable(row: CarrierAccount) -> bool:
     """Can its carrier still be asked? Any other would take its references and order ids for its own."""
-    told = settings_of(row)
-    return told is not None and not told.is_closed
+    configured = settings_of(row)
+    return configured is not None and not configured.is_closed
 
 
 def replays_allowed(row: CarrierAccount) -> bool:

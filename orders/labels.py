@@ -129,8 +129,8 @@ def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> Label
 
 def _sizes(size: str, contract: Contract) -> list[str]:
     """What the carrier calls one of our sizes."""
-    told = contract.full_page_sizes if size == "full" else contract.cropped_sizes
-    return [normalise(word) for word in told]
+    names = contract.full_page_sizes if size == "full" else contract.cropped_sizes
+    return [normalise(word) for word in names]
 
 
 def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:

@@ -34,7 +34,7 @@ class Filter:
 
     label: str
     where: Callable[[str, SenderScope], Q | None]
-    said: Callable[[str, "Choices"], str]
+    words: Callable[[str, "Choices"], str]
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ FILTERS: dict[str, Filter] = {
 }
 
 
-def active(asked: QueryDict, scope: SenderScope) -> dict[str, Q]:
+def active(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
     """The filters that mean something, by name; a value nobody could have chosen filters nothing."""
-    found = {name: one.where(asked.get(name, "")[:200], scope) for name, one in FILTERS.items() if asked.get(name)}
+    found = {name: one.where(query.get(name, "")[:200], scope) for name, one in FILTERS.items() if query.get(name)}
     return {name: where for name, where in found.items() if where is not None}
 
 

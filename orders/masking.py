@@ -50,7 +50,7 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
 
 def holds_link(text: str) -> bool:
     """Does this text hold a signed link, of whichever account's carrier?"""
-    return any(signed(text, told.contract) for told in carrier_settings.every())
+    return any(signed(text, configured.contract) for configured in carrier_settings.every())
 
 
 class SafeText(forms.CharField):

@@ -79,7 +79,7 @@ def day_at(pickup: Party, at: dt.datetime) -> dt.date:
 
 
 def missed_pickups(
-    asked: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
+    expected: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
 ) -> int:
     """How many pickup days went by without a driver, counted up to two. All dates are those at the pickup address.
 
@@ -87,7 +87,7 @@ def missed_pickups(
     state whose holidays count. `heard_on` is the day of the last scan: one from after the pickup day, of whatever
     kind, shows that somebody has the parcel. The scans of the booking itself come before and show nothing.
     """
-    day = asked or places.next_business_day(*where, after=booked_on)
+    day = expected or places.next_business_day(*where, after=booked_on)
     if today <= day or (heard_on is not None and heard_on > day):
         return 0
     second = places.next_business_day(*where, after=day)

@@ -52,7 +52,7 @@ def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool
         client = gateway.carrier(account, first="" if typed else "quote", is_person=typed)
         quoted = client.quote(entry.shipment())
     except (Rejected, AccountStopped) as error:
-        answers.report(error, account, now, asked="quote")
+        answers.report(error, account, now, operation="quote")
         raise
     made = Quote.objects.create(
         sender=sender,
@@ -103,8 +103,8 @@ def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
 
 def first_pickup(offer: dict[str, Any]) -> dt.date | None:
     """The first pickup day by the carrier's own calendar (`eta.for_send_date`); None for a drop-off, or if not told."""
-    told = offer.get("pickup")  # quotes kept from before have none
-    return dt.date.fromisoformat(told) if told and offer["first_mile"] != "drop-off" else None
+    day = offer.get("pickup")  # quotes kept from before have none
+    return dt.date.fromisoformat(day) if day and offer["first_mile"] != "drop-off" else None
 
 
 def _lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:

@@ -87,8 +87,8 @@ def _mend(seen: Any, now: dt.datetime) -> int:
     type(row).objects.filter(pk=row.pk).update(**right)
     row.refresh_from_db(fields=counters)
     wrong = [counter for counter in counters if getattr(row, counter) != was[counter]]
-    told = "; ".join(f"{counter} was {was[counter]}, is {getattr(row, counter)}" for counter in wrong)
+    summary = "; ".join(f"{counter} was {was[counter]}, is {getattr(row, counter)}" for counter in wrong)
     sender = row if isinstance(row, Sender) else None
-    Audit.write("limits recounted", row, by=None, sender=sender, reason=told, at=now)
-    logger.error("limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": told})
+    Audit.write("limits recounted", row, by=None, sender=sender, reason=summary, at=now)
+    logger.error("limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": summary})
     return len(wrong)

@@ -32,5 +32,5 @@ def called(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
 
 def _may_be_one(typed: str) -> bool:
     """Names and places, which are searched for all day, cost no query."""
-    described = any(told.contract.reference_typed(typed) for told in carrier_settings.every())
+    described = any(configured.contract.reference_typed(typed) for configured in carrier_settings.every())
     return described or bool(NUMBERED.fullmatch(typed))

@@ -62,7 +62,7 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
 
 def _waiting_for_a_driver(days: list[dt.date], *, or_without_a_day: Q | None = None, **more: None) -> Iterator[Order]:
     """Find the booked orders to be picked up on one of these days: the carrier's day, else the one asked for."""
-    asked = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
-    expected = Q(carrier_pickup_date__in=days) | Q(asked, carrier_pickup_date=None)
+    wished = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
+    expected = Q(carrier_pickup_date__in=days) | Q(wished, carrier_pickup_date=None)
     waiting = Order.objects.filter(expected, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more)
     return waiting.select_related("sender").order_by("pk").iterator(chunk_size=BATCH)

@@ -32,10 +32,10 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
         order.postpone(now + dt.timedelta(seconds=60))
     except Rejected as error:
         problem = answers.problem(
-            error, order.sender, order.pickup["country"], to=order.receiver_country, asked="quote"
+            error, order.sender, order.pickup["country"], to=order.receiver_country, operation="quote"
         )
         settling.back_to_draft(order, {"kind": "gone", **problem}, at=now)
-        answers.report(error, order.account, now, asked="quote")
+        answers.report(error, order.account, now, operation="quote")
     except NotSent as error:
         settling.try_later(order, now, retry_after=error.retry_after)
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again

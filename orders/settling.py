@@ -166,7 +166,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
             problem = answers.problem(error, order.sender, order.pickup["country"], to=order.receiver_country)
             move_to(order, Status.REJECTED, reason=f"refused: {problem['text']}", at=at, due_at=None, problem=problem)
     order.account.note_answer()
-    answers.report(error, order.account, at, asked="book")
+    answers.report(error, order.account, at, operation="book")
 
 
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:

@@ -47,10 +47,10 @@ class SenderScope:
         # The day may be over at the pickup address and not yet where the sender is; each order is asked below.
         somewhere = (self.now + dt.timedelta(hours=14)).date()
         day_is_past = Q(day__lt=somewhere) | Q(day=None, booked_at__lt=self.now - dt.timedelta(days=1))
-        told = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
+        scanned = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
         either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))  # the index has it
-        asked = self.orders.annotate(day=PICKUP_DAY).filter(either, told | waiting & day_is_past)
-        found = list(asked.order_by("day", "pk")[:MOST_MISSED])
+        candidates = self.orders.annotate(day=PICKUP_DAY).filter(either, scanned | waiting & day_is_past)
+        found = list(candidates.order_by("day", "pk")[:MOST_MISSED])
         for order in found:
             order.sender = self.sender
         return [order for order in found if order.shown_progress(self.now) == Progress.PICKUP_MISSED]

@@ -20,18 +20,18 @@ NAME = re.compile(r"[A-Z0-9_]+")
 
 @register("carrier")
 def check_carrier_address(**options: Any) -> Iterable[CheckMessage]:
-    for told in carrier_settings.every():
-        yield from _address(told)
+    for configured in carrier_settings.every():
+        yield from _address(configured)
 
 
-def _address(told: CarrierSettings) -> Iterator[CheckMessage]:
-    setting = f"{told.prefix}_BASE_URL"
-    if not told.base_url:
+def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    setting = f"{configured.prefix}_BASE_URL"
+    if not configured.base_url:
         if not settings.TESTING:
             yield Error(f"{setting} is empty.", hint="Set the carrier's address.", id="portal.E001")
         return
     try:
-        origin = base_origin(told.base_url)
+        origin = base_origin(configured.base_url)
     except ValueError as problem:
         yield Error(f"{setting} cannot be used: {problem}", hint="Use https.", id="portal.E002")
         return
@@ -62,17 +62,17 @@ def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
             )
 
 
-def _secrets(told: CarrierSettings) -> set[str]:
-    return {pair.partition(":")[2] for pair in told.webhook_secrets} - {""}
+def _secrets(configured: CarrierSettings) -> set[str]:
+    return {pair.partition(":")[2] for pair in configured.webhook_secrets} - {""}
 
 
 @register("carrier")
 def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
     """CARRIER_LINK_KEY signs links, so no older account can be called LINK: that would be its API key as well."""
     every = carrier_settings.every()
-    for name, told in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
-        others = {setting for other in every if other is not told for setting in other.setting_names}
-        if not NAME.fullmatch(name) or others & set(told.setting_names):
+    for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
+        others = {setting for other in every if other is not configured for setting in other.setting_names}
+        if not NAME.fullmatch(name) or others & set(configured.setting_names):
             yield Error(
                 f"OLDER_CARRIERS names {name!r}, by which no settings can be named.",
                 hint="Use capitals, digits and _ only, and no name that makes CARRIER_…_KEY another setting's name.",
@@ -85,10 +85,10 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
     """Interface §4: partner_id goes with quotes, orders and tracking; a User-Agent should mean something."""
     if settings.DEMO or settings.TESTING:
         return
-    for told in carrier_settings.every():
-        if not told.partner_id:
+    for configured in carrier_settings.every():
+        if not configured.partner_id:
             yield Error(
-                f"{told.prefix}_PARTNER_ID is empty.",
+                f"{configured.prefix}_PARTNER_ID is empty.",
                 hint="The carrier's partner manager supplies it.",
                 id="portal.E004",
             )
@@ -102,14 +102,14 @@ def check_partner(**options: Any) -> Iterable[CheckMessage]:
 
 @register("carrier")
 def check_contract(**options: Any) -> Iterable[CheckMessage]:
-    for told in carrier_settings.every():
-        yield from _contract(told)
+    for configured in carrier_settings.every():
+        yield from _contract(configured)
 
 
-def _contract(told: CarrierSettings) -> Iterator[CheckMessage]:
-    setting = f"{told.prefix}_CONTRACT"
+def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    setting = f"{configured.prefix}_CONTRACT"
     try:
-        contract = told.contract
+        contract = configured.contract
     except ContractError as problem:
         yield Error(str(problem), hint=f"Correct the file that {setting} names.", id="portal.E005")
         return
@@ -128,42 +128,42 @@ def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
     """Interface §2.2 names the reference by a placeholder: left as it is, every paid booking would be unclear."""
     if settings.DEMO or settings.TESTING:
         return
-    for told in carrier_settings.every():
+    for configured in carrier_settings.every():
         with suppress(ContractError):  # told by check_contract
-            yield from _names_of_the_reference(told)
+            yield from _names_of_the_reference(configured)
 
 
-def _names_of_the_reference(told: CarrierSettings) -> Iterator[CheckMessage]:
-    told.contract  # noqa: B018  (raises what check_contract tells)
-    named = Contract.told(told.contract_file)
+def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    configured.contract  # noqa: B018  (raises what check_contract tells)
+    named = Contract.overrides(configured.contract_file)
     missing = [name for name in ("reference", "event_reference") if name not in named]
     if missing:
         yield Error(
             f"The contract file doesn't name {' and '.join(missing)}, which the interface document replaced by "
             "a placeholder. Without the true name no reply to a booking, and no scan, can be read.",
-            hint=f"Ask the carrier for the member's name, and name it in the file of {told.prefix}_CONTRACT.",
+            hint=f"Ask the carrier for the member's name, and name it in the file of {configured.prefix}_CONTRACT.",
             id="portal.E012",
         )
 
 
 @register(Tags.security)
 def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
-    for told in carrier_settings.every():
-        yield from _webhook_secrets(told)
+    for configured in carrier_settings.every():
+        yield from _webhook_secrets(configured)
 
 
-def _webhook_secrets(told: CarrierSettings) -> Iterator[CheckMessage]:
-    if not (told.webhook_secrets or told.is_closed or settings.TESTING):
+def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    if not (configured.webhook_secrets or configured.is_closed or settings.TESTING):
         yield Error(
-            f"{told.secrets_setting} is empty, so no scan can be received.",
+            f"{configured.secrets_setting} is empty, so no scan can be received.",
             hint="Set user:secret; `openssl rand -hex 24` makes a good secret.",
             id="portal.E006",
         )
-    for number, pair in enumerate(told.webhook_secrets, start=1):
+    for number, pair in enumerate(configured.webhook_secrets, start=1):
         user, _, secret = pair.partition(":")
         if not user or len(secret) < SHORTEST_WEBHOOK_SECRET:
             yield Error(
-                f"Entry {number} of {told.secrets_setting} is not user:secret with at least "
+                f"Entry {number} of {configured.secrets_setting} is not user:secret with at least "
                 f"{SHORTEST_WEBHOOK_SECRET} characters of secret.",
                 hint="`openssl rand -hex 24` makes a good secret.",
                 id="portal.E007",

@@ -272,8 +272,8 @@ class EventWordAdmin(ReadOnlyAdmin):
         return redirect("admin:tracking_eventword_changelist")
 
     def _decide_page(self, request: HttpRequest, word: EventWord, *, form: DecideForm | None = None) -> HttpResponse:
-        asked = request.GET if "progress" in request.GET else {"progress": word.progress}
-        meaning = MeaningForm(form.data if form else asked)
+        chosen = request.GET if "progress" in request.GET else {"progress": word.progress}
+        meaning = MeaningForm(form.data if form else chosen)
         progress = meaning.cleaned_data["progress"] if meaning.is_valid() else word.progress
         context = {
             **self.admin_site.each_context(request),

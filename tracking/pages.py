@@ -38,9 +38,9 @@ class WatchForm(forms.Form):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        told = self.fields["reference"].error_messages
+        messages = self.fields["reference"].error_messages
         for problem in ("required", "max_length"):
-            told[problem] = told[problem].format(example=contract().reference_example)
+            messages[problem] = messages[problem].format(example=contract().reference_example)
 
 
 @audience(*EVERY_MEMBER)

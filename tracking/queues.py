@@ -14,7 +14,7 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 
 def unmatched(now: dt.datetime | None = None) -> Q:
     """References that sent scans but belong to no order and to no watch."""
-    of_tests = {told.contract.nobodys_reference for told in carrier_settings.every()}
+    of_tests = {configured.contract.nobodys_reference for configured in carrier_settings.every()}
     return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 

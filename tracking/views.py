@@ -30,8 +30,8 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     given = token or _basic(request)
     if given is None:
         return HttpResponse(status=401, headers={"WWW-Authenticate": 'Basic realm="webhooks"'})
-    told = _whose(given, in_path=bool(token))
-    if told is None:
+    configured = _whose(given, in_path=bool(token))
+    if configured is None:
         intake.refuse("wrong credentials", now=timezone.now())
         return HttpResponse("Not found", status=404, content_type="text/plain")
     try:
@@ -39,7 +39,7 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     except _Unread as problem:
         intake.refuse(str(problem), now=timezone.now())
         return HttpResponse(status=problem.answer)
-    intake.receive(body, gateway.account_of(told), now=timezone.now())
+    intake.receive(body, gateway.account_of(configured), now=timezone.now())
     return HttpResponse("stored", content_type="text/plain")
 
 
@@ -57,9 +57,9 @@ def _body(request: HttpRequest) -> bytes:
     The trap is a body in chunks: without a Content-Length Django reads nothing of it, so it is taken from the
     server, which knows where it ends (gunicorn says so by `wsgi.input_terminated`).
     """
-    told = request.META.get("CONTENT_LENGTH") or ""
+    length = request.META.get("CONTENT_LENGTH") or ""
     has_end = request.META.get("wsgi.input_terminated", False)
-    if not (told or has_end) and "HTTP_TRANSFER_ENCODING" in request.META:
+    if not (length or has_end) and "HTTP_TRANSFER_ENCODING" in request.META:
         raise _Unread("no length", 411)
     try:
         body: bytes = (request.META["wsgi.input"] if has_end else request).read(LARGEST_BODY + 1)
@@ -67,7 +67,7 @@ def _body(request: HttpRequest) -> bytes:
         raise _Unread("broken off", 400) from problem
     if len(body) > LARGEST_BODY:
         raise _Unread("larger than 64 KiB", 413)
-    if told.isdecimal() and len(body) < int(told):
+    if length.isdecimal() and len(body) < int(length):
         raise _Unread("broken off", 400)
     return body
 
@@ -89,12 +89,14 @@ def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
     Every accepted secret of every account is compared, in constant time.
     """
     accepted = [
-        (told, secret.partition(":")[2] if in_path else secret)
-        for told in carrier_settings.every()
-        for secret in told.webhook_secrets
+        (configured, secret.partition(":")[2] if in_path else secret)
+        for configured in carrier_settings.every()
+        for secret in configured.webhook_secrets
     ]
-    matches = [(hmac.compare_digest(_digest(given), _digest(secret)), told) for told, secret in accepted if secret]
-    return next((told for is_its, told in matches if is_its), None)
+    matches = [
+        (hmac.compare_digest(_digest(given), _digest(secret)), configured) for configured, secret in accepted if secret
+    ]
+    return next((configured for is_its, configured in matches if is_its), None)
 
 
 def _digest(text: str) -> bytes:

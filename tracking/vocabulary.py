@@ -48,10 +48,10 @@ def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
     for (account, word), progress in known.items():
         if progress in wanted:
             by_account[account].append(word)
-    said = Q(pk__in=[])
+    condition = Q(pk__in=[])
     for account, words in by_account.items():
-        said |= Q(account=account, event_type__in=words)
-    return said
+        condition |= Q(account=account, event_type__in=words)
+    return condition
 
 
 def is_known(word: str, contract: Contract) -> bool:

@@ -32,9 +32,9 @@ def reference_in(text: str) -> str:
     The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
     """
     text = text.strip()
-    for told in carrier_settings.every():
+    for configured in carrier_settings.every():
         with suppress(NotAReference):
-            return _reference_of(told.contract, text)
+            return _reference_of(configured.contract, text)
     raise NotAReference(text[:40])
 
 

@@ -162,11 +162,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
 
-    def note_cancellable(self, told: bool | None) -> None:
+    def note_cancellable(self, is_cancellable: bool | None) -> None:
         """The carrier's newest word on whether it would still cancel; None is no word."""
-        if told is not None and self.is_cancellable != told:
-            Order.objects.filter(pk=self.pk).update(is_cancellable=told)
-            self.is_cancellable = told
+        if is_cancellable is not None and self.is_cancellable != is_cancellable:
+            Order.objects.filter(pk=self.pk).update(is_cancellable=is_cancellable)
+            self.is_cancellable = is_cancellable
 
     def expected_pickup(self) -> dt.date | None:
         """The carrier's day: as it booked it, else as it was asked for, else as it was quoted; None: the calendar's."""
@@ -211,7 +211,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return self.price if self.charged_price is None else self.charged_price
 
     @property
-    def asked(self) -> Money:
+    def price_to_confirm(self) -> Money:
         """What a yes to this order agrees to: the carrier's new price while that waits, else the accepted quote."""
         if offer := self.problem.get("offer"):
             return Money(Decimal(self.problem["new"]), offer["currency"])

@@ -21,23 +21,23 @@ LONGEST_SEARCH = 200
 @require_GET
 def addresses(request: MemberRequest) -> HttpResponse:
     """Search, filter and page; the whole state is in the address."""
-    asked = {name: _clean(request.GET.get(name, "")) for name in ("q", "group", "before")}
+    query = {name: _clean(request.GET.get(name, "")) for name in ("q", "group", "before")}
     off_list = request.GET.get("off_list") == "yes"
-    found = receivers.listed(request.sender, q=asked["q"], group=asked["group"], off_list=off_list)
-    before = asked["before"]
+    found = receivers.listed(request.sender, q=query["q"], group=query["group"], off_list=off_list)
+    before = query["before"]
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
     rows = list(found[: receivers.PAGE + 1])
     context: dict[str, Any] = {
-        **asked,
-        "search": asked["q"],  # `q` is also what the search for parcels at the top would show
+        **query,
+        "search": query["q"],  # `q` is also what the search for parcels at the top would show
         "q": "",
         "off_list": off_list,
         "rows": rows[: receivers.PAGE],
         "older": rows[receivers.PAGE - 1].pk if len(rows) > receivers.PAGE else None,
         "groups": receivers.groups_of(request.sender),
         "off_count": request.sender.receivers.filter(is_off_list=True).count(),
-        "is_filtered": any(asked.values()) or off_list,
+        "is_filtered": any(query.values()) or off_list,
     }
     return render(request, "orders/addresses.html", context)
 

@@ -21,7 +21,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.printing import MOST
 from orders.receivers import shown
-from orders.views.parcels import Asked
+from orders.views.parcels import ListQuery
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 
@@ -107,7 +107,7 @@ def why_not(order: Order, error: Exception) -> str:
 
 def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
     """Ask for each; what changed since the page was shown is named with its reason."""
-    asked, kept = 0, []
+    count, kept = 0, []
     for order in found:
         order.sender = request.sender
         try:
@@ -116,9 +116,9 @@ def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
             order.refresh_from_db(fields=["status", "progress"])
             kept.append(f"{order.carrier_reference or 'One parcel'}: {why_not(order, error)}")
         else:
-            asked += 1
-    if asked:
-        parcels = "1 parcel" if asked == 1 else f"{asked} parcels"
+            count += 1
+    if count:
+        parcels = "1 parcel" if count == 1 else f"{count} parcels"
         text = f"Cancellation of {parcels} requested. Don't use the labels until the carrier answers."
         messages.info(request, text)
     for words in kept:
@@ -166,7 +166,7 @@ def send_again(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """The chosen parcels, or by GET the whole list of that address, as a spreadsheet. Streamed; never a signed link."""
-    found = chosen(request) if request.method == "POST" else Asked(request).found.order_by("-pk")
+    found = chosen(request) if request.method == "POST" else ListQuery(request).found.order_by("-pk")
     if request.method == "POST" and not found.exists():
         return _nothing_chosen(request)
     heads, cells = columns(request.membership.role, request.sender)

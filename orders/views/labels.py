@@ -72,11 +72,11 @@ def print_queue(request: MemberRequest) -> HttpResponse:
 
     POST changes nothing: five hundred chosen parcels are more than an address can hold.
     """
-    asked = _asked(request)
-    chosen = asked.getlist("order")
+    query = _query_of(request)
+    chosen = query.getlist("order")
     if len(chosen) > printing.MOST:
         return _too_many(request)
-    orders = _in_order(_asked_for(request, asked), asked)
+    orders = _in_order(_chosen(request, query), query)
     rows = [_row(order, label) for order in orders if (label := printing.label_of(order))]
     context = {
         "rows": rows,
@@ -84,30 +84,30 @@ def print_queue(request: MemberRequest) -> HttpResponse:
         "printed": sum(1 for row in rows if row["order"].printed_at),
         "left_out": max(0, len(set(chosen)) - len(rows)),
         "most": printing.MOST,
-        "sort": asked.get("sort", ""),
+        "sort": query.get("sort", ""),
         "sorts": {name: words for name, (words, _) in printing.SORTS.items()},
-        "query": _query(asked),
+        "query": _way_back(query),
     }
     return render(request, "orders/print_queue.html", context)
 
 
-def _asked(request: MemberRequest) -> QueryDict:
+def _query_of(request: MemberRequest) -> QueryDict:
     return request.POST if request.method == "POST" else request.GET
 
 
-def _in_order(orders: list[Order], asked: QueryDict) -> list[Order]:
-    _, key = printing.SORTS.get(asked.get("sort", ""), printing.SORTS["listed"])
+def _in_order(orders: list[Order], query: QueryDict) -> list[Order]:
+    _, key = printing.SORTS.get(query.get("sort", ""), printing.SORTS["listed"])
     return sorted(orders, key=key)
 
 
-def _asked_for(request: MemberRequest, asked: QueryDict) -> list[Order]:
+def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
     """The queue of the sender, or the chosen ones that are theirs. 404 when none of the chosen is."""
     mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
-    if "order" in asked:
-        found = printing.chosen(mine, _uuids(asked.getlist("order")))
+    if "order" in query:
+        found = printing.chosen(mine, _uuids(query.getlist("order")))
         if not found:
             raise Http404
-    elif asked.get("view", printing.TO_PRINT) == printing.TO_PRINT:
+    elif query.get("view", printing.TO_PRINT) == printing.TO_PRINT:
         today = timezone.now().astimezone(request.sender.tzinfo).date()
         found = list(printing.to_print(mine, today=today)[: printing.MOST])
     else:
@@ -133,13 +133,13 @@ def _row(order: Order, label: Label) -> dict[str, Any]:
     return {"order": order, "label": label, "place": " ".join(part for part in place if part)}
 
 
-def _query(asked: QueryDict) -> str:
+def _way_back(query: QueryDict) -> str:
     """The way back to this queue: only what it understands, and the plain queue if more is chosen than fits."""
     kept = QueryDict(mutable=True)
     for name in ("order", "view", "sort"):
-        kept.setlist(name, asked.getlist(name))
-    query = kept.urlencode()
-    return query if len(query) < LONGEST_QUERY else ""
+        kept.setlist(name, query.getlist(name))
+    text = kept.urlencode()
+    return text if len(text) < LONGEST_QUERY else ""
 
 
 def _too_many(request: HttpRequest) -> HttpResponse:
@@ -164,7 +164,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"printed": _trail(found)})
     if "query" in request.POST:
-        return redirect(f"{reverse('print_queue')}?{_query(QueryDict(request.POST['query']))}")
+        return redirect(f"{reverse('print_queue')}?{_way_back(QueryDict(request.POST['query']))}")
     return redirect("parcel", found.uuid)
 
 
@@ -179,15 +179,15 @@ def _trail(order: Order) -> str:
 @require_http_methods(["GET", "POST"])
 def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """The untouched files of the queue, or of the chosen parcels. `size` is full, cropped or both."""
-    asked = _asked(request)
-    if len(asked.getlist("order")) > printing.MOST:
+    query = _query_of(request)
+    if len(query.getlist("order")) > printing.MOST:
         return _too_many(request)
-    orders = _in_order(_asked_for(request, asked), asked)
+    orders = _in_order(_chosen(request, query), query)
     if not any(printing.label_of(order) for order in orders):
         messages.info(request, "There is no label to download here. The carrier may still be making it.")
         return redirect("print_queue")
     now = timezone.now()
-    sizes = SIZES.get(asked.get("size", ""), SIZES[request.sender.label_size])
+    sizes = SIZES.get(query.get("size", ""), SIZES[request.sender.label_size])
     parts = originals.stream(orders, sizes, by=request.user, at=now)
     response = StreamingHttpResponse(parts, content_type="application/zip")
     day = now.astimezone(request.sender.tzinfo).date()

@@ -169,7 +169,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         text = "It moved on since you opened the page. Nothing was booked twice."
         return refused(request, title="This parcel needs no yes now", text=text, order=found)
-    if request.POST.get("agreed") != str(found.asked):
+    if request.POST.get("agreed") != str(found.price_to_confirm):
         messages.warning(request, "The price changed again. Nothing was booked; this is the newest one.")
         return redirect("booking_progress", found.uuid)
     try:

@@ -35,7 +35,7 @@ MOST_SAVED = 40
 
 
 @dataclass
-class Asked:
+class ListQuery:
     """What one address of the list means for the person who opens it."""
 
     request: MemberRequest
@@ -92,37 +92,37 @@ class Asked:
 @require_GET
 def parcels(request: MemberRequest) -> HttpResponse:
     """Search, filter and page. A search for one's own reference, or from the top for just one parcel, opens it."""
-    asked = Asked(request)
-    if opened := _opened(asked):
+    list_query = ListQuery(request)
+    if opened := _opened(list_query):
         return redirect("parcel", opened.uuid)
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
-    found = asked.found.only(*COLUMNS)
-    page = listing.page(found, listing.SORTS[asked.sort], before=before, after=after)
-    count = listing.count(asked.found)
-    choices = listing.Choices.of(asked.scope)
+    found = list_query.found.only(*COLUMNS)
+    page = listing.page(found, listing.SORTS[list_query.sort], before=before, after=after)
+    count = listing.count(list_query.found)
+    choices = listing.Choices.of(list_query.scope)
     context = {
-        "asked": asked,
-        "q": asked.q,
+        "asked": list_query,
+        "q": list_query.q,
         "count": count,
         "counted": listing.counted(count),
-        "rows": rows(page.rows, request.sender, request.membership.role, asked.scope.now),
+        "rows": rows(page.rows, request.sender, request.membership.role, list_query.scope.now),
         "views": [(slug, VIEWS[slug].words) for slug in ABOVE_THE_LIST],
-        "chips": _chips(asked, choices),
+        "chips": _chips(list_query, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
         "countries": countries.choices(Sender.Country.values, only=contract().destinations),
         "printed": listing.PRINTED,
         "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
-        "back": page.back and asked.link(after=page.back),
-        "on": page.on and asked.link(before=page.on),
-        "sorted": listing.SORTS[asked.sort].words,
-        "links": {name: asked.link(**changes) for name, changes in LINKS.items()},
+        "back": page.back and list_query.link(after=page.back),
+        "on": page.on and list_query.link(before=page.on),
+        "sorted": listing.SORTS[list_query.sort].words,
+        "links": {name: list_query.link(**changes) for name, changes in LINKS.items()},
         "paged": bool(before or after),
-        "drafts": _drafts(asked) if asked.slug == "drafts" else [],
+        "drafts": _drafts(list_query) if list_query.slug == "drafts" else [],
         "draft_days": drafting.DAYS,
         "most": MOST,
     }
-    return render(request, "orders/parcels.html", context | _selection(asked, page.rows, count))
+    return render(request, "orders/parcels.html", context | _selection(list_query, page.rows, count))
 
 
 LINKS: dict[str, dict[str, str | None]] = {
@@ -133,41 +133,41 @@ LINKS: dict[str, dict[str, str | None]] = {
 }
 
 
-def _opened(asked: Asked) -> Order | None:
+def _opened(list_query: ListQuery) -> Order | None:
     """The one parcel that was meant: by its whole reference, or as the only one that a search from the top finds."""
-    if not asked.q:
+    if not list_query.q:
         return None
-    exact = called(asked.scope.orders, asked.q).first()
-    if exact or "open" not in asked.request.GET:
+    exact = called(list_query.scope.orders, list_query.q).first()
+    if exact or "open" not in list_query.request.GET:
         return exact
-    two = list(asked.found.order_by("-pk")[:2])
+    two = list(list_query.found.order_by("-pk")[:2])
     return two[0] if len(two) == 1 else None
 
 
-def _chips(asked: Asked, choices: listing.Choices) -> list[tuple[str, str, str]]:
+def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, str, str]]:
     """Each filter with the address without it: label, value in words, address."""
-    said = [
-        (one.label, one.said(str(asked.query[name]), choices), asked.link(**{name: None}))
+    chips = [
+        (one.label, one.words(str(list_query.query[name]), choices), list_query.link(**{name: None}))
         for name, one in listing.FILTERS.items()
-        if name in asked.filters
+        if name in list_query.filters
     ]
-    return [*([("Search", asked.q, asked.link(q=None))] if asked.q else []), *said]
+    return [*([("Search", list_query.q, list_query.link(q=None))] if list_query.q else []), *chips]
 
 
-def _selection(asked: Asked, rows: list[Order], count: int) -> dict[str, Any]:
+def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str, Any]:
     """Which boxes are ticked, and the chosen parcels that stand on other pages."""
-    if asked.request.GET.get("select") != "all" or count > MOST:
+    if list_query.request.GET.get("select") != "all" or count > MOST:
         return {"is_all": False, "elsewhere": []}
     here = {order.uuid for order in rows}
-    uuids = asked.found.order_by("-pk").values_list("uuid", flat=True)
+    uuids = list_query.found.order_by("-pk").values_list("uuid", flat=True)
     return {"is_all": True, "elsewhere": [one for one in uuids if one not in here]}
 
 
-def _drafts(asked: Asked) -> list[Draft]:
+def _drafts(list_query: ListQuery) -> list[Draft]:
     """Half-typed parcels; they are no orders yet, and only for those who may book."""
-    if asked.request.membership.role not in BOOKERS:
+    if list_query.request.membership.role not in BOOKERS:
         return []
-    return list(drafting.of(asked.request.user).select_related("made_by"))
+    return list(drafting.of(list_query.request.user).select_related("made_by"))
 
 
 @audience(*EVERY_MEMBER)

@@ -109,14 +109,14 @@ def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
             return JsonResponse({"said": str(error)}, status=409)
         messages.warning(request, str(error))
         return None
-    said = f"Saved {local_time(timezone.now(), request.sender)}"
+    words = f"Saved {local_time(timezone.now(), request.sender)}"
     if is_script:
-        return JsonResponse({"draft": str(draft.uuid), "said": said})
+        return JsonResponse({"draft": str(draft.uuid), "said": words})
     waits = "It waits with your drafts until you book or delete it."
     if request.POST["save_draft"] == "tell":
         awaiting_prices.begin(draft, by=request.user, now=timezone.now())
         waits = "We'll e-mail you when the carrier gives prices again. Nothing is booked."
-    messages.success(request, f"{said}. {waits}")
+    messages.success(request, f"{words}. {waits}")
     return redirect(f"{reverse('new_parcel')}?draft={draft.uuid}")
 
 

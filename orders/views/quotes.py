@@ -26,20 +26,20 @@ FIELD_OF: dict[type[Exception], str] = {booking_rules.Gone: "product", booking_r
 @require_http_methods(["GET", "POST"])
 def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     """The offers side by side; posting checks the same parcel's prices again."""
-    asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
     if request.method == "GET":
-        return _quotes_page(request, asked, BookForm())
+        return _quotes_page(request, found, BookForm())
     if request.sender.is_suspended:
         return suspended(request, status=403)
-    entry = Entry.from_json(asked.entry)
+    entry = Entry.from_json(found.entry)
     try:
         measured = WeightForm(request.POST)
         if measured.is_valid():
             entry = entry.at_weight(measured.cleaned_data["use_weight"])
-        asked = prices(request, entry, fresh=True)
+        found = prices(request, entry, fresh=True)
     except NO_PRICES as error:
         messages.error(request, sentence(error, request.sender, to=entry.receiver.country))
-    return redirect(address_of(asked, draft_named(request), kept=kept_in(request)))
+    return redirect(address_of(found, draft_named(request), kept=kept_in(request)))
 
 
 def address_of(quote: Quote, draft: Draft | None = None, *, kept: str = "") -> str:
@@ -54,24 +54,24 @@ def kept_in(request: MemberRequest) -> str:
 
 
 def _query(**values: object) -> str:
-    said = urlencode({name: value for name, value in values.items() if value})
-    return f"?{said}" if said else ""
+    query = urlencode({name: value for name, value in values.items() if value})
+    return f"?{query}" if query else ""
 
 
 @audience(*BOOKERS)
 @require_POST
 def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     """Owe the carrier one booking; the same form pressed twice is one order."""
-    asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
     form = BookForm(request.POST)
     if not form.is_valid():
-        return _quotes_page(request, asked, form)
+        return _quotes_page(request, found, form)
     chosen, now = form.cleaned_data, timezone.now()
-    if _is_a_surprise(request, asked, chosen["form_token"], now):
-        return _quotes_page(request, asked, form, is_question=True)
+    if _is_a_surprise(request, found, chosen["form_token"], now):
+        return _quotes_page(request, found, form, is_question=True)
     try:
         order = booking.submit(
-            quote=asked,
+            quote=found,
             code=chosen["product"],
             by=request.user,
             form_token=chosen["form_token"],
@@ -84,7 +84,7 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         return suspended(request, status=403)
     except (booking_rules.Gone, booking_rules.Paused, booking.LimitReached, booking_rules.PickupDayPassed) as error:
         form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
-        return _quotes_page(request, asked, form)
+        return _quotes_page(request, found, form)
     drafting.delete(request.user, request.POST.get("draft", ""))
     return redirect("booking_progress", order.uuid)
 

@@ -66,19 +66,19 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -> HttpResponse:
     """What changes, what it costs, and the one button."""
     found = get_object_or_404(orders_of(request), uuid=order)
-    asked = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    chosen_quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
     if request.method == "GET" and found.replacements.filter(ended_at=None).exists():
         return redirect("replacing", found.uuid)  # the way back after the press
     if request.method == "GET":
-        return _prices_page(request, found, asked, BookForm())
+        return _prices_page(request, found, chosen_quote, BookForm())
     form = BookForm(request.POST)
     if not form.is_valid():
-        return _prices_page(request, found, asked, form)
+        return _prices_page(request, found, chosen_quote, form)
     chosen = form.cleaned_data
     try:
         replacing.ask(
             found,
-            quote=asked,
+            quote=chosen_quote,
             code=chosen["product"],
             by=request.user,
             form_token=chosen["form_token"],
@@ -86,14 +86,14 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
             now=timezone.now(),
         )
     except (replacing.OldPrice, booking_rules.CarrierChanged):
-        return _new_prices(request, found, asked, form)
+        return _new_prices(request, found, chosen_quote, form)
     except booking_rules.Suspended:
         return suspended(request, status=403)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
         return redirect("cancel", found.uuid)
     except (booking_rules.Gone, booking_rules.PickupDayPassed, *NO_PRICES) as error:
         form.add_error(None, sentence(error, request.sender))
-        return _prices_page(request, found, asked, form)
+        return _prices_page(request, found, chosen_quote, form)
     return redirect("replacing", found.uuid)
 
 

@@ -56,8 +56,8 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "Nothing was booked. We've told the operator."
             )
         case Rejected():  # of a parcel priced before
-            said = answers.problem(error, sender, sender.country, to=to, asked="quote")
-            return f"{said['text']} Nothing was booked."
+            problem = answers.problem(error, sender, sender.country, to=to, operation="quote")
+            return f"{problem['text']} Nothing was booked."
         case _:
             why = f"{answers.why_silent(error)}, so there are no prices yet. Nothing was booked."
             return f"{why} Try again{_when(error)}."

@@ -251,7 +251,7 @@ def _as_listed(word: str) -> str:
     return word.strip().upper()
 
 
-def _remove(alias: LocalityAlias, **asked: Any) -> str:
+def _remove(alias: LocalityAlias, **written: Any) -> str:
     words = str(alias)
     alias.delete()
     return words

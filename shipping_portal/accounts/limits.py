@@ -207,9 +207,9 @@ def _sentence(limit: Limit, sender: Sender, count: Any, amount: Decimal | None, 
     most, count = (_shown(value, sender.currency) for value in (getattr(sender, limit.most), count))
     this = "" if amount is None else f", and this parcel costs {_shown(amount, sender.currency)}"
     words = WAITING if limit in FIRST_LIMITS and sender.is_waiting else limit.words
-    told = words.format(most=most, used=count, this=this)
+    text = words.format(most=most, used=count, this=this)
     opens = limit.opens.format(tomorrow=tomorrow(sender, now))
-    return f"{told} {NOTHING_HAPPENED} {opens} {limit.raised_by.format(number=sender.number)}"
+    return f"{text} {NOTHING_HAPPENED} {opens} {limit.raised_by.format(number=sender.number)}"
 
 
 def _shown(value: int | Decimal, currency: str) -> str:

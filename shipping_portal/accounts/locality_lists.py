@@ -67,8 +67,8 @@ def _switch(country: str, places: list[Place], *, source: str, by: Any, at: dt.d
     LocalityList.objects.filter(country=country, is_active=True).update(is_active=False)
     LocalityList.objects.filter(pk=made.pk).update(is_active=True)
     counts = Imported(country, len(places), len(new - old), len(old - new), off_list=receivers.mark_off_list(country))
-    told = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
-    reason = f"{told}: {reason}" if reason else told
+    summary = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
+    reason = f"{summary}: {reason}" if reason else summary
     Audit.write("locality list imported", made, by=by, at=at, reason=reason)
     return counts
 

@@ -67,8 +67,8 @@ def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: d
     with transaction.atomic():
         person.groups.set(chosen)
         User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))
-        told = ", ".join(groups) or "no operator any more"
-        Audit.write("operator groups set", person, by=by, reason=f"{told}: {reason}", at=now)
+        names = ", ".join(groups) or "no operator any more"
+        Audit.write("operator groups set", person, by=by, reason=f"{names}: {reason}", at=now)
 
 
 def why_no_groups(person: User) -> str:

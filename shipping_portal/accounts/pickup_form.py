@@ -127,9 +127,9 @@ class PickupAddressForm(OnceOnly):
         return places.check_pair(self.sender.country, data["suburb"], data["postcode"], data.get("state", ""))
 
     def _mismatch(self, data: dict[str, Any]) -> ValidationError:
-        said = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
+        message = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
         ask = " Choose one of the places below, or correct both." if self.near else " Check both."
-        return ValidationError(said + ask, code="pair")
+        return ValidationError(message + ask, code="pair")
 
     def _check_lines(self, data: dict[str, Any]) -> None:
         suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))

@@ -167,13 +167,13 @@ class Reader:
 def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Problem]) -> None:
     if not report.rows and not problems:
         problems = [Problem(1, "The file has no lines.")]
-    told = [[problem.number, problem.message] for problem in problems[:MOST_PROBLEMS]]
+    listed = [[problem.number, problem.message] for problem in problems[:MOST_PROBLEMS]]
     if len(problems) > MOST_PROBLEMS:
-        told.append([problems[MOST_PROBLEMS].number, f"And {len(problems) - MOST_PROBLEMS} more like these."])
+        listed.append([problems[MOST_PROBLEMS].number, f"And {len(problems) - MOST_PROBLEMS} more like these."])
     stated = {currency: str(total) for currency, total in totals.items()} or report.stated
     with transaction.atomic():
         state = State.DAMAGED if problems else State.CHECKED
-        if not report.finish(state=state, problems=told, stated=stated):
+        if not report.finish(state=state, problems=listed, stated=stated):
             raise Taken
         report.lines.filter(key=STALE).delete()
         if problems:

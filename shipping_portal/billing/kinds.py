@@ -64,8 +64,8 @@ class History:
         self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
         named = Upper("order__carrier_reference")
         own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none by hand
-        told = own.filter(report__isnull=False, is_repeat=False)
-        for charge in told.only("order_id", "kind", "week", "posted_at", "report_id"):
+        reported = own.filter(report__isnull=False, is_repeat=False)
+        for charge in reported.only("order_id", "kind", "week", "posted_at", "report_id"):
             self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:

@@ -105,8 +105,8 @@ def week_rows(lines: QuerySet[Charge], *, before: dt.date | None) -> Weeks:
     sums: dict[str, Any] = {
         name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING) for name, (_, kinds) in COLUMNS.items()
     }
-    asked = lines.filter(week__gte=shown[-1], week__lte=shown[0]).order_by().values("week", "currency")
-    rows = asked.annotate(parcels=Count("order", distinct=True), net=Sum("amount"), **sums)
+    of_page = lines.filter(week__gte=shown[-1], week__lte=shown[0]).order_by().values("week", "currency")
+    rows = of_page.annotate(parcels=Count("order", distinct=True), net=Sum("amount"), **sums)
     ordered = sorted(rows, key=lambda row: (-row["week"].toordinal(), row["currency"]))
     return Weeks([dict(row) for row in ordered], week_name(shown[-1]) if len(found) > WEEKS else None)
 

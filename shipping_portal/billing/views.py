@@ -49,7 +49,7 @@ def _week(row: dict[str, Any], request: MemberRequest, *, today: dt.date, until:
     }
 
 
-def asked(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
+def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
     """The statement of that week as the address asks for it; 404 for a week in which nothing was charged."""
     monday = statements.week_named(week)
     if monday is None:
@@ -67,7 +67,7 @@ def asked(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statem
 @require_GET
 def statement(request: MemberRequest, week: str) -> HttpResponse:
     """What was charged in one week and why; fifty lines a page, or with `all` as many as are read on paper."""
-    monday, found = asked(request, week)
+    monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     if is_whole:
@@ -99,7 +99,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
 @require_GET
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     """The lines of the statement as filtered, all of them, streamed."""
-    _, found = asked(request, week)
+    _, found = statement_of(request, week)
     rows = lines.cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
     return sheets.stream(f"statement-{week}.csv", list(lines.CELLS), rows)
 

@@ -118,13 +118,13 @@ class Carrier:
         ends_at = time.monotonic() + self._deadline
         query = {self.contract.partner_query: self._partner_id}
         method, url = self._address("track", reference=reference, query=query)
-        asked = [url]
-        read = partial(paging.read_page, reference=reference, base=self._base, asked=asked)
+        visited = [url]
+        read = partial(paging.read_page, reference=reference, base=self._base, visited=visited)
         pages = [self._page(method, url, read, ends_at)]
         while pages[-1].next_page:
-            asked.append(pages[-1].next_page)
+            visited.append(pages[-1].next_page)
             try:
-                pages.append(self._page("GET", asked[-1], read, ends_at))
+                pages.append(self._page("GET", visited[-1], read, ends_at))
             except CarrierError:
                 return paging.joined(pages, is_whole=False)
         return paging.joined(pages, is_whole=True)
@@ -149,7 +149,9 @@ class Carrier:
         labels.require_safe(link.url, self._base, self.contract)
         target = ""
         if self.contract.label_fetch == "head":
-            target = self._fetch("HEAD", link.url, partial(labels.asked, url=link.url, base=self._base), ends_at)
+            target = self._fetch(
+                "HEAD", link.url, partial(labels.label_address, url=link.url, base=self._base), ends_at
+            )
         if not target:
             got = self._fetch("GET", link.url, partial(labels.label_or_hop, url=link.url, base=self._base), ends_at)
             if isinstance(got, LabelFile):

@@ -93,16 +93,16 @@ class Contract(Fields):
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:
         """The defaults, with the file's points laid over them. Raises ContractError with a sentence."""
-        told = cls.told(file)
+        overrides = cls.overrides(file)
         defaults = {point.name: point.value for point in cls().points()}
-        for key, value in told.items():
+        for key, value in overrides.items():
             if key not in defaults:
                 raise ContractError(f"The contract file has a key we do not know: {key}.")
-            told[key] = _typed(key, value, defaults[key])
-        return cls(**told)
+            overrides[key] = _typed(key, value, defaults[key])
+        return cls(**overrides)
 
     @staticmethod
-    def told(file: Path | str | None) -> dict[str, Any]:
+    def overrides(file: Path | str | None) -> dict[str, Any]:
         """What the file says, as it stands. Raises ContractError with a sentence."""
         try:
             return tomllib.loads(Path(file).read_text(encoding="utf-8")) if file else {}

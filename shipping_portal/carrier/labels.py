@@ -35,7 +35,7 @@ def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
     return target
 
 
-def asked(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
+def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
     """What HEAD says: the signed address, or "" to GET the label itself. Raises for any other answer."""
     if not reply.fault and reply.status in ASK_WITH_GET:
         return ""

@@ -20,11 +20,11 @@ class Names:
 def names_in(body: bytes, contract: Contract) -> Names:
     """Read them from a reply or an event, at the paths that a booking has them; nothing from what is no JSON."""
     try:
-        said = load_json(body, strict=False)
+        document = load_json(body, strict=False)
     except ValueError:
         return Names()
     return Names(
-        order_id=matching(ORDER_ID, at(said, contract.order_id)),
-        order_key=text(at(said, contract.order_key), 200),
-        customer_reference=text(at(said, contract.customer_reference), 255),
+        order_id=matching(ORDER_ID, at(document, contract.order_id)),
+        order_key=text(at(document, contract.order_key), 200),
+        customer_reference=text(at(document, contract.customer_reference), 255),
     )

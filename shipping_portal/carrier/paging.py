@@ -17,17 +17,17 @@ from shipping_portal.carrier.verdicts import parsed
 ADDRESSES = ("https://", "http://", "/", "?")
 
 
-def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin, asked: Sequence[str]) -> Tracked:
+def read_page(reply: Reply, contract: Contract, *, reference: str, base: Origin, visited: Sequence[str]) -> Tracked:
     """One page of scans, with the address of the next; `asked` are the addresses so far, this page's last.
 
     A next page that will not be asked for is told among what could not be read, and by the call's outcome.
     """
     page = read_tracked(reply, contract, reference=reference, must_list=True)
-    told = at(parsed(reply), contract.tracking_next)
-    if told in (None, "", False):
+    value = at(parsed(reply), contract.tracking_next)
+    if value in (None, "", False):
         return page
-    url = _following(told, asked[-1], contract)
-    why = _obstacle(url, contract, base, asked)
+    url = _following(value, visited[-1], contract)
+    why = _obstacle(url, contract, base, visited)
     if not why:
         return replace(page, next_page=url)
     return replace(page, unreadable=(*page.unreadable, ({"left_out": "pages"}, why)), outcome="incomplete")
@@ -38,26 +38,26 @@ def joined(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
     scans = [scan for page in pages for scan in page.scans]
     unreadable = [row for page in pages for row in page.unreadable]
     day = next((page.pickup_date for page in pages if page.pickup_date), None)
-    told = (*unreadable, *flags(len(scans), 0)) if len(pages) > 1 else tuple(unreadable)
-    return replace(pages[0], scans=newest(scans), unreadable=told, pickup_date=day, next_page="", is_whole=is_whole)
+    value = (*unreadable, *flags(len(scans), 0)) if len(pages) > 1 else tuple(unreadable)
+    return replace(pages[0], scans=newest(scans), unreadable=value, pickup_date=day, next_page="", is_whole=is_whole)
 
 
-def _following(told: object, asked: str, contract: Contract) -> str:
+def _following(value: object, visited: str, contract: Contract) -> str:
     """The next page's address: told whole, told from this one on, or as a word or number for the query."""
-    word = str(told) if isinstance(told, str | int) else ""
+    word = str(value) if isinstance(value, str | int) else ""
     if word.startswith(ADDRESSES):
-        return urljoin(asked, word)
-    parts = urlsplit(asked)
+        return urljoin(visited, word)
+    parts = urlsplit(visited)
     query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), contract.tracking_page_query: word}
     return urlunsplit(parts._replace(query=urlencode(query))) if word else ""
 
 
-def _obstacle(url: str, contract: Contract, base: Origin, asked: Sequence[str]) -> str:
+def _obstacle(url: str, contract: Contract, base: Origin, visited: Sequence[str]) -> str:
     """Why the next page is not asked for, or ""."""
     if Origin.of(url) != base:
         return "the next page of scans is not at the carrier's address"
-    if url in asked:
+    if url in visited:
         return "the next page of scans is one that was read already"
-    if len(asked) >= contract.most_tracking_pages:
+    if len(visited) >= contract.most_tracking_pages:
         return f"more than {contract.most_tracking_pages} pages of scans"
     return ""

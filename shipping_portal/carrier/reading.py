@@ -54,8 +54,8 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     `today` is the day in UTC.
     """
     require_success(reply, contract)
-    said = parsed(reply)
-    rows = at(said, contract.products) if contract.products else said
+    document = parsed(reply)
+    rows = at(document, contract.products) if contract.products else document
     if not isinstance(rows, list):
         raise unknown(reply, contract, "the quote is not a list of products")
     products: list[Product] = []
@@ -145,16 +145,16 @@ def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
     found = []
     for name, member in members.items():
         amount = member.get("amount") if isinstance(member, dict) else member
-        told = member.get("currency") if isinstance(member, dict) else currency
-        read = money(amount, told or currency)
+        value = member.get("currency") if isinstance(member, dict) else currency
+        read = money(amount, value or currency)
         if read and text(name, 100):
             found.append((text(name, 100), read))
     return tuple(found[:MOST_PRODUCTS])
 
 
 def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
-    told = at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"])) if contract.quoted_cover else None
-    return price(at(row, contract.quoted_cover), currency_code(told) or currency)
+    value = at(row, ".".join([*contract.quoted_cover.split(".")[:-1], "currency"])) if contract.quoted_cover else None
+    return price(at(row, contract.quoted_cover), currency_code(value) or currency)
 
 
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
@@ -182,27 +182,27 @@ def _conflict(reply: Reply, contract: Contract, booked: Booked, reason: str) -> 
 
 def _order(reply: Reply, contract: Contract) -> Booked:
     require_success(reply, contract)
-    said = parsed(reply)
-    reference = contract.reference_in(at(said, contract.reference))
-    order_id = identifier(ORDER_ID, at(said, contract.order_id))
-    if not isinstance(said, dict) or not reference or not order_id:
+    document = parsed(reply)
+    reference = contract.reference_in(at(document, contract.reference))
+    order_id = identifier(ORDER_ID, at(document, contract.order_id))
+    if not isinstance(document, dict) or not reference or not order_id:
         raise unknown(reply, contract, "the reply names no order we can read", reference=reference)
-    cost = price(at(said, contract.booked_price), at(said, contract.booked_currency))
+    cost = price(at(document, contract.booked_price), at(document, contract.booked_currency))
     return Booked(
         order_id=order_id,
         reference=reference,
-        state=text(at(said, contract.state), 100),
-        labels=_labels(at(said, contract.labels), contract),
-        pickup_date=day(at(said, contract.booked_pickup_date)),
+        state=text(at(document, contract.state), 100),
+        labels=_labels(at(document, contract.labels), contract),
+        pickup_date=day(at(document, contract.booked_pickup_date)),
         price=cost,
-        breakdown=_amounts(at(said, contract.booked_breakdown), cost.currency if cost else ""),
-        tracking_url=_public(at(said, contract.tracking_url), contract),
-        order_key=text(at(said, contract.order_key), 200),
+        breakdown=_amounts(at(document, contract.booked_breakdown), cost.currency if cost else ""),
+        tracking_url=_public(at(document, contract.tracking_url), contract),
+        order_key=text(at(document, contract.order_key), 200),
         status=reply.status,
         body=scrub(reply.body, contract),
-        eta_from=day(at(said, contract.booked_eta_from)),
-        eta_to=day(at(said, contract.booked_eta_to)),
-        is_cancellable=flag(at(said, contract.is_cancellable)),
+        eta_from=day(at(document, contract.booked_eta_from)),
+        eta_to=day(at(document, contract.booked_eta_to)),
+        is_cancellable=flag(at(document, contract.is_cancellable)),
     )
 
 
@@ -230,20 +230,20 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
     if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
         return Cancelled(contract.cancelled_word, "", reply.status, body)
     require_success(reply, contract, also_refused=contract.cancel_refused_statuses)
-    said = parsed(reply)
-    state = text(at(said, contract.state), 100)
-    if identifier(ORDER_ID, told := at(said, contract.order_id)) != order_id and told is not None:
+    document = parsed(reply)
+    state = text(at(document, contract.state), 100)
+    if identifier(ORDER_ID, value := at(document, contract.order_id)) != order_id and value is not None:
         raise unknown(reply, contract, "the reply is about another order", conflict=True)
     if normalise(state) != normalise(contract.cancelled_word):
         raise unknown(reply, contract, "the reply does not say that the order is cancelled")
-    return Cancelled(state, text(at(said, contract.cancel_message)), reply.status, body)
+    return Cancelled(state, text(at(document, contract.cancel_message)), reply.status, body)
 
 
 def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:
     """The scans of one reference. A scan that cannot be read is kept beside its reason, never dropped."""
     require_success(reply, contract)
-    said = parsed(reply)
-    rows = _events(reply, contract, said, must_list=must_list)
+    document = parsed(reply)
+    rows = _events(reply, contract, document, must_list=must_list)
     scans: list[Scan] = []
     unreadable: list[tuple[object, str]] = []
     for row in rows:
@@ -251,7 +251,7 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
             scans.append(_scan_of(row, contract, reference))
         except BadScan as problem:
             unreadable.append((scrubbed(row, contract), problem.reason))
-    state, pickup = text(at(said, contract.state), 100), day(at(said, contract.booked_pickup_date))
+    state, pickup = text(at(document, contract.state), 100), day(at(document, contract.booked_pickup_date))
     kept = (*unreadable[:MOST_UNREADABLE], *flags(len(scans), len(unreadable)))
     return Tracked(
         state,
@@ -259,7 +259,7 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
         kept,
         pickup,
         scrub(reply.body, contract),
-        is_cancellable=flag(at(said, contract.is_cancellable)),
+        is_cancellable=flag(at(document, contract.is_cancellable)),
     )
 
 
@@ -278,10 +278,10 @@ def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
         yield {"left_out": unreadable - MOST_UNREADABLE}, "many more scans like this in one reply"
 
 
-def _events(reply: Reply, contract: Contract, said: Any, *, must_list: bool) -> list[Any]:
+def _events(reply: Reply, contract: Contract, document: Any, *, must_list: bool) -> list[Any]:
     """The rows of a tracking reply. Null is none yet; a subscription may be answered without any list."""
     holder_path, _, leaf = contract.events.rpartition(".")
-    holder = at(said, holder_path) if holder_path else said
+    holder = at(document, holder_path) if holder_path else document
     if isinstance(holder, dict):
         rows = holder.get(leaf, None if not must_list else "missing")
         if rows is None or isinstance(rows, list):

@@ -56,29 +56,29 @@ def parsed(reply: Reply) -> Any:
 
 
 def _rejected(reply: Reply, contract: Contract) -> CarrierError:
-    said = parsed(reply)
+    document = parsed(reply)
     empty = reply.status == 400 and not reply.body and reply.framed  # how this family refuses malformed JSON
-    if not isinstance(said, dict | str) and not empty:
+    if not isinstance(document, dict | str) and not empty:
         return unknown(reply, contract, f"the carrier answered {reply.status} in a form we cannot read")
-    refusal = read_refusal(said, contract)
+    refusal = read_refusal(document, contract)
     return Rejected(reply.status, refusal.code, refusal.text, refusal.messages, scrub(reply.body, contract))
 
 
 def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
     body = scrub(reply.body, contract)
     refusal = read_refusal(parsed(reply), contract)
-    said = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
-    return AccountStopped(reply.status, said or text(body.decode("utf-8", "replace")), body)
+    document = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
+    return AccountStopped(reply.status, document or text(body.decode("utf-8", "replace")), body)
 
 
 def _retry_after(reply: Reply) -> float | None:
     """Seconds to wait, at most an hour; None where nothing is told, or no wait at all: then our own back-off is."""
-    told = reply.headers.get("retry-after", "").strip()
-    if told.isascii() and told.isdigit():
-        wait = float(told[:9])
+    header = reply.headers.get("retry-after", "").strip()
+    if header.isascii() and header.isdigit():
+        wait = float(header[:9])
     else:
         try:
-            wait = parsedate_to_datetime(told).timestamp() - time.time()
+            wait = parsedate_to_datetime(header).timestamp() - time.time()
         except (ValueError, OverflowError):
             return None
     return min(wait, LONGEST_WAIT) if wait > 0 else None
@@ -121,20 +121,20 @@ def read_refusal(body: Any, contract: Contract) -> Refusal:
         return Refusal("", _words(body), {})
     if not isinstance(body, dict):
         return Refusal("", "", {})
-    said = at(body, contract.error_messages)
+    document = at(body, contract.error_messages)
     code, sentence = at(body, contract.error_code), at(body, contract.error_text)
-    if said is None and code is None and sentence is None:
-        said = body
-    messages = _by_field(said, contract)
+    if document is None and code is None and sentence is None:
+        document = body
+    messages = _by_field(document, contract)
     sentence = "; ".join(messages.get("", [])) if messages else _words(sentence)
     return Refusal(text(code, 100), sentence, messages)
 
 
-def _by_field(said: Any, contract: Contract) -> dict[str, list[str]]:
+def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
     fields = _fields(contract)
     groups = {steps[:end] for steps in map(_steps, fields) for end in range(1, len(steps))}
     messages: dict[str, list[str]] = {}
-    for where, words in islice(_flat(said, ()), MOST):
+    for where, words in islice(_flat(document, ()), MOST):
         names, steps = _named(where, fields), _steps(*where)
         if not names and steps in groups:  # such as "receiver": several of our fields
             names, words = [""], f"{' '.join(steps).capitalize()}: {words}"[:500]
@@ -156,24 +156,24 @@ def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
     return [] if steps else [""]
 
 
-def _flat(said: Any, where: Where) -> Iterator[tuple[Where, str]]:
-    if isinstance(said, dict) and (told := _told(said)):
-        yield told
-    elif isinstance(said, dict):
-        for key, member in said.items():
+def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
+    if isinstance(document, dict) and (header := _told(document)):
+        yield header
+    elif isinstance(document, dict):
+        for key, member in document.items():
             yield from _flat(member, (*where, text(key, 60)))
-    elif isinstance(said, list):
-        rows = len(said) > 1 and all(isinstance(member, dict) for member in said)  # else a wrapper of one
-        for number, member in enumerate(said):
+    elif isinstance(document, list):
+        rows = len(document) > 1 and all(isinstance(member, dict) for member in document)  # else a wrapper of one
+        for number, member in enumerate(document):
             yield from _flat(member, (*where, str(number)) if rows else where)
-    elif isinstance(said, str) and _words(said):
-        yield where, _words(said)
+    elif isinstance(document, str) and _words(document):
+        yield where, _words(document)
 
 
-def _told(said: dict[str, Any]) -> tuple[Where, str] | None:
+def _told(document: dict[str, Any]) -> tuple[Where, str] | None:
     """A message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
-    about = next((said[key] for key in ABOUT if isinstance(said.get(key), str)), "")
-    words = next((said[key] for key in WORDS if isinstance(said.get(key), str)), "")
+    about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
+    words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")
     return ((text(about, 60),), _words(words)) if about and _words(words) else None
 
 

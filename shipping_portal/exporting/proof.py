@@ -219,8 +219,8 @@ def _measured(line: Row) -> Iterator[str]:
     for unit in ("kg", "m³"):
         declared, measured = line[f"Declared, {unit}"], line[f"Measured, {unit}"]
         if measured is not None:
-            said = f"    Measured {plain(measured)} {unit}"
-            yield f"{said}; declared {plain(declared)} {unit}" if declared is not None else said
+            words = f"    Measured {plain(measured)} {unit}"
+            yield f"{words}; declared {plain(declared)} {unit}" if declared is not None else words
 
 
 def _fact(name: str, value: str) -> str:

@@ -81,8 +81,8 @@ class ImportAdmin(ActionsAdmin):
     @admin.display(description="state", ordering="state")
     def how_far(self, file: Import) -> str:
         is_booking = file.state == Import.State.BOOKING and not file.finished_at
-        told = "Being booked" if is_booking else str(file.get_state_display())
-        return f"{told}, paused" if file.paused_at else told
+        state = "Being booked" if is_booking else str(file.get_state_display())
+        return f"{state}, paused" if file.paused_at else state
 
     @admin.display(description="rows")
     def all(self, file: Any) -> int:
@@ -107,7 +107,7 @@ class ImportAdmin(ActionsAdmin):
             "waiting": found.waiting,
             "booked": found.booked,
             "unclear": found.unclear,
-            "waiting for the sender's yes": found.asked,
+            "waiting for the sender's yes": found.needs_yes,
             "not booked": found.failed,
         }
         return f"{found.rows:,}: " + ", ".join(f"{count:,} {words}" for words, count in parts.items() if count)

@@ -113,7 +113,7 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
     agreed = 0
     refusal: Exception | None = None
     for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
-        if prices[str(order.uuid)] != str(order.asked):
+        if prices[str(order.uuid)] != str(order.price_to_confirm):
             continue
         try:
             booking.confirm(order, by=by, now=now)

@@ -193,8 +193,10 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
     """What is to be fixed, by the form's fields, though it may pass as typed."""
     # Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text.
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
-    said = "A spreadsheet shortened this number. Write it in full."
-    return {name: [said] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())} | _of_customs(row, form)
+    message = "A spreadsheet shortened this number. Write it in full."
+    return {name: [message] for name, text in texts.items() if SHORTENED.fullmatch(text.strip())} | _of_customs(
+        row, form
+    )
 
 
 def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
@@ -222,17 +224,17 @@ def second_look(row: ImportRow, entry: Entry, quote: Quote) -> dict[str, list[st
     weight = columns.form_name(columns.WEIGHT, row.file.sender.country)
     unmet = choosing.unmet(quote.products, row.file.sender.service_rule)
     texts = {"": offers.warnings(entry) + unmet} | _lost_letters(entry)
-    if not columns.are_of_one_item(row.file) and (told := items.of_weights(columns.lines(row, row.file))):
-        texts[weight] = [told]
+    if not columns.are_of_one_item(row.file) and (problem := items.of_weights(columns.lines(row, row.file))):
+        texts[weight] = [problem]
     # Whoever saved the row has seen what stands at its fields.
-    return {name: said for name, said in texts.items() if said and name not in row.corrected}
+    return {name: text for name, text in texts.items() if text and name not in row.corrected}
 
 
 def _lost_letters(entry: Entry) -> dict[str, list[str]]:
     """Question marks where an export could not write the letters of a name."""
-    said = {f"receiver_{part}": getattr(entry.receiver, part) for part in ("name", "company", "line1", "line2")}
+    values = {f"receiver_{part}": getattr(entry.receiver, part) for part in ("name", "company", "line1", "line2")}
     return {
         name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]
-        for name, text in said.items()
+        for name, text in values.items()
         if "?" in text
     }

@@ -38,7 +38,7 @@ def _finish(file: Import, now: dt.datetime) -> None:
         return
     # Counted after the update, whose lock a booking that fails meanwhile waits for (see notifications.py).
     counts = progress.counts(file)
-    if counts.failed or counts.asked:
+    if counts.failed or counts.needs_yes:
         _notify_of_failures(file, counts, now)
     elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
         outbox.notify(_event(file, counts, now), now=now)
@@ -48,7 +48,7 @@ def paused(file: Import, now: dt.datetime) -> None:
     """Notify of what failed before the pause, which may be for good. Call it in the transaction that pauses."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
         counts = progress.counts(file)
-        if counts.failed or counts.asked:
+        if counts.failed or counts.needs_yes:
             _notify_of_failures(file, counts, now)
 
 
@@ -80,7 +80,7 @@ def _summary(counts: progress.Counts) -> str:
         "booked": counts.booked,
         "not booked": counts.failed,
         "being checked": counts.unclear,
-        "waiting for your yes": counts.asked,
+        "waiting for your yes": counts.needs_yes,
     }
     return ", ".join(f"{count:,} {words}" for words, count in parts.items() if count or words == "booked")
 

@@ -161,8 +161,8 @@ class MatchForm(forms.Form):
     def constants(self) -> dict[str, str]:
         names = {f"all_{field.name}": field.name for field in self.wanted}
         names |= {name: name for name in (*units.TABLES, columns.SIZE)}
-        said = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
-        return {name: text for name, text in said.items() if text}
+        chosen = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
+        return {name: text for name, text in chosen.items() if text}
 
     def matches(self) -> Iterator[Match]:
         """Our fields with the column chosen or guessed, and the first three values in it."""

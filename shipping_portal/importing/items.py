@@ -7,7 +7,7 @@ from orders.contents_form import PARTS, ROWS
 from orders.form_fields import PLAIN_NUMBER
 from shipping_portal.importing import units
 
-Said = Mapping[str, str]  # what one row says, by our field
+Cells = Mapping[str, str]  # what one row says, by our field
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
 DIFFERENT_WEIGHTS = "The rows of this order have different weights. The first was taken: check it."
@@ -17,34 +17,34 @@ LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 
 
-def joined(lines: Sequence[Said], given: Said, *, are_weights_of_one: bool) -> dict[str, str]:
+def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) -> dict[str, str]:
     """What the first row says, with the items of all rows; `given` is what every row has.
 
     Weights of one item are added up, each as often as the item is in the parcel. Any other weight is the parcel's.
     """
-    said = dict(lines[0])
+    values = dict(lines[0])
     names = [line["description"] for line in lines if line.get("description")]
     if names:
-        said["description"] = f"{names[0]} and {len(names) - 1} more" if names[1:] else names[0]
+        values["description"] = f"{names[0]} and {len(names) - 1} more" if names[1:] else names[0]
     if are_weights_of_one:
-        said["weight"] = _whole_weight(lines, given)
+        values["weight"] = _whole_weight(lines, given)
     items = [_item(lines[at], given) for at in places(lines)] or [_item({}, given)]
     for number, item in enumerate(items, start=1):
-        said |= {f"item_{number}_{part}": text for part, text in item.items() if text}
-    return {name: text for name, text in said.items() if text}
+        values |= {f"item_{number}_{part}": text for part, text in item.items() if text}
+    return {name: text for name, text in values.items() if text}
 
 
-def places(lines: Sequence[Said]) -> list[int]:
+def places(lines: Sequence[Cells]) -> list[int]:
     """Which of these rows say something of an item; eBay's first row of an order of many says nothing."""
     return [at for at, line in enumerate(lines) if any(line.get(name) for name in OWN)]
 
 
-def of_weights(lines: Sequence[Said]) -> str:
+def of_weights(lines: Sequence[Cells]) -> str:
     """What is told where several rows have the parcel's weight, or ""; each may have meant that of its item."""
-    said = [units.convert(line["weight"], "", "kg", units.WEIGHTS) for line in lines if line.get("weight")]
-    if len({*said}) > 1:
+    weights = [units.convert(line["weight"], "", "kg", units.WEIGHTS) for line in lines if line.get("weight")]
+    if len({*weights}) > 1:
         return DIFFERENT_WEIGHTS
-    return SAME_WEIGHT if len(said) > 1 else ""
+    return SAME_WEIGHT if len(weights) > 1 else ""
 
 
 def share_of_one(whole: str, times: str) -> str:
@@ -55,22 +55,22 @@ def share_of_one(whole: str, times: str) -> str:
     return f"{(Decimal(whole) / Decimal(times)).quantize(FINE).normalize():f}"
 
 
-def uncounted(said: Mapping[str, object]) -> list[str]:
+def uncounted(values: Mapping[str, object]) -> list[str]:
     """The quantities that customs need and nobody wrote: a value alone may be of one item or of all."""
     return [
         f"item_{number}_quantity"
         for number in range(1, ROWS + 1)
-        if said.get(f"item_{number}_value") and not said.get(f"item_{number}_quantity")
+        if values.get(f"item_{number}_value") and not values.get(f"item_{number}_quantity")
     ]
 
 
-def _item(line: Said, given: Said) -> dict[str, str]:
+def _item(line: Cells, given: Cells) -> dict[str, str]:
     item = {part: line.get(f"item_1_{part}") or given.get(f"item_1_{part}", "") for part in PARTS}
     item["description"] = item["description"] or line.get("description") or given.get("description", "")
     return item
 
 
-def _whole_weight(lines: Sequence[Said], given: Said) -> str:
+def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
     """In the unit of the first; "" where a row's weight or quantity is no number, or missing."""
     weights = [line.get("weight", "") for line in lines]
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]

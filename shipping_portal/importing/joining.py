@@ -80,7 +80,7 @@ def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
 def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
     """Whether it says no other size than the other."""
     sizes = [{_said(one, file, side) for one in (row, head)} - {""} for side in SIZE]
-    return all(len(said) < 2 for said in sizes)
+    return all(len(sizes_named) < 2 for sizes_named in sizes)
 
 
 def _where(row: ImportRow, file: Import) -> list[str]:

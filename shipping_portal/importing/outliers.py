@@ -105,14 +105,14 @@ def _question(file: Import, reason: str, first: Choice) -> str:
     """Asks for the units in which such rows would be likely parcels, going by the first of them."""
     if reason not in UNLIKELY.values():
         return CHECK
-    row, found, asked = file.rows.get(pk=first.row.pk), density(first.row.measures), []
+    row, found, questions = file.rows.get(pk=first.row.pk), density(first.row.measures), []
     for name, words, power in ASKED:
         table = units.TABLES[units.MEASURES[name]]
         read = table.get(units.of_cell(name, row, file))
         likely = [unit for unit, size in table.items() if read and is_likely(found * (size / read) ** power)]
         named = ["inches" if unit == "in" else unit for unit in likely]
-        asked += [f"the {words} in {' or '.join(named)}"] if named else []
-    return f"Are {', or '.join(asked)}?" if asked else CHECK
+        questions += [f"the {words} in {' or '.join(named)}"] if named else []
+    return f"Are {', or '.join(questions)}?" if questions else CHECK
 
 
 def _confirmation(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> str:

@@ -62,7 +62,7 @@ class Counts:
     waiting: int
     booked: int
     unclear: int
-    asked: int  # the price went up, or something else needs the sender's yes
+    needs_yes: int  # the price went up, or something else needs the sender's yes
     risen: int
     failed: int
     retryable: int  # of the failed, those without an order
@@ -70,7 +70,7 @@ class Counts:
     @property
     def handed(self) -> int:
         """All that were sent on their way to be booked."""
-        return self.waiting + self.booked + self.unclear + self.asked + self.failed
+        return self.waiting + self.booked + self.unclear + self.needs_yes + self.failed
 
     @property
     def bookable(self) -> int:
@@ -95,7 +95,7 @@ def counts(file: Import) -> Counts:
         "waiting": Q(state=State.OWED) | handed & Q(order__status=Status.BOOKING),
         "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
         "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
-        "asked": handed & Q(order__status=Status.DRAFT),
+        "needs_yes": handed & Q(order__status=Status.DRAFT),
         "risen": handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose"),
         "retryable": Q(state=State.FAILED, order=None),
         "failed": Q(state=State.FAILED) | handed & Q(order__status__in=REFUSED),
@@ -153,14 +153,14 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
 def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
     """A row that came to nothing, and the rows joined to it."""
     right, weight = _as_in_the_file(head, file), _whole_weight(head, file)
-    said = lines(head, file)
-    places = items.places(said)
+    values = lines(head, file)
+    places = items.places(values)
     for at, row in enumerate((head, *head.lines.all())):
         number = places.index(at) + 1 if at in places else 0
         mine = dict(_item_put_right(head, file, number))
         whole = {name: text for name, text in right.items() if not at and not name.startswith("item_")}
         if weight:  # all of it in the first row, as the weights of the rows are added up
-            times = mine.get(QUANTITY) or said[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
+            times = mine.get(QUANTITY) or values[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
             share = "0" if at else items.share_of_one(weight, times)
             mine[WEIGHT] = f"{share} {units.of_account(file.sender.country)[units.WEIGHT_UNIT]}"
         # Cells too many follow the reason: the row is as odd as it was when it comes back.
@@ -210,9 +210,9 @@ def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) 
 
 def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
     """Corrections by the file's own fields: measures in its units, the whole name where the first name was."""
-    said = {plain_name(name): text for name, text in row.corrected.items()}
+    values = {plain_name(name): text for name, text in row.corrected.items()}
     own = units.of_account(file.sender.country)
     for name, kind in units.MEASURES.items():
-        if name in said:
-            said[name] = units.convert(said[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind])
-    return said | ({LAST_NAME: ""} if "receiver_name" in said else {})
+        if name in values:
+            values[name] = units.convert(values[name], own[kind], units.of_cell(name, row, file), units.TABLES[kind])
+    return values | ({LAST_NAME: ""} if "receiver_name" in values else {})

@@ -140,9 +140,9 @@ def _without_what_is_below(
 ) -> Iterator[tuple[int, list[str]]]:
     """Leave out, and add to `dropped`, what eBay writes below the orders; files put together have it in between."""
     for number, line in lines:
-        said = [cell.strip() for cell in line if cell.strip()]
-        if BELOW.match(" ".join(said)):
-            dropped.append(" ".join(said)[:80])
+        filled = [cell.strip() for cell in line if cell.strip()]
+        if BELOW.match(" ".join(filled)):
+            dropped.append(" ".join(filled)[:80])
         else:
             yield number, line
 

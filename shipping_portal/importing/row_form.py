@@ -31,8 +31,8 @@ class Cell:
     @property
     def is_filled(self) -> bool:
         """Needed, or something in it that somebody chose."""
-        said = self.control.form.initial.get(self.control.name)
-        return bool(self.control.field.required or said)
+        initial = self.control.form.initial.get(self.control.name)
+        return bool(self.control.field.required or initial)
 
     @property
     def messages_id(self) -> str:
@@ -85,8 +85,8 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
     """What was changed: values of the form's own fields that differ from what the row says."""
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
-    said = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
-    return {name: text for name, text in said.items() if text != form.initial.get(name, "") or name in row.problems}
+    values = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
+    return {name: text for name, text in values.items() if text != form.initial.get(name, "") or name in row.problems}
 
 
 def form_of(row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None) -> ParcelForm:

@@ -99,20 +99,22 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
     kind = MEASURES[name]
     place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
     by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
-    said = row.cells[beside].strip() if beside < len(row.cells) else ""
-    in_row = stated(said, TABLES[kind]) or said
+    unit = row.cells[beside].strip() if beside < len(row.cells) else ""
+    in_row = stated(unit, TABLES[kind]) or unit
     contradicts = by_name and in_row and in_row != by_name
     if contradicts or (kind in file.columns and not (by_name or in_row)):
         return UNSAID  # two units, or none where the other rows have one: nothing is guessed
     return by_name or in_row or _chosen(kind, file)
 
 
-def in_the_forms(constants: Mapping[str, str], said: Mapping[str, str], row: ImportRow, file: Import) -> dict[str, str]:
+def in_the_forms(
+    constants: Mapping[str, str], values: Mapping[str, str], row: ImportRow, file: Import
+) -> dict[str, str]:
     """What a row says, else what all rows have, with every measure in the unit of the parcel form."""
-    plain, own = {**constants, **said}, of_account(file.sender.country)
+    plain, own = {**constants, **values}, of_account(file.sender.country)
     for name in MEASURES.keys() & plain.keys():
         kind = MEASURES[name]
-        unit = of_cell(name, row, file) if name in said else _chosen(kind, file)
+        unit = of_cell(name, row, file) if name in values else _chosen(kind, file)
         plain[name] = convert(plain[name], unit, own[kind], TABLES[kind])
     return {name: text for name, text in plain.items() if name not in TABLES}
 

@@ -100,7 +100,7 @@ def _headline(now: dict[str, list[float]], before: dict[str, list[float]], sende
         return f"No delivery in these {span.weeks} weeks."
     if len(these) < FEWEST:
         return f"{some(len(these), sender)} delivered in {span.weeks} weeks: too few to say how long it takes."
-    said = f"Half of {some(len(these), sender)} took {Spread.of(these).middle} days or less."
+    headline = f"Half of {some(len(these), sender)} took {Spread.of(these).middle} days or less."
     if len(last) < FEWEST:
-        return f"{said} In the {span.weeks} weeks before there were too few to compare."
-    return f"{said} In the {span.weeks} weeks before it was {Spread.of(last).middle}."
+        return f"{headline} In the {span.weeks} weeks before there were too few to compare."
+    return f"{headline} In the {span.weeks} weeks before it was {Spread.of(last).middle}."

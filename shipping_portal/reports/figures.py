@@ -114,10 +114,10 @@ class Section:
         """With the sender's own word for a parcel."""
         word = say("parcel", sender.country)
 
-        def said(text: str) -> str:
+        def worded(text: str) -> str:
             return text.replace("parcel", word).replace("Parcel", word.capitalize())
 
-        return replace(self, rule=said(self.rule), nothing=said(self.nothing))
+        return replace(self, rule=worded(self.rule), nothing=worded(self.nothing))
 
     @property
     def columns(self) -> list[tuple[str, bool]]:

@@ -49,7 +49,7 @@ def section(planned: list[Planned], span: Span) -> Section:
 def _headline(now: Counter[str], before: Counter[str], span: Span) -> str:
     if not now.total():
         return f"No planned pickup was over in these {span.weeks} weeks."
-    said = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day."
+    headline = f"{share(now[ON_THE_DAY], now.total())} were picked up on the planned day."
     if not before.total():
-        return f"{said} There are none before to compare with."
-    return f"{said} In the {span.weeks} weeks before: {share(before[ON_THE_DAY], before.total())}."
+        return f"{headline} There are none before to compare with."
+    return f"{headline} In the {span.weeks} weeks before: {share(before[ON_THE_DAY], before.total())}."

@@ -44,10 +44,10 @@ def _headline(now: Counter[str], before: Counter[str], sender: Sender, span: Spa
     (kept, dated), (kept_before, dated_before) = (_kept(counts) for counts in (now, before))
     if not dated:
         return f"No parcel with a named day was delivered in {span.weeks} weeks."
-    said = f"{share(kept, dated)} came on time or early."
+    headline = f"{share(kept, dated)} came on time or early."
     if not dated_before:
-        return f"{said} There are none before to compare with."
-    return f"{said} In the {span.weeks} weeks before: {share(kept_before, dated_before)}."
+        return f"{headline} There are none before to compare with."
+    return f"{headline} In the {span.weeks} weeks before: {share(kept_before, dated_before)}."
 
 
 def _kept(counts: Counter[str]) -> tuple[int, int]:

@@ -71,14 +71,14 @@ class Claims:
 
     def all(self) -> QuerySet[Order]:
         """The parcels, each once."""
-        told = Q(progress__in=(Progress.LOST, Progress.DAMAGED), progress_at__gte=self.since)
+        scanned = Q(progress__in=(Progress.LOST, Progress.DAMAGED), progress_at__gte=self.since)
         late = Q(progress=Progress.DELIVERED, progress_at__gte=self.since, eta_to__lt=F("arrived_on"))
         listed = Q(pk__in=[*self.waiting, *self.scanned, *self.stuck])
         paid_back = Charge.objects.posted().filter(
             order=OuterRef("pk"), kind__in=GIVEN_BACK, amount__lt=0, reversed_by=None
         )
         mine = self.scope.orders.annotate(arrived_on=TruncDate("progress_at", tzinfo=self.scope.sender.tzinfo))
-        open_ones = mine.filter(told | late | listed, ~Exists(paid_back), status=Status.BOOKED)
+        open_ones = mine.filter(scanned | late | listed, ~Exists(paid_back), status=Status.BOOKED)
         return open_ones.select_related("parcel")
 
     def of(self, order: Order) -> Claim:
@@ -119,10 +119,10 @@ class Claims:
     def _under_way(self) -> QuerySet[Order]:
         """Those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
         silent = Q(parcel__last_scan_at__lt=self.scope.now - dt.timedelta(days=SILENT_DAYS))
-        asked = self.scope.orders.filter(
+        candidates = self.scope.orders.filter(
             status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False, progress_at__isnull=False
         )
-        late = asked.filter(silent | Q(eta_to__lt=self.scope.today), booked_at__gte=self.since)
+        late = candidates.filter(silent | Q(eta_to__lt=self.scope.today), booked_at__gte=self.since)
         return late.select_related("parcel").order_by("pk")[:MOST]
 
     def _stuck(self, order: Order) -> tuple[str, str] | None:

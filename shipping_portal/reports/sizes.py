@@ -78,10 +78,10 @@ def _headline(now: Counts, before: Counts, span: Span) -> str:
     (parcels, charged), (last, last_charged) = (_sum(counts) for counts in (now, before))
     if not parcels:
         return f"Nothing booked in these {span.weeks} weeks was charged yet."
-    said = f"{share(charged, parcels)} got a size charge."
+    headline = f"{share(charged, parcels)} got a size charge."
     if not last:
-        return f"{said} There are none before to compare with."
-    return f"{said} Of those booked in the {span.weeks} weeks before: {share(last_charged, last)}."
+        return f"{headline} There are none before to compare with."
+    return f"{headline} Of those booked in the {span.weeks} weeks before: {share(last_charged, last)}."
 
 
 def _sum(counts: Counts) -> tuple[int, int]:

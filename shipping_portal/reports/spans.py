@@ -50,6 +50,6 @@ class Span:
         return dt.datetime.combine(day, dt.time(), self.zone).astimezone(dt.UTC)
 
 
-def asked(text: str) -> int:
+def weeks_asked(text: str) -> int:
     """The weeks in an address; what nobody could have chosen is the usual."""
     return next((weeks for weeks in CHOICES if str(weeks) == text), USUAL)

@@ -94,10 +94,10 @@ def _counts(scope: SenderScope) -> dict[str, int]:
     """How many parcels each view holds, in one look at what is neither delivered nor cancelled."""
     slugs = (*NEEDS_YOU, *HANDLED, *ON_THE_WAY)
     names = {slug: slug.replace("-", "_") for slug in slugs}
-    asked: dict[str, Any] = {
+    by_view: dict[str, Any] = {
         names[slug]: Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs if slug not in HANDLED[:1]
     }
-    found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **asked)
+    found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **by_view)
     counts = {slug: found[name] for slug, name in names.items() if name in found}
     to_fix = ImportRow.objects.filter(
         file__sender=scope.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)

@@ -16,7 +16,7 @@ from shipping_portal.reports import delivery, pickups, promises, sizes, spend
 from shipping_portal.reports.figures import Section
 from shipping_portal.reports.refunds import RULES, WEEKS, Claims
 from shipping_portal.reports.shipments import Shipments
-from shipping_portal.reports.spans import CHOICES, Span, asked
+from shipping_portal.reports.spans import CHOICES, Span, weeks_asked
 
 
 @audience(*SEE_MONEY)
@@ -58,7 +58,7 @@ def sections(request: MemberRequest, span: Span) -> list[Section]:
 
 def _span(request: MemberRequest) -> Span:
     zone = request.sender.tzinfo
-    return Span.until(timezone.now().astimezone(zone).date(), asked(request.GET.get("weeks", "")), zone)
+    return Span.until(timezone.now().astimezone(zone).date(), weeks_asked(request.GET.get("weeks", "")), zone)
 
 
 HEADS = [

@@ -27,19 +27,19 @@ class Known:
     """A row, and the settings that describe it; None once the environment doesn't name it any more."""
 
     account: CarrierAccount
-    told: CarrierSettings | None
+    configured: CarrierSettings | None
 
     @property
     def takes_new_orders(self) -> bool:
-        return self.told is not None and self.told.takes_new_orders
+        return self.configured is not None and self.configured.takes_new_orders
 
     @property
     def role(self) -> str:
-        if self.told is None:
+        if self.configured is None:
             return NAMED_BY_NOBODY
-        if self.told.is_closed:
+        if self.configured.is_closed:
             return CLOSED
-        return TAKES_NEW_ORDERS if self.told.takes_new_orders else FOLLOWED
+        return TAKES_NEW_ORDERS if self.configured.takes_new_orders else FOLLOWED
 
 
 def known(account: CarrierAccount) -> Known:
@@ -49,13 +49,15 @@ def known(account: CarrierAccount) -> Known:
 def named() -> list[Known]:
     """All that the settings name, the one that takes new orders first. One query, once each has its row."""
     every = carrier_settings.every()
-    rows = CarrierAccount.objects.in_bulk([told.fingerprint for told in every], field_name="fingerprint")
-    return [Known(rows.get(told.fingerprint) or gateway.account_of(told), told) for told in every]
+    rows = CarrierAccount.objects.in_bulk([configured.fingerprint for configured in every], field_name="fingerprint")
+    return [
+        Known(rows.get(configured.fingerprint) or gateway.account_of(configured), configured) for configured in every
+    ]
 
 
 def asked_by_nobody() -> QuerySet[CarrierAccount]:
-    told = [told.fingerprint for told in carrier_settings.every() if not told.is_closed]
-    return CarrierAccount.objects.exclude(fingerprint__in=told)
+    configured = [configured.fingerprint for configured in carrier_settings.every() if not configured.is_closed]
+    return CarrierAccount.objects.exclude(fingerprint__in=configured)
 
 
 def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:

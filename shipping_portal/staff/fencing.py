@@ -55,8 +55,8 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
         *_labels(now),
         Fenced(f"tables whose numbers go on {FURTHER:,} further", jump()),
     ]
-    told = "; ".join(f"{one.what}: {one.count}" for one in fenced)
-    Audit.write("database restored", restore, by=None, reason=f"{restore}. {told}", at=now)
+    summary = "; ".join(f"{one.what}: {one.count}" for one in fenced)
+    Audit.write("database restored", restore, by=None, reason=f"{restore}. {summary}", at=now)
     marks.renew(now=now)
     return fenced
 
@@ -104,9 +104,9 @@ def _cancellations(now: dt.datetime) -> Fenced:
 
 def _replacements(restore: Restore) -> Fenced:
     owed = Replacement.objects.filter(ended_at=None)
-    asked = list(owed.values_list("asked_at", flat=True))
+    comparable = list(owed.values_list("asked_at", flat=True))
     owed.update(restore=restore)
-    return _told("replacements that are held", asked)
+    return _told("replacements that are held", comparable)
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
@@ -122,10 +122,10 @@ def _labels(now: dt.datetime) -> list[Fenced]:
     """Of parcels still with their senders, which may have been cancelled since; see orders/restoring/marks.py."""
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
     shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
-    asked = waiting.filter(account__in=shown).exclude(carrier_order_id="")
-    withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=asked, purged_at=None)
+    comparable = waiting.filter(account__in=shown).exclude(carrier_order_id="")
+    withheld = Label.objects.exclude(state=Label.State.ABSENT).filter(order__in=comparable, purged_at=None)
     count = withheld.update(state=Label.State.WITHHELD, due_at=now, **Label.AFRESH)
-    others = waiting.exclude(pk__in=asked.values("pk"))
+    others = waiting.exclude(pk__in=comparable.values("pk"))
     return [
         Fenced("labels that are shown once the carrier has confirmed their parcels", count),
         _told("parcels that may have been cancelled, and cannot be compared from here", _booked(others)),

@@ -184,5 +184,5 @@ def report(now: dt.datetime) -> None:
         once = f"webhook gap logged {account.pk}"
         if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):
             found = webhook_health.found_first_by_polling(now).filter(account=account).count()
-            told = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
-            logger.error("webhook_gap", extra=told)
+            details = {"account": account.name, "found_by_polling": found, "polling": "twice as often"}
+            logger.error("webhook_gap", extra=details)

@@ -41,12 +41,12 @@ class TestFailed(Exception):
     __test__ = False  # pytest collects classes by this prefix
 
 
-def addresses(told: CarrierSettings, *, shown: bool) -> list[str]:
+def addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
     """Listener addresses for this account's carrier, preferred one first: credentials before the host, or in the path.
 
     `shown` puts the secret in; without it dots stand for it, as on any page. Raises NoSecret.
     """
-    user, secret = _newest(told)
+    user, secret = _newest(configured)
     secret = quote(secret, safe="") if shown else "•••"
     place = urlsplit(settings.SITE_URL)
     with_user = place._replace(netloc=f"{user}:{secret}@{place.netloc}", path=reverse("webhook"))
@@ -54,22 +54,22 @@ def addresses(told: CarrierSettings, *, shown: bool) -> list[str]:
     return [urlunsplit(with_user), urlunsplit(in_path)]
 
 
-def rotated(told: CarrierSettings) -> str:
+def rotated(configured: CarrierSettings) -> str:
     """A new value of its secrets' setting: a fresh one first, then that in use until the dashboard is changed."""
     fresh = f"carrier:{secrets.token_urlsafe(32)}"
-    return ",".join([fresh, *told.webhook_secrets[:1]])
+    return ",".join([fresh, *configured.webhook_secrets[:1]])
 
 
-def send_test_event(told: CarrierSettings) -> str:
+def send_test_event(configured: CarrierSettings) -> str:
     """Post one scan of a reference nobody has to our own listener, as this account's carrier would.
 
     Returns the listener's answer. Raises NoSecret or TestFailed.
     """
-    user, secret = _newest(told)
+    user, secret = _newest(configured)
     credentials = base64.b64encode(f"{user}:{secret}".encode()).decode()
     request = urllib.request.Request(  # noqa: S310  (our own address, from the settings)
         settings.SITE_URL.rstrip("/") + reverse("webhook"),
-        data=_test_body(told.contract),
+        data=_test_body(configured.contract),
         headers={
             "Content-Type": "application/json",
             "Authorization": f"Basic {credentials}",
@@ -104,11 +104,11 @@ def _put(scan: dict[str, Any], path: str, value: str) -> None:
     scan[member] = value
 
 
-def _newest(told: CarrierSettings) -> tuple[str, str]:
-    for pair in told.webhook_secrets[:1]:
+def _newest(configured: CarrierSettings) -> tuple[str, str]:
+    for pair in configured.webhook_secrets[:1]:
         user, _, secret = pair.partition(":")
         return user, secret
-    raise NoSecret(f"{told.secrets_setting} is empty: set it, then print the address.")
+    raise NoSecret(f"{configured.secrets_setting} is empty: set it, then print the address.")
 
 
 @require_http_methods(["GET", "POST"])
@@ -123,7 +123,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": "Webhook listener",
-        "accounts": [(told, _addresses(told)) for told in carrier_settings.every()],
+        "accounts": [(configured, _addresses(configured)) for configured in carrier_settings.every()],
         "may_test": permissions.may(request.user, "replay"),
         "last": WebhookDelivery.objects.order_by("-received_at").defer("body").first(),
         "refused": WebhookTally.objects.filter(day=timezone.now().date()).order_by("reason"),
@@ -131,9 +131,9 @@ def page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/listener.html", context)
 
 
-def _addresses(told: CarrierSettings) -> list[str]:
+def _addresses(configured: CarrierSettings) -> list[str]:
     try:
-        return addresses(told, shown=False)
+        return addresses(configured, shown=False)
     except NoSecret:
         return []
 
@@ -141,11 +141,13 @@ def _addresses(told: CarrierSettings) -> list[str]:
 def _send(request: HttpRequest) -> None:
     """As the carrier of the account on whose button it was pressed."""
     every = carrier_settings.every()
-    told = next((told for told in every if told.prefix == request.POST.get("account")), every[0])
+    configured = next(
+        (configured for configured in every if configured.prefix == request.POST.get("account")), every[0]
+    )
     try:
-        said = f"The listener took the test event: {send_test_event(told)}."
-        messages.success(request, said)
+        answer = f"The listener took the test event: {send_test_event(configured)}."
+        messages.success(request, answer)
     except (NoSecret, TestFailed) as error:
-        said = str(error)
-        messages.error(request, said)
-    Audit.write("listener tested", gateway.account_of(told), by=request.user, reason=said, at=timezone.now())
+        answer = str(error)
+        messages.error(request, answer)
+    Audit.write("listener tested", gateway.account_of(configured), by=request.user, reason=answer, at=timezone.now())

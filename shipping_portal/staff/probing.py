@@ -34,16 +34,16 @@ class Finding:
     answer: str
 
 
-def probe(told: CarrierSettings) -> Iterator[Finding]:
+def probe(configured: CarrierSettings) -> Iterator[Finding]:
     """Every question to this account's carrier in turn, each with at most one request of its own."""
-    client = gateway.carrier(gateway.account_of(told)) if has_tables() else gateway.client_of(told)
+    client = gateway.carrier(gateway.account_of(configured)) if has_tables() else gateway.client_of(configured)
     offered: list[Product] = []
     yield _asked("Our account is accepted", lambda: _ping(client))
-    yield _asked("Another key is refused", lambda: _refused_to_strangers(told))
+    yield _asked("Another key is refused", lambda: _refused_to_strangers(configured))
     yield _asked("Products are offered with prices", lambda: _products(client, offered))
     yield Finding("Members of a product were found", bool(offered) or None, _members(offered, client.contract))
     yield _asked("An unknown reference is not found", lambda: _not_found(client))
-    yield Finding("The partner id is set", bool(told.partner_id), f"{told.prefix}_PARTNER_ID")
+    yield Finding("The partner id is set", bool(configured.partner_id), f"{configured.prefix}_PARTNER_ID")
 
 
 def _asked(question: str, ask: Callable[[], tuple[bool, str]]) -> Finding:
@@ -60,18 +60,18 @@ def _ping(client: Carrier) -> tuple[bool, str]:
     return True, "answered"
 
 
-def _refused_to_strangers(told: CarrierSettings) -> tuple[bool, str]:
+def _refused_to_strangers(configured: CarrierSettings) -> tuple[bool, str]:
     """The only client not built by the gateway: it must not hold our key."""
     stranger = import_string(settings.CARRIER_CLIENT)(
-        base_url=told.base_url,
+        base_url=configured.base_url,
         account="nobody",
         key="not-a-key",
-        partner_id=told.partner_id,
+        partner_id=configured.partner_id,
         user_agent=f"ShippingPortal/{gateway.VERSION} (contract probe)",
-        contract=told.contract,
+        contract=configured.contract,
     )
     try:
-        stranger.track(told.contract.nobodys_reference)
+        stranger.track(configured.contract.nobodys_reference)
     except AccountStopped as error:
         return True, f"refused with {error.status}"
     except Rejected as error:

@@ -39,10 +39,10 @@ def unconfirmed_long(now: dt.datetime) -> Q:
 
 def cancel_stuck(now: dt.datetime) -> Q:
     """Cancellations the portal gave up on, or asked for ten minutes ago and not settled."""
-    asked = Order.objects.filter(
+    late_cancels = Order.objects.filter(
         cancels__state__in=["wanted", "in_flight", "unknown"], cancels__asked_at__lte=now - STUCK_AFTER
     )
-    late = Q(status__in=[Status.CANCELLING, Status.CANCEL_UNCONFIRMED], pk__in=asked.values("pk"))
+    late = Q(status__in=[Status.CANCELLING, Status.CANCEL_UNCONFIRMED], pk__in=late_cancels.values("pk"))
     return late | Q(status=Status.CANCEL_UNCONFIRMED, due_at=None)
 
 
@@ -65,7 +65,7 @@ def second_order(now: dt.datetime) -> Q:
 
 def futile(now: dt.datetime) -> Q:
     """Pickups in vain that wait for a later day, where no link lets their senders move it (interface §3 rules 3, 4)."""
-    linked = [told.fingerprint for told in carrier_settings.every() if told.has_parcel_tools]
+    linked = [configured.fingerprint for configured in carrier_settings.every() if configured.has_parcel_tools]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
     return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us

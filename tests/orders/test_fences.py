@@ -231,7 +231,7 @@ def test_a_yes_after_the_accounts_changed_moves_no_order_to_the_new_one(
         changes = {"status": "not_booked"}
     Order.objects.filter(pk=order.pk).update(**changes, account=older.unnamed(), due_at=None, **NOT_COUNTED)
     order.refresh_from_db()
-    answer = visit(alice).post(f"/parcels/{order.uuid}/confirm/", {"agreed": str(order.asked)})
+    answer = visit(alice).post(f"/parcels/{order.uuid}/confirm/", {"agreed": str(order.price_to_confirm)})
     assert answer["Location"] == f"/parcels/new/?again={order.uuid}"
     seen = Order.objects.get()
     assert (seen.status, seen.account_id) == (order.status, order.account_id)

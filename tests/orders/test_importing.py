@@ -237,7 +237,7 @@ def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, 
     assert progress.counts(file).risen == 1
     order = Order.objects.get()
     assert importing.agree(file, {str(order.uuid): "1.00"}, by=alice, now=timezone.now()) == 0
-    seen = {str(order.uuid): str(order.asked)}
+    seen = {str(order.uuid): str(order.price_to_confirm)}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     work_off(file)
     assert progress.counts(file).booked == 1
@@ -250,7 +250,7 @@ def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
     Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
     shop.prices(20)
     book(file)
-    seen = {str(order.uuid): str(order.asked) for order in Order.objects.all()}
+    seen = {str(order.uuid): str(order.price_to_confirm) for order in Order.objects.all()}
     Sender.objects.update(bookings_a_day=1)
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
@@ -273,7 +273,7 @@ def test_a_pickup_day_that_passed_holds_up_its_own_row_and_no_other(
 ) -> None:
     file, orders = risen(shop, quill, alice)
     Order.objects.filter(pk=orders[late].pk).update(pickup_date=dt.date(2026, 1, 5))
-    seen = {str(order.uuid): str(order.asked) for order in orders}
+    seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
     left = Order.objects.get(status="draft")
     assert left == orders[late]
@@ -295,7 +295,7 @@ def test_what_was_booked_before_all_bookings_stopped_is_counted(
         confirm(order, **press)
 
     monkeypatch.setattr(booking, "confirm", stopped_after_one)
-    seen = {str(order.uuid): str(order.asked) for order in orders}
+    seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert len(asked) == 2  # the same answer waits for every row after it
     with pytest.raises(stop):
@@ -566,7 +566,7 @@ def test_a_price_is_agreed_to_in_two_tabs_once(shop: SandboxCarrier, quill: Send
     shop.prices(20)
     book(file)
     order = Order.objects.get()
-    seen = {str(order.uuid): str(order.asked)}
+    seen = {str(order.uuid): str(order.price_to_confirm)}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 0
     work_off(file)

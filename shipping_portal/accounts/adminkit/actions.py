@@ -67,22 +67,22 @@ class AdminAction:
     initial: Callable[[Any], dict[str, Any]] = lambda thing: {}
     refusals: tuple[type[Exception], ...] = (Refused,)
 
-    def run(self, thing: Any, asked: dict[str, Any], by: Any, now: dt.datetime) -> None:
+    def run(self, thing: Any, answers: dict[str, Any], by: Any, now: dt.datetime) -> None:
         """Do it, with its row in the audit. Raises one of `refusals`."""
         if self.audit:
-            audited(self.audit, self.do, thing, by=by, now=now, **asked)
+            audited(self.audit, self.do, thing, by=by, now=now, **answers)
         else:
-            self.do(thing, by=by, now=now, **asked)
+            self.do(thing, by=by, now=now, **answers)
 
 
 @transaction.atomic
 def audited(
-    action: str, do: Callable[..., str | None], thing: Model, *, by: Any, now: dt.datetime, **asked: Any
+    action: str, do: Callable[..., str | None], thing: Model, *, by: Any, now: dt.datetime, **answers: Any
 ) -> None:
     """Do something to a thing and write the audit's row in one transaction: what `do` says it did, then the reason."""
     subject = subject_of(thing)  # before it may be deleted
-    words = do(thing, by=by, now=now, **asked)
-    reason = f"{words}: {asked['reason']}" if words else asked["reason"]
+    words = do(thing, by=by, now=now, **answers)
+    reason = f"{words}: {answers['reason']}" if words else answers["reason"]
     Audit.write(action, subject, by=by, sender=_sender_of(thing), reason=reason, at=now)
 
 

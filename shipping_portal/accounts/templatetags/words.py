@@ -59,8 +59,8 @@ CHIPS = {
 
 def say(word: str, country: str) -> str:
     """A word as that country says it: `say("postcode", "US")` is `ZIP code`. A capital is kept."""
-    said = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
-    return said[0].upper() + said[1:] if word[0].isupper() else said
+    term = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
+    return term[0].upper() + term[1:] if word[0].isupper() else term
 
 
 @register.simple_tag(takes_context=True)

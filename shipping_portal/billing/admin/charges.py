@@ -58,7 +58,7 @@ def _order(typed: str) -> Order | None:
     return called(orders, typed).first()
 
 
-def _assign(charge: Charge, *, owner: tuple[Sender, Order | None], **asked: Any) -> str:
+def _assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
     """Give it away with the Extra Cover that was in the same price."""
     sender, order = owner
     parts = Charge.objects.unmatched().filter(report=charge.report_id, line=charge.line).order_by("part")
@@ -79,7 +79,7 @@ def _reverse(charge: Charge, *, reason: str, by: User, now: dt.datetime) -> str:
     return str(charge)
 
 
-def _accept(charge: Charge, **asked: Any) -> str:
+def _accept(charge: Charge, **written: Any) -> str:
     if not reconciling.accept(charge):
         raise Refused("Nothing about its price waits any more.")
     return str(charge)

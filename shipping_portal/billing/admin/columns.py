@@ -98,8 +98,8 @@ class BillingProfileAdmin(ReadOnlyAdmin):
             return self._page(request, profile, form, _tried(profile, form) if form.is_valid() else None)
         if not form.is_valid():
             return self._page(request, profile, form)
-        asked = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
-        audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **asked)
+        answers = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
+        audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **answers)
         messages.success(request, "The columns are set. What is posted stays as it is.")
         return redirect("admin:billing_billingprofile_change", profile.pk)
 
@@ -116,7 +116,7 @@ class BillingProfileAdmin(ReadOnlyAdmin):
         return ", ".join(read_columns)
 
 
-def _set(profile: BillingProfile, *, chosen: dict[str, Any], **asked: Any) -> None:
+def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> None:
     """For files from now on, and those read again."""
     BillingProfile.objects.filter(pk=profile.pk).update(**chosen)
 

@@ -116,12 +116,12 @@ class DisputeAdmin(ActionsAdmin):
     def compared(self, dispute: Dispute) -> str:
         facts = dispute.facts
         money = {"quoted": facts.get("quoted_currency", ""), "charged": facts.get("currency", "")}
-        told = (
+        lines = (
             f"{title} {facts[name]}{f' {money[name]}' if name in money else unit}"
             for name, (title, unit) in FACTS.items()
             if facts.get(name)
         )
-        return ". ".join(told) or "–"
+        return ". ".join(lines) or "–"
 
     @admin.display(description="credit")
     def given(self, dispute: Dispute) -> SafeString | str:

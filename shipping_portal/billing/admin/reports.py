@@ -37,20 +37,20 @@ class TotalForm(ReasonForm):
 def _ended_by(end: Callable[..., None]) -> Callable[..., str]:
     """Return what posts a report or makes it void. Raises NotReady."""
 
-    def do(report: BillingReport, *, by: User, now: dt.datetime, **asked: Any) -> str:
+    def do(report: BillingReport, *, by: User, now: dt.datetime, **written: Any) -> str:
         end(report, by=by, now=now)
         return report.name
 
     return do
 
 
-def _read_again(report: BillingReport, *, now: dt.datetime, **asked: Any) -> str:
+def _read_again(report: BillingReport, *, now: dt.datetime, **written: Any) -> str:
     if not checking.again(report, now=now):
         raise Refused("It is posted or void by now.")
     return report.name
 
 
-def _state_total(report: BillingReport, *, total: Decimal, currency: str, **asked: Any) -> str:
+def _state_total(report: BillingReport, *, total: Decimal, currency: str, **written: Any) -> str:
     """Beside the totals it states in other currencies."""
     stated = {name: Decimal(amount) for name, amount in report.stated.items()}
     if not posting.state_total(report, {**stated, currency: total}):
@@ -58,7 +58,7 @@ def _state_total(report: BillingReport, *, total: Decimal, currency: str, **aske
     return f"{report.name}, {total} {currency}"
 
 
-def _count_repeats(report: BillingReport, **asked: Any) -> str:
+def _count_repeats(report: BillingReport, **written: Any) -> str:
     return f"{report.name}, {posting.count_repeats(report)} lines"
 
 

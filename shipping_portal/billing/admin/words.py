@@ -19,7 +19,7 @@ class MeaningForm(ReasonForm):
     field_order = ["meaning", "reason"]
 
 
-def _decide(word: ChargeWord, *, meaning: str, now: Any, **asked: Any) -> str:
+def _decide(word: ChargeWord, *, meaning: str, now: Any, **written: Any) -> str:
     """Reports that are not posted and have the word are read again."""
     checking.decide(word, meaning, now=now)
     return f"“{word}” means {dict(ChargeWord.MEANINGS)[meaning]}"

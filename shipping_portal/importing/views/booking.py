@@ -158,8 +158,8 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
 
 
 def _agree(request: MemberRequest, file: Import) -> None:
-    said = [one.partition("|") for one in request.POST.getlist("price")]
-    prices = {order: price for order, _, price in said}
+    pairs = [one.partition("|") for one in request.POST.getlist("price")]
+    prices = {order: price for order, _, price in pairs}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
     except (

@@ -56,8 +56,8 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
 
 
 def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.Page:
-    rows, asked = file.rows.filter(state__in=TABS.get(context["show"], ())), request.GET.get("page", "")
-    number = int(asked) if PAGE.fullmatch(asked) else 1
+    rows, typed = file.rows.filter(state__in=TABS.get(context["show"], ())), request.GET.get("page", "")
+    number = int(typed) if PAGE.fullmatch(typed) else 1
     by_price = context["ready"] if context["by_price"] else None
     return listing.page(rows, context["rule"], context["last"], dearest_of=by_price, number=number)
 

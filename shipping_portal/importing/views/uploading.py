@@ -42,8 +42,8 @@ def new_import(request: MemberRequest) -> HttpResponse:
     if before:
         messages.warning(request, _known_file(before))
     if form.sheet.dropped:
-        said = ", ".join(f"“{text}”" for text in form.sheet.dropped[:4])
-        messages.info(request, f"Lines of your shop's that are no orders were not imported: {said}.")
+        names = ", ".join(f"“{text}”" for text in form.sheet.dropped[:4])
+        messages.info(request, f"Lines of your shop's that are no orders were not imported: {names}.")
     return redirect("match_columns" if file.state == Import.State.MATCHING else "check_import", file.uuid)
 
 

@@ -74,18 +74,18 @@ def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
     return tomorrow.replace(hour=MORNING, minute=0, second=0, microsecond=0)
 
 
-def _pause(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **asked: Any) -> None:
-    pausing.pause(account, what, ends_at=end_of(ends, now), now=now, **asked)
+def _pause(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any) -> None:
+    pausing.pause(account, what, ends_at=end_of(ends, now), now=now, **written)
 
 
-def _change(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **asked: Any) -> None:
+def _change(what: str, account: CarrierAccount, *, ends: str, now: dt.datetime, **written: Any) -> None:
     kept = account.kept_pause(what)
     ends_at = kept.ends_at if kept and ends == AS_IT_IS else end_of(ends, now)
-    pausing.change(account, what, ends_at=ends_at, now=now, **asked)
+    pausing.change(account, what, ends_at=ends_at, now=now, **written)
 
 
-def _resume(what: str, account: CarrierAccount, **asked: Any) -> None:
-    pausing.resume(account, what, **asked)
+def _resume(what: str, account: CarrierAccount, **written: Any) -> None:
+    pausing.resume(account, what, **written)
 
 
 def _is_paused(what: str, account: CarrierAccount) -> bool:
@@ -198,19 +198,19 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="settings")
     def described_by(self, account: CarrierAccount) -> str:
-        told = known(account).told
-        return f"{told.prefix}_…" if told else "None"
+        configured = known(account).configured
+        return f"{configured.prefix}_…" if configured else "None"
 
     @admin.display(description="contract file")
     def contract_file(self, account: CarrierAccount) -> str:
-        told = known(account).told
-        return Path(told.contract_file).name or "None: every point as assumed" if told else "–"
+        configured = known(account).configured
+        return Path(configured.contract_file).name or "None: every point as assumed" if configured else "–"
 
     @admin.display(description="webhook secrets")
     def webhook_secrets(self, account: CarrierAccount) -> str:
         """How many are accepted; never one of them."""
-        told = known(account).told
-        return f"{len(told.webhook_secrets)} in {told.secrets_setting}" if told else "–"
+        configured = known(account).configured
+        return f"{len(configured.webhook_secrets)} in {configured.secrets_setting}" if configured else "–"
 
     @admin.display(description="bookings that wait")
     def waiting(self, account: CarrierAccount) -> str:

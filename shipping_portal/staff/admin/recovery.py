@@ -98,15 +98,15 @@ class RestoreAdmin(ActionsAdmin):
         now = timezone.now()
         owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
         files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
-        told = ((link_to(file), file.sender, file.owed, timesince(file.begun_at or now)) for file in files)
-        return format_html_join(", ", "{} of {} ({} rows, of {} ago)", told) or "–"
+        rows = ((link_to(file), file.sender, file.owed, timesince(file.begun_at or now)) for file in files)
+        return format_html_join(", ", "{} of {} ({} rows, of {} ago)", rows) or "–"
 
     @admin.display(description="labels not shown yet")
     def labels(self, restore: Restore) -> int:
         return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()
 
 
-def _try_again(letter: DeadLetter, *, now: dt.datetime, **asked: Any) -> str:
+def _try_again(letter: DeadLetter, *, now: dt.datetime, **written: Any) -> str:
     words = str(letter)
     dead_letters.try_again(letter, now=now)
     return words

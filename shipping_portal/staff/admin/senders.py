@@ -72,16 +72,16 @@ def _approve(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None
     signing_up.approve(sender, by=by, note=reason, now=now)
 
 
-def _suspend(sender: Sender, *, by: User, now: dt.datetime, **asked: str) -> None:
-    sender.suspend(by=by, at=now, **asked)
+def _suspend(sender: Sender, *, by: User, now: dt.datetime, **written: str) -> None:
+    sender.suspend(by=by, at=now, **written)
 
 
 def _reinstate(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None:
     sender.reinstate(by=by, reason=reason, at=now)
 
 
-def _limit(sender: Sender, **asked: Any) -> str:
-    chosen = {name: asked[name] for name in LIMITS}
+def _limit(sender: Sender, **written: Any) -> str:
+    chosen = {name: written[name] for name in LIMITS}
     Sender.objects.filter(pk=sender.pk).update(**chosen)
     return ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
 

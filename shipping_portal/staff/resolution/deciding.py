@@ -39,7 +39,7 @@ def adopt(
         found = verifying.confirm(order, reference, carrier_order_id.strip(), heard_at=heard_at)
     except verifying.NotConfirmed as refusal:
         raise CannotResolve(str(refusal)) from refusal
-    reference, told = found.reference, f"{found}: {verifying.with_doubt(reason, found.doubt)}"
+    reference, summary = found.reference, f"{found}: {verifying.with_doubt(reason, found.doubt)}"
     fields = {
         "carrier_reference": reference,
         "carrier_order_id": found.order_id,
@@ -50,11 +50,11 @@ def adopt(
     }
     try:
         with transaction.atomic():
-            move_to(order, Status.BOOKED, by=by, reason=f"adopted {told}", at=now, **fields)
+            move_to(order, Status.BOOKED, by=by, reason=f"adopted {summary}", at=now, **fields)
             _accept_attempt(order, reference, now)
             second_orders.note(order, at=now)
             labels.owe(order, (), at=now)
-            Audit.write("reference adopted", order, by=by, sender=order.sender, reason=told, at=now)
+            Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
     except (Order.WrongStatus, IntegrityError) as error:
         raise CannotResolve("This order is already resolved.") from error
     matching.match_late()  # what was charged for it before anybody knew whose it is

@@ -38,7 +38,7 @@ class Candidate:
     was_named: bool = False  # by a reply of the carrier's to this very booking
     taken_by: Order | None = None  # another order has it: it cannot be this one's
     billed: str = ""  # what the carrier charges for it
-    said: tuple[Names, ...] = ()  # what the carrier's documents call it
+    names: tuple[Names, ...] = ()  # what the carrier's documents call it
     is_its_own: str = ""  # the name of this order that the carrier has it under
     cannot_be: str = ""  # why not, of one that is shown all the same, as a reply to this very booking named it
 
@@ -56,9 +56,9 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
     first, last = sent_between(order)
     for line in billed(order, first - EARLIER, last + LATER, read_from=first - CLOCKS):
         known = found.get(line.reference.upper()) or Candidate(line.reference, "Charged by the carrier, and nobody's")
-        said = (*known.said, Names(customer_reference=line.customer_reference))
-        found[line.reference.upper()] = replace(known, billed=line.words, said=said)
-    judged = judge(order, {name: candidate.said for name, candidate in found.items()})
+        names = (*known.names, Names(customer_reference=line.customer_reference))
+        found[line.reference.upper()] = replace(known, billed=line.words, names=names)
+    judged = judge(order, {name: candidate.names for name, candidate in found.items()})
     offered = (_judged(candidate, *judged[name]) for name, candidate in found.items())
     return sorted(filter(None, offered), key=lambda candidate: not candidate.is_its_own)[:MOST]
 
@@ -94,7 +94,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
             places=seen.places if seen else "",
             was_named=True,
             taken_by=taken.get(reference.upper()),
-            said=(names_in(bytes(attempt.response), contract_of(order.account)), *(seen.said if seen else ())),
+            names=(names_in(bytes(attempt.response), contract_of(order.account)), *(seen.names if seen else ())),
             cannot_be=KNOWN_BEFORE if seen and seen.heard_at < known_from else "",
         )
 
@@ -121,46 +121,46 @@ def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
         first_scan_at=seen.first_scan_at,
         places=seen.places,
         same_postcode=starts or ends,
-        said=seen.said,
+        names=seen.names,
     )
 
 
-Said = dict[str, tuple[Names, ...]]
+NamesByReference = dict[str, tuple[Names, ...]]
 
 
-def judge(order: Order, said: Said) -> dict[str, tuple[str, str]]:
+def judge(order: Order, names: NamesByReference) -> dict[str, tuple[str, str]]:
     """For each reference: the name by which it is this order's, and the one by which it is another's; "" for none.
 
     A customer reference that no order of ours has decides nothing: the carrier may have filled it in.
     """
-    others = _others(order, said)
-    return {reference: _compared(order, names, others) for reference, names in said.items()}
+    others = _others(order, names)
+    return {reference: _compared(order, own, others) for reference, own in names.items()}
 
 
 def _compared(order: Order, names: tuple[Names, ...], others: set[str]) -> tuple[str, str]:
     own = anothers = ""
-    for said in names:
-        if is_its_name(order, said):
-            own = own or f"The carrier has it under {_name(said)}"
-        elif said.order_key or normalise(said.customer_reference) in others:
-            anothers = anothers or f"The carrier has it under another order's name, {_name(said)}"
+    for name in names:
+        if is_its_name(order, name):
+            own = own or f"The carrier has it under {_name(name)}"
+        elif name.order_key or normalise(name.customer_reference) in others:
+            anothers = anothers or f"The carrier has it under another order's name, {_name(name)}"
     return own if not anothers else "", anothers
 
 
-def _name(said: Names) -> str:
-    if said.order_key:
-        return f"our order key {said.order_key}"
-    return f"the customer reference {said.customer_reference}"
+def _name(name: Names) -> str:
+    if name.order_key:
+        return f"our order key {name.order_key}"
+    return f"the customer reference {name.customer_reference}"
 
 
-def _others(order: Order, said: Said) -> set[str]:
+def _others(order: Order, names: NamesByReference) -> set[str]:
     """Those of these customer references that other orders of this account and time have, normalised."""
-    told = {name.customer_reference for names in said.values() for name in names} - {""}
-    if not told:
+    references = {name.customer_reference for own in names.values() for name in own} - {""}
+    if not references:
         return set()
     first, last = sent_between(order)
     made = Order.objects.filter(account=order.account_id, created_at__range=(first - AROUND, last + AROUND))
     # Whatever the case: carriers write in capitals.
     upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
-    found = upper.filter(upper__in={name.upper() for name in told})
+    found = upper.filter(upper__in={name.upper() for name in references})
     return {normalise(name) for name in found.values_list("customer_reference", flat=True)}

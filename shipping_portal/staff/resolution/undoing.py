@@ -92,15 +92,15 @@ def _lock(order: Order) -> None:
 
 
 def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime) -> None:
-    told = f"{', '.join(_what(order))}: {reason}"
+    summary = f"{', '.join(_what(order))}: {reason}"
     matching.release(order)
-    move_to(order, status, by=by, reason=f"{action} {told}", at=now, search=order.search_text(), **NOTHING_BOOKED)
+    move_to(order, status, by=by, reason=f"{action} {summary}", at=now, search=order.search_text(), **NOTHING_BOOKED)
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
     order.attempts.update(second_order_at=None)  # which of several answers is the order's is open again
     order.labels.all().delete()
     notifications.forget_progress(order)
     polling.close_parcel(order)
-    Audit.write(action, order, by=by, sender=order.sender, reason=told, at=now)
+    Audit.write(action, order, by=by, sender=order.sender, reason=summary, at=now)
 
 
 def _what(order: Order) -> Iterator[str]:

@@ -28,7 +28,7 @@ class Scanned:
     first_scan_at: dt.datetime | None
     places: str  # in the order of the scans, each once
     postcodes: frozenset[str]
-    said: tuple[Names, ...]
+    names: tuple[Names, ...]
 
 
 def of(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:

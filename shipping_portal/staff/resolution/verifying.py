@@ -78,8 +78,8 @@ def can_view(order: Order) -> bool:
 
 def _as_told(order: Order, typed: str) -> str:
     """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
-    told = order.attempts.filter(seen_reference__upper=typed.upper()).values_list("seen_reference", flat=True).first()
-    return told or contract_of(order.account).reference_typed(typed)
+    parts = order.attempts.filter(seen_reference__upper=typed.upper()).values_list("seen_reference", flat=True).first()
+    return parts or contract_of(order.account).reference_typed(typed)
 
 
 def _refuse_another_orders(order: Order, reference: str) -> None:
@@ -125,9 +125,9 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
             f"The carrier does not confirm this reference: {_told(error)}. Check how it is spelled, or try again in "
             "a minute."
         ) from error
-    said = names_in(tracked.body, contract_of(order.account))
-    _refuse_another_name(order, said)
-    return is_its_name(order, said) is True, ""
+    names = names_in(tracked.body, contract_of(order.account))
+    _refuse_another_name(order, names)
+    return is_its_name(order, names) is True, ""
 
 
 def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
@@ -140,21 +140,21 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
         ) from error
     if not is_same(viewed.reference, reference):
         raise NotConfirmed(f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
-    said = names_in(viewed.body, contract_of(order.account))
-    said = Names(order_key=viewed.order_key or said.order_key, customer_reference=said.customer_reference)
-    _refuse_another_name(order, said)
+    names = names_in(viewed.body, contract_of(order.account))
+    names = Names(order_key=viewed.order_key or names.order_key, customer_reference=names.customer_reference)
+    _refuse_another_name(order, names)
     if normalise(viewed.state) == normalise(contract_of(order.account).cancelled_word) and not order.is_held:
         raise NotConfirmed(
             "The carrier says it is cancelled; adopting it would call it booked. If the carrier has no other order "
             "of this parcel, settle it as not booked."
         )
-    doubt = NAMELESS if is_its_name(order, said) is None else ""
+    doubt = NAMELESS if is_its_name(order, names) is None else ""
     return Confirmed(viewed.reference, order_id, doubt)
 
 
-def _refuse_another_name(order: Order, said: Names) -> None:
-    if is_its_name(order, said) is False:
-        name = f"order key {said.order_key}" if said.order_key else f"customer reference {said.customer_reference}"
+def _refuse_another_name(order: Order, names: Names) -> None:
+    if is_its_name(order, names) is False:
+        name = f"order key {names.order_key}" if names.order_key else f"customer reference {names.customer_reference}"
         raise NotConfirmed(
             f"The carrier has that parcel under another order's name of ours: {name}. Search for it in the list of "
             "orders and settle it there; for this order, ask the carrier with the text for its support."
@@ -208,19 +208,19 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
 
 def known_order_id(order: Order, reference: str) -> str:
     """The carrier's id for it, if the reply that named this reference told that too."""
-    told = (
+    parts = (
         order.attempts.exclude(seen_reference="").filter(seen_reference__upper=reference.upper()).order_by("pk").last()
     )
-    return names_in(bytes(told.response), contract_of(order.account)).order_id if told else ""
+    return names_in(bytes(parts.response), contract_of(order.account)).order_id if parts else ""
 
 
-def is_its_name(order: Order, said: Names) -> bool | None:
+def is_its_name(order: Order, names: Names) -> bool | None:
     """Do these names say that it is this order? None where they tell nothing that can be compared.
 
     Our key is unique, so it decides; a customer reference is compared where there is no key.
     """
-    if said.order_key:
-        return said.order_key.startswith(str(order.uuid))  # of any generation
-    if said.customer_reference and order.customer_reference:
-        return normalise(said.customer_reference) == normalise(order.customer_reference)
+    if names.order_key:
+        return names.order_key.startswith(str(order.uuid))  # of any generation
+    if names.customer_reference and order.customer_reference:
+        return normalise(names.customer_reference) == normalise(order.customer_reference)
     return None

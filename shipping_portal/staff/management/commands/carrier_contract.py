@@ -22,8 +22,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, probe: bool, account: str, **options: Any) -> None:
         try:
-            told = carrier_settings.chosen(account)
-            points = told.contract.points()
+            configured = carrier_settings.chosen(account)
+            points = configured.contract.points()
         except (ContractError, UnknownAccount) as error:
             raise CommandError(str(error)) from error
         for point in points:
@@ -33,15 +33,15 @@ class Command(BaseCommand):
         self.stdout.write(
             f"\n{len(points)} points: {overridden} overridden by the contract file, {assumed} still assumed."
         )
-        if probe and told.is_closed:
-            raise CommandError(f"{told.prefix}_KEY is empty, so this account is closed: its carrier isn't asked.")
+        if probe and configured.is_closed:
+            raise CommandError(f"{configured.prefix}_KEY is empty, so this account is closed: its carrier isn't asked.")
         if probe:
-            self._probe(told)
+            self._probe(configured)
 
-    def _probe(self, told: CarrierSettings) -> None:
+    def _probe(self, configured: CarrierSettings) -> None:
         self.stdout.write("")
         refuted = 0
-        for finding in probing.probe(told):
+        for finding in probing.probe(configured):
             refuted += finding.holds is False
             self.stdout.write(f"{VERDICTS[finding.holds]:<10}{finding.question}: {finding.answer}")
         self.stdout.write(f"Not asked: {probing.NOT_ASKED}.")

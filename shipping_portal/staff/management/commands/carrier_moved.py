@@ -45,7 +45,9 @@ class Command(BaseCommand):
 @transaction.atomic
 def move(old: CarrierSettings, new: CarrierSettings) -> str:
     """Let the row of `old` find the settings of `new`. What was done, in words. Raises CommandError."""
-    if named := next((told for told in carrier_settings.every() if told.fingerprint == old.fingerprint), None):
+    if named := next(
+        (configured for configured in carrier_settings.every() if configured.fingerprint == old.fingerprint), None
+    ):
         raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
     words = f"by carrier_moved: {old.name} → {new.name}"
     row = CarrierAccount.objects.filter(fingerprint=old.fingerprint).first()

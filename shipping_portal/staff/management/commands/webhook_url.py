@@ -39,11 +39,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
 
-def _answer(told: CarrierSettings, *, rotate: bool, test: bool) -> str:
+def _answer(configured: CarrierSettings, *, rotate: bool, test: bool) -> str:
     if rotate:
-        return ROTATE.format(told.secrets_setting, listener.rotated(told))
+        return ROTATE.format(configured.secrets_setting, listener.rotated(configured))
     if test:
-        said = listener.send_test_event(told)
-        kept = told.contract.nobodys_reference
-        return f"The listener took the test event: {said}. It is kept under the reference {kept}."
-    return PASTE.format(*listener.addresses(told, shown=True))
+        answer = listener.send_test_event(configured)
+        kept = configured.contract.nobodys_reference
+        return f"The listener took the test event: {answer}. It is kept under the reference {kept}."
+    return PASTE.format(*listener.addresses(configured, shown=True))
