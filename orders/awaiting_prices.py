@@ -63,7 +63,7 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
     sender = wait.draft.sender
     try:
         booking_rules.refuse_unless_booking_is_on(sender, now, is_booking=False)
-        quoting.ask(sender, form.entry(), by=wait.user, now=now, typed=False)
+        quoting.ask(sender, form.details(), by=wait.user, now=now, typed=False)
     except Rejected:
         return True
     except (*WORTH_WAITING, booking_rules.Suspended, booking.LimitReached):

@@ -14,11 +14,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from orders import booking_rules, gateway, limits, progress, requoting, settling
-from orders.entry import Entry, in_metric
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, Order, Quote
 from orders.models.account import BOOKINGS
 from orders.models.statuses import Status
+from orders.parcel_details import ParcelDetails, in_metric
 from orders.transitions import move_to
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import User
@@ -39,7 +39,8 @@ def submit(
 ) -> Order:
     """Owe the carrier one booking. The same form token always answers with the same order.
 
-    Raises TokenReused, Suspended, Paused, LimitReached, Gone, CarrierChanged or PickupDayPassed; nothing is owed then.
+    Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed; nothing
+    is owed then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
     same_form = Order.objects.filter(sender=quote.sender, form_token=form_token)
@@ -52,7 +53,7 @@ def submit(
         with limits.owing(now):
             order.save()
             move_to(order, Status.BOOKING, by=by, reason="booked by the sender", at=now, due_at=now)
-            receivers.remember(order.sender, order.entry().receiver, at=now)
+            receivers.remember(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
     except (IntegrityError, LimitReached):
         # Another press of the same button was faster, and maybe the last to fit; else another rule was broken.
@@ -72,7 +73,7 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     booking_rules.refuse_unless_booking_is_on(order.sender, now)
     booking_rules.refuse_another_account(order.account_id)
     if order.pickup_date:
-        first, pickup = order.quoted_pickup_date, order.entry().pickup
+        first, pickup = order.quoted_pickup_date, order.details().pickup
         booking_rules.refuse_past_pickup(
             order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
         )
@@ -173,7 +174,7 @@ def _booked_by_nobody(order: Order) -> bool:
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
     """Why it is no use to go on trying, or ""."""
-    if order.pickup_date and order.pickup_date < progress.day_at(order.entry().pickup, now):
+    if order.pickup_date and order.pickup_date < progress.day_at(order.details().pickup, now):
         return "The pickup day passed before the booking could be sent."
     # When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that.
     if now - max(order.submitted_at, order.account.pause_ends_at or order.submitted_at) > GIVE_UP_AFTER:
@@ -183,7 +184,7 @@ def _hopeless(order: Order, now: dt.datetime) -> str:
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
     """T2: the attempt with its exact bytes, committed before the first byte leaves. None when another was faster."""
-    shipment = order.entry().shipment(
+    shipment = order.details().shipment(
         product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
     )
     body = gateway.carrier_of(order).booking_body(shipment)
@@ -225,8 +226,8 @@ def _same_form(order: Order, form_hash: str) -> Order:
 def _from_quote(
     quote: Quote, offer: dict[str, Any], *, by: User, pickup_date: dt.date | None, now: dt.datetime
 ) -> Order:
-    entry = Entry.from_json(quote.entry)
-    plain = quote.entry
+    details = ParcelDetails.from_json(quote.details)
+    plain = quote.details
     order = Order(
         sender=quote.sender,
         account_id=quote.account_id,
@@ -238,14 +239,14 @@ def _from_quote(
         pickup=plain["pickup"],
         entered=plain["measures"],
         contents=plain["contents"],
-        contents_type=entry.contents_type,
-        cover_amount=entry.cover,
-        description=entry.description,
-        customer_reference=entry.customer_reference,
-        size=quote.sender.sizes.filter(uuid=entry.size).first() if entry.size else None,
+        contents_type=details.contents_type,
+        cover_amount=details.cover,
+        description=details.description,
+        customer_reference=details.customer_reference,
+        size=quote.sender.sizes.filter(uuid=details.size).first() if details.size else None,
         pickup_date=pickup_date,
         **{f"receiver_{name}": value for name, value in plain["receiver"].items()},
-        **in_metric(entry.measures),
+        **in_metric(details.measures),
         **requoting.offer_fields(offer),
     )
     order.search = order.search_text()

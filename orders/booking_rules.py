@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from orders import gateway, progress, quoting
-from orders.entry import Entry, in_metric
-from orders.meaning import UNCLEAR
 from orders.models import Order, Quote
 from orders.models.account import BOOKINGS
 from orders.models.statuses import Status
+from orders.parcel_details import ParcelDetails, in_metric
+from orders.status_labels import UNCLEAR
 from shipping_portal.accounts import places
 from shipping_portal.accounts.limits import refuse_unless_room
 from shipping_portal.accounts.models import Sender
@@ -29,11 +29,11 @@ class Paused(Exception):
     """The operator paused bookings for everybody; the text is for the sender."""
 
 
-class Gone(Exception):
+class ServiceNotOffered(Exception):
     """The chosen product is not in the quote."""
 
 
-class CarrierChanged(Gone):
+class CarrierChanged(ServiceNotOffered):
     """The price is another carrier account's, whose product codes may be spelled like this one's."""
 
 
@@ -42,16 +42,19 @@ class PickupDayPassed(Exception):
 
 
 def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime) -> dict[str, Any]:
-    """What is to be booked. Raises Suspended, Paused, LimitReached, Gone, CarrierChanged or PickupDayPassed."""
+    """Return the offer to be booked.
+
+    Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
+    """
     offer = quote.offer(code)
     refuse_unless_booking_is_on(quote.sender, now, Decimal(offer["amount"]) if offer else None)
     refuse_another_account(quote.account_id)
     if offer is None:
-        raise Gone(code)
+        raise ServiceNotOffered(code)
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
     if pickup_date:
-        first, pickup = quoting.first_pickup(offer), Entry.from_json(quote.entry).pickup
+        first, pickup = quoting.first_pickup(offer), ParcelDetails.from_json(quote.details).pickup
         refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
     return offer
 
@@ -98,18 +101,18 @@ COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or 
 
 def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
     """The newest parcel of this sender to the same receiver in the same size, except the order of the form `but`."""
-    entry = Entry.from_json(quote.entry)
-    receiver = entry.receiver
+    details = ParcelDetails.from_json(quote.details)
+    receiver = details.receiver
     alike = Order.objects.filter(
         sender=quote.sender,
         submitted_at__gt=now - LATELY,
         status__in=COUNTED,
         receiver_postcode=receiver.postcode,
         receiver_country=receiver.country,
-        **in_metric(entry.measures),
+        **in_metric(details.measures),
     ).exclude(form_token=but)
     who = fingerprint(receiver)
-    return next((order for order in alike.order_by("-pk") if fingerprint(order.entry().receiver) == who), None)
+    return next((order for order in alike.order_by("-pk") if fingerprint(order.details().receiver) == who), None)
 
 
 def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:

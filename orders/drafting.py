@@ -14,7 +14,7 @@ DAYS = 30  # kept after the last change; it holds addresses
 LONGEST = 2000
 
 
-class TooMany(Exception):
+class TooManyDrafts(Exception):
     """The account keeps as many drafts as it may."""
 
 
@@ -30,13 +30,13 @@ def find(user: User, text: str) -> Draft | None:
 
 
 def save(sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetime, draft: Draft | None = None) -> Draft:
-    """Keep the form as it stands, in its draft or in a new one. Raises TooMany."""
+    """Keep the form as it stands, in its draft or in a new one. Raises TooManyDrafts."""
     # As long as a control holds, on one line; the database's JSON takes no NUL.
     kept = {name: "".join(c for c in value if c.isprintable())[:LONGEST] for name, value in values.items()}
     if draft and Draft.objects.filter(pk=draft.pk).update(values=kept, updated_at=now):
         return draft
     if Draft.objects.filter(sender=sender).count() >= MOST:
-        raise TooMany(f"{MOST} drafts are kept already, so this one wasn't. Delete one first.")
+        raise TooManyDrafts(f"{MOST} drafts are kept already, so this one wasn't. Delete one first.")
     return Draft.objects.create(sender=sender, made_by=by, values=kept, updated_at=now)
 
 

@@ -4,9 +4,9 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-from orders.meaning import standing
 from orders.models import Order
 from orders.receivers import masked, sees_contact
+from orders.status_labels import status_label
 from shipping_portal.accounts.access import BOOKKEEPER
 from shipping_portal.accounts.models import Sender
 
@@ -58,7 +58,7 @@ def _person(order: Order, now: dt.datetime) -> Any:
 _COMMON: dict[str, Cell] = {
     "Reference": _attribute("carrier_reference"),
     "Your order number": _attribute("customer_reference"),
-    "Status": lambda order, now: standing(order, now)[1],
+    "Status": lambda order, now: status_label(order, now)[1],
 }
 _MONEY: dict[str, Cell] = {
     "Service": _attribute("product_name"),

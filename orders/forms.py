@@ -14,8 +14,8 @@ from django.http import QueryDict
 from orders import contents_form
 from orders.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.contract import contract
-from orders.entry import Entry
 from orders.form_fields import MeasureField, PlainDecimalField, measure_fields
+from orders.parcel_details import ParcelDetails
 from orders.receiver_form import as_typed, line
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.addresses import OnceOnly
@@ -116,11 +116,11 @@ class ParcelForm(ContentsForm):
     def size_controls(self) -> list[forms.BoundField]:
         return [self[name] for name in self.size_names]
 
-    def entry(self) -> Entry:
+    def details(self) -> ParcelDetails:
         """The parcel to quote and book."""
         cleaned = self.cleaned_data
         length, width, height = (cleaned[name] for name in self.size_names)
-        return Entry(
+        return ParcelDetails(
             pickup=self.address.party(),
             receiver=self.receiver(),
             measures=Measures(cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit),
@@ -142,18 +142,18 @@ class ParcelForm(ContentsForm):
         return ""
 
 
-def typed_again(entry: Entry, sender: Sender) -> dict[str, Any]:
+def typed_again(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     """The form's values for a parcel typed before, so that nothing is typed twice."""
     weight_unit, size_unit = UNITS[sender.country]
-    measures = entry.measures
-    values: dict[str, Any] = {**as_typed(entry.receiver), "description": entry.description}
-    values |= {"customer_reference": entry.customer_reference, "cover_amount": entry.cover}
-    values["size"] = entry.size
+    measures = details.measures
+    values: dict[str, Any] = {**as_typed(details.receiver), "description": details.description}
+    values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
+    values["size"] = details.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
         values[f"weight_{weight_unit}"] = measures.weight
         values |= {f"{size}_{size_unit}": getattr(measures, size) for size in SIZES}
-    values["contents_type"] = entry.contents_type
-    for row, item in enumerate(entry.contents[:ROWS], start=1):
+    values["contents_type"] = details.contents_type
+    for row, item in enumerate(details.contents[:ROWS], start=1):
         values |= {
             f"item_{row}_{part}": getattr(item, part)
             for part in ("description", "value", "quantity", "origin", "hs_code")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from orders.meaning import GROUPS
 from orders.models import Order
 from orders.models.order import DAY, NO_DAY
 from orders.receivers import sees_contact
+from orders.status_labels import GROUPS
 from orders.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import VIEWER

@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 
 from orders import booking_rules, contents_form, quoting
-from orders.entry import Entry, doubt
 from orders.models import Order, Quote
 from orders.models.quotes import bookable
+from orders.parcel_details import ParcelDetails, doubt
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
 from shipping_portal.carrier.messages import Party
 
@@ -49,7 +49,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class QuotesPage:
-    entry: Entry
+    details: ParcelDetails
     offers: list[Offer]
     closed: list[Closed]
     seconds_old: int
@@ -85,38 +85,38 @@ class QuotesPage:
 
     @property
     def is_abroad(self) -> bool:
-        return self.entry.pickup.country != self.entry.receiver.country
+        return self.details.pickup.country != self.details.receiver.country
 
 
 def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
-    entry = Entry.from_json(quote.entry)
+    details = ParcelDetails.from_json(quote.details)
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
     duplicate = None if order else booking_rules.booked_lately(quote, now, but=quote.uuid)
     return QuotesPage(
-        entry=entry,
-        offers=_offers(quote, entry, now),
-        closed=_closed(quote, entry),
+        details=details,
+        offers=_offers(quote, details, now),
+        closed=_closed(quote, details),
         seconds_old=age,
         seconds_left=settings.QUOTE_SECONDS - age if quote.is_live(now) else 0,
-        warnings=warnings(entry),
-        goods=contents_form.questions([entry.description, *(item.description for item in entry.contents)]),
+        warnings=warnings(details),
+        goods=contents_form.questions([details.description, *(item.description for item in details.contents)]),
         order=order,
         duplicate=duplicate,
         duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
     )
 
 
-def warnings(entry: Entry) -> list[str]:
+def warnings(details: ParcelDetails) -> list[str]:
     """What is allowed and still worth a second look (interface §2.1, §8)."""
     found = [
         f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
-        for number, line in enumerate((entry.receiver.line1, entry.receiver.line2), start=1)
+        for number, line in enumerate((details.receiver.line1, details.receiver.line2), start=1)
         if is_long(line)
     ]
-    if _place(entry.receiver) == _place(entry.pickup):
+    if _place(details.receiver) == _place(details.pickup):
         found.append("This parcel goes to the address it starts from. Book it only if you mean that.")
-    if odd := doubt(entry.measures):
+    if odd := doubt(details.measures):
         found.append(odd)
     return found
 
@@ -126,7 +126,7 @@ def _place(party: Party) -> tuple[str, ...]:
     return tuple(" ".join(part.casefold().split()) for part in parts)
 
 
-def _offers(quote: Quote, entry: Entry, now: dt.datetime) -> list[Offer]:
+def _offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offer]:
     ordered = sorted(bookable(quote.products), key=lambda offer: Decimal(offer["amount"]))
     last_days = [offer["eta_to"] for offer in ordered if offer["eta_to"]]
     fastest = min(last_days, default=None)
@@ -136,17 +136,17 @@ def _offers(quote: Quote, entry: Entry, now: dt.datetime) -> list[Offer]:
             offer,
             is_cheapest=is_a_choice and place == 0,
             is_fastest=len(set(last_days)) > 1 and offer["eta_to"] == fastest,
-            pickup_days=booking_rules.pickup_days(quote.sender, entry.pickup, now, first=quoting.first_pickup(offer)),
+            pickup_days=booking_rules.pickup_days(quote.sender, details.pickup, now, first=quoting.first_pickup(offer)),
         )
         for place, offer in enumerate(ordered)
     ]
 
 
-def _closed(quote: Quote, entry: Entry) -> list[Closed]:
+def _closed(quote: Quote, details: ParcelDetails) -> list[Closed]:
     """What was quoted and must fail; or duties paid upfront, which many carriers don't quote without their codes."""
     found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
-    if not is_quoted and not entry.may_prepay_duties:
+    if not is_quoted and not details.may_prepay_duties:
         found.append(Closed("Duties and taxes paid upfront", quoting.needs_codes()))
     return found
 

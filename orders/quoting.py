@@ -5,16 +5,16 @@ from typing import Any
 
 from orders import answers, gateway
 from orders.contract import contract
-from orders.entry import Entry
 from orders.models import CarrierAccount, Quote
 from orders.models.account import QUOTES
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.messages import Money, Product
 
 
-class TooMany(Exception):
+class TooManyQuotes(Exception):
     """This sender asked for more prices in a minute than the account allows."""
 
 
@@ -31,26 +31,28 @@ def needs_codes() -> str:
     return f"It needs a {contract().hs_code_duties_paid}-digit HS code for each item."
 
 
-def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True) -> Quote:
+def ask(
+    sender: Sender, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
+) -> Quote:
     """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
     A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
     count for nobody, and raise NotYet when that is used up.
 
-    Raises Paused, TooMany, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all of
-    them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
+    Raises Paused, TooManyQuotes, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all
+    of them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
     account = gateway.account()
     if pause := account.pause_of(QUOTES, now):
         raise Paused(pause.text)
-    kept = None if fresh else _kept(account, sender, entry, now)
+    kept = None if fresh else _kept(account, sender, details, now)
     if kept:
         return _readable(kept)
     if typed and not limits.take_quote(sender, now):
-        raise TooMany(f"{sender.quotes_a_minute} quotes a minute")
+        raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
     try:
         client = gateway.carrier(account, first="" if typed else "quote", is_person=typed)
-        quoted = client.quote(entry.shipment())
+        quoted = client.quote(details.shipment())
     except (Rejected, AccountStopped) as error:
         answers.report(error, account, now, operation="quote")
         raise
@@ -58,9 +60,9 @@ def ask(sender: Sender, entry: Entry, *, by: User, now: dt.datetime, fresh: bool
         sender=sender,
         account=account,
         made_by=by,
-        entry=entry.to_json(),
-        inputs_hash=entry.hash(),
-        products=[offer_from(product, entry) for product in quoted.products],
+        details=details.to_json(),
+        inputs_hash=details.hash(),
+        products=[offer_from(product, details) for product in quoted.products],
         unreadable=len(quoted.unreadable),
         made_at=now,
     )
@@ -74,13 +76,13 @@ def _readable(quote: Quote) -> Quote:
     return quote
 
 
-def _kept(account: CarrierAccount, sender: Sender, entry: Entry, now: dt.datetime) -> Quote | None:
-    same = Quote.objects.filter(sender=sender, account=account, inputs_hash=entry.hash())
+def _kept(account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime) -> Quote | None:
+    same = Quote.objects.filter(sender=sender, account=account, inputs_hash=details.hash())
     newest = same.order_by("-id").first()
     return newest if newest and newest.is_live(now) else None
 
 
-def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
+def offer_from(product: Product, details: ParcelDetails) -> dict[str, Any]:
     """A product as the JSON a Quote keeps; the form is written on Quote. What must fail is marked as refused."""
     return {
         "code": product.code,
@@ -97,7 +99,7 @@ def offer_from(product: Product, entry: Entry) -> dict[str, Any]:
         "eta_to": product.eta_to.isoformat() if product.eta_to else None,
         "duties_paid": product.duties_paid,
         "cover": str(product.cover_price.amount) if product.cover_price else None,
-        "refused": needs_codes() if product.duties_paid and not entry.may_prepay_duties else "",
+        "refused": needs_codes() if product.duties_paid and not details.may_prepay_duties else "",
     }
 
 

@@ -26,7 +26,7 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
         order.postpone(pause.look_again_at(now))
         return False
     try:
-        quoted = client.quote(order.entry().shipment())
+        quoted = client.quote(order.details().shipment())
     except AccountStopped as error:
         order.account.stop(error.reason, now)
         order.postpone(now + dt.timedelta(seconds=60))
@@ -41,7 +41,7 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
     except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
         settling.try_later(order, now)
     else:
-        offers = [quoting.offer_from(product, order.entry()) for product in quoted.products]
+        offers = [quoting.offer_from(product, order.details()) for product in quoted.products]
         offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
         if offer or not quoted.unreadable:
             return _accept(order, offer, now)

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
-from orders import answers, gateway, labels, notifications, second_orders
+from orders import answers, duplicate_bookings, gateway, labels, notifications
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.models.statuses import Status
 from orders.references import is_same
@@ -97,7 +97,7 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
         reason += "; its reply names no price we can use"
     move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
     notifications.booked(order, at)
-    second_orders.note(order, at=at)
+    duplicate_bookings.note(order, at=at)
     labels.owe(order, booked.labels, at=at)
 
 
@@ -149,7 +149,7 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
     if unsent or order.status in SETTLED_OTHERWISE:
         move_to(order, Status.CONFLICT, reason=reason, at=at, due_at=None)
     else:
-        second_orders.note(order, at=at, told_to=attempt)
+        duplicate_bookings.note(order, at=at, told_to=attempt)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
 
 

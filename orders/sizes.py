@@ -12,7 +12,7 @@ MOST = 100  # more than a person chooses from
 OFFERED = 4  # as choices of the new-parcel form
 
 
-class TooMany(Exception):
+class TooManySizes(Exception):
     """The account has as many sizes as there may be; the sentence says so."""
 
 
@@ -29,12 +29,12 @@ def offered(sender: Sender) -> list[ParcelSize]:
 
 
 def add(sender: Sender, size: ParcelSize) -> None:
-    """Put a new size last. Raises TooMany, and IntegrityError where another has its name."""
+    """Put a new size last. Raises TooManySizes, and IntegrityError where another has its name."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=sender.pk)
         there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
         if there["count"] >= MOST:
-            raise TooMany(f"There are {MOST} sizes already. Delete one you don't use.")
+            raise TooManySizes(f"There are {MOST} sizes already. Delete one you don't use.")
         size.sender, size.position = sender, (there["last"] or 0) + 1
         size.save()
 

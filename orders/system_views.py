@@ -8,10 +8,10 @@ from functools import cached_property
 from django.db.models import DateField, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from orders.meaning import GROUPS, MOVING, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.printing import TO_PRINT, UNPRINTED
+from orders.status_labels import GROUPS, MOVING, NOT_CANCELLED, REFUSED_CANCEL, UNBOOKED, UNCLEAR
 from shipping_portal.accounts.access import SEE_MONEY
 from shipping_portal.accounts.models import Sender, User
 

@@ -45,7 +45,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
 ]
 MIDDLEWARE = [
-    "shipping_portal.outage.answer_503_when_the_database_is_away",
+    "shipping_portal.database_outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.middleware.gzip_pages",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -12,7 +12,7 @@ from celery.signals import worker_init
 from django.db import Error, close_old_connections
 from django.utils import timezone
 
-from shipping_portal.outage import database_answers
+from shipping_portal.database_outage import database_answers
 
 logger = logging.getLogger(__name__)
 REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from orders import gateway
 from orders.booking import _from_quote
-from orders.entry import Entry
 from orders.models import Draft, Label, LabelBytes, Order, Quote, Restore
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.models import (
     Locality,
@@ -106,7 +106,7 @@ def localities() -> None:
         )
 
 
-def entry(of: Sender, **changes: Any) -> Entry:
+def details(of: Sender, **changes: Any) -> ParcelDetails:
     address = of.pickup_address()
     values: dict[str, Any] = {
         "pickup": address.party(),
@@ -115,7 +115,7 @@ def entry(of: Sender, **changes: Any) -> Entry:
         "description": "Boxed ceramic mugs",
         "customer_reference": "PORTAL-100234",
     }
-    return Entry(**{**values, **changes})
+    return ParcelDetails(**{**values, **changes})
 
 
 def receiver(**changes: Any) -> Party:
@@ -134,7 +134,7 @@ def receiver(**changes: Any) -> Party:
     return Party(**{**values, **changes})
 
 
-def abroad(of: Sender, **changes: Any) -> Entry:
+def abroad(of: Sender, **changes: Any) -> ParcelDetails:
     """An international parcel from Australia, with contents."""
     values: dict[str, Any] = {
         "receiver": receiver(
@@ -152,7 +152,7 @@ def abroad(of: Sender, **changes: Any) -> Entry:
         "contents": (Item("Cotton t-shirt, knitted", Decimal("28.00"), 2, "BD", "6109.10.0012"),),
         "contents_type": "Merchandise",
     }
-    return entry(of, **{**values, **changes})
+    return details(of, **{**values, **changes})
 
 
 OFFER: dict[str, Any] = {
@@ -172,14 +172,16 @@ OFFER: dict[str, Any] = {
 }
 
 
-def quote(of: Sender, by: User, *, parcel: Entry | None = None, at: dt.datetime | None = None, **offer: Any) -> Quote:
+def quote(
+    of: Sender, by: User, *, parcel: ParcelDetails | None = None, at: dt.datetime | None = None, **offer: Any
+) -> Quote:
     """A stored quote that no carrier was asked for."""
-    parcel = parcel or entry(of)
+    parcel = parcel or details(of)
     return Quote.objects.create(
         sender=of,
         account=gateway.account(),
         made_by=by,
-        entry=parcel.to_json(),
+        details=parcel.to_json(),
         inputs_hash=parcel.hash(),
         products=[{**OFFER, **offer}],
         made_at=at or timezone.now(),

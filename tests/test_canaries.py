@@ -70,8 +70,8 @@ def things(order: Order) -> dict[str, Any]:
 
 def pages_of(who: User, client: Client, things: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     """The bytes and headers of every page that is for this role, those of streamed files too."""
-    for route, entry in MEMBERS:
-        if entry.name != "tracking_page" and who.membership.role in audience(entry):
+    for route, details in MEMBERS:
+        if details.name != "tracking_page" and who.membership.role in audience(details):
             url = address(route, things)
             answer = client.get(url)
             yield f"{who.name} at {url}", answer.getvalue() + str(answer.headers).encode()

@@ -56,7 +56,7 @@ def at_once(*acts: Callable[[], Any]) -> list[Any]:
 
 def submitted(quill: Sender, alice: User) -> Order:
     now = timezone.now()
-    quote = quoting.ask(quill, factories.entry(quill), by=alice, now=now)
+    quote = quoting.ask(quill, factories.details(quill), by=alice, now=now)
     return booking.submit(
         quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
     )

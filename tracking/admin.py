@@ -22,11 +22,11 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
 from shipping_portal.accounts.adminkit.filters import Rule, choices
-from tracking import queues, replaying, rewording, webhook_health
+from tracking import queues, replaying, webhook_health, word_decisions
 from tracking.models import EventWord, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
 from tracking.replaying import MOST
 
-MEANINGS = [("", rewording.NOTHING.capitalize()), *(choice for choice in Progress.choices if choice[0])]
+MEANINGS = [("", word_decisions.NOTHING.capitalize()), *(choice for choice in Progress.choices if choice[0])]
 
 
 class EventInline(ReadOnlyInline):
@@ -266,7 +266,7 @@ class EventWordAdmin(ReadOnlyAdmin):
         form = DecideForm(request.POST)
         if not form.is_valid():
             return self._decide_page(request, word, form=form)
-        owed = rewording.reword(word, **form.cleaned_data, by=request.user, now=timezone.now())
+        owed = word_decisions.reword(word, **form.cleaned_data, by=request.user, now=timezone.now())
         done = f"“{word}” is decided. Parcels folded again with it, within minutes: {owed}."
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
@@ -282,7 +282,7 @@ class EventWordAdmin(ReadOnlyAdmin):
             "meaning": meaning,
             "says": dict(MEANINGS)[progress],
             "is_as_now": word.is_known and progress == word.progress,
-            "effect": rewording.effect(word, progress),
+            "effect": word_decisions.effect(word, progress),
             "form": form or DecideForm(initial={"progress": progress}),
         }
         return TemplateResponse(request, "admin/decide_word.html", context)

@@ -59,7 +59,7 @@ def read(delivery_id: int) -> None:
             )
             Parcel.objects.filter(pk=parcel.pk).update(due_at=timezone.now(), **Parcel.AFRESH)
             _ask_for_the_rest(parcel)
-    except scans.Differs as error:
+    except scans.ContentDiffers as error:
         return _set_aside(delivery, State.DIFFERS, str(error))
     scans.project(parcel.pk)
 

@@ -71,7 +71,7 @@ def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
         )
     except watching.NotAReference:
         form.add_error("reference", f"This holds no reference. One looks like {contract().reference_example}.")
-    except watching.TooMany:
+    except watching.TooManyWatched:
         form.add_error("reference", f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.")
     return None
 

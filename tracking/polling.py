@@ -124,7 +124,7 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
             continue
         try:
             scans.store(parcel, scan, source=TrackingEvent.Source.POLL, raw=scans.as_bytes(scan.raw), at=now)
-        except scans.Differs as error:
+        except scans.ContentDiffers as error:
             _quarantine(parcel, scan.raw, str(error), now=now)
     for raw, reason in tracked.unreadable:
         _quarantine(parcel, raw, reason, now=now)

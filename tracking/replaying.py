@@ -23,7 +23,7 @@ from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.models import Audit
 from tracking import intake, queues
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
-from tracking.rewording import Move, moves
+from tracking.word_decisions import Move, moves
 
 logger = logging.getLogger(__name__)
 MOST = 500  # in one go

@@ -22,7 +22,7 @@ PAST_ALLOWED = dt.timedelta(days=30)
 LONG_BEFORE = "scan time is long before the booking"
 
 
-class Differs(Exception):
+class ContentDiffers(Exception):
     """An event id came again with other content; the first one is kept."""
 
 
@@ -58,7 +58,7 @@ def fingerprint(reference: str, scan: Scan) -> str:
 
 
 def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> tuple[TrackingEvent, bool]:
-    """The stored event and whether it is new. Raises Differs when its id is taken by other content."""
+    """The stored event and whether it is new. Raises ContentDiffers when its id is taken by other content."""
     known = _known(parcel, scan)
     if known is None:
         try:
@@ -78,7 +78,7 @@ def _known(parcel: Parcel, scan: Scan) -> TrackingEvent | None:
         by_id = TrackingEvent.objects.filter(event_id=scan.event_id, account=parcel.account_id).first()
         if by_id:
             if not _same(by_id, parcel, scan):
-                raise Differs(f"event {scan.event_id} is known with other content")
+                raise ContentDiffers(f"event {scan.event_id} is known with other content")
             return by_id
     alike = TrackingEvent.objects.filter(parcel=parcel, fingerprint=fingerprint(parcel.reference, scan))
     return alike.filter(event_id=None).first() if scan.event_id else alike.first()

@@ -22,7 +22,7 @@ class NotAReference(Exception):
     """The text holds no carrier reference."""
 
 
-class TooMany(Exception):
+class TooManyWatched(Exception):
     """The account follows as many parcels as it may."""
 
 
@@ -60,12 +60,12 @@ def _parts_of_address(text: str) -> list[str]:
 
 
 def watch(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
-    """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooMany."""
+    """Follow a reference; the same one twice is the same watch. Raises NotAReference or TooManyWatched."""
     reference = reference_in(text)
     with transaction.atomic():
         parcel = _parcel_of(reference, now)
         if not sender.watches.filter(parcel=parcel).exists() and sender.watches.count() >= MOST_WATCHES:
-            raise TooMany(str(MOST_WATCHES))
+            raise TooManyWatched(str(MOST_WATCHES))
         watched, _ = Watch.objects.get_or_create(
             sender=sender, parcel=parcel, defaults={"name": name, "made_by": by, "made_at": now}
         )

@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('entry', models.JSONField()),
+                ('details', models.JSONField()),
                 ('inputs_hash', models.CharField(max_length=64)),
                 ('products', models.JSONField()),
                 ('unreadable', models.PositiveSmallIntegerField(default=0)),
@@ -311,11 +311,11 @@ class Migration(migrations.Migration):
                 ('response', models.BinaryField(blank=True, default=bytes)),
                 ('error', models.CharField(blank=True, max_length=300)),
                 ('seen_reference', models.CharField(blank=True, max_length=100)),
-                ('second_order_at', models.DateTimeField(blank=True, null=True)),
+                ('duplicate_booking_at', models.DateTimeField(blank=True, null=True)),
                 ('order', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='orders.order')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('second_order_at__isnull', False)), fields=['second_order_at'], name='second_orders_waiting')],
+                'indexes': [models.Index(condition=models.Q(('duplicate_booking_at__isnull', False)), fields=['duplicate_booking_at'], name='duplicate_bookings_waiting')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['in_flight', 'unknown', 'accepted'])), fields=('order',), name='one_live_attempt_per_order'), models.CheckConstraint(condition=models.Q(('state__in', ['in_flight', 'accepted', 'rejected', 'not_sent', 'unknown', 'not_created'])), name='a_known_attempt_state')],
             },
         ),

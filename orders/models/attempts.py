@@ -35,12 +35,14 @@ class BookingAttempt(models.Model):
     response = models.BinaryField(default=bytes, blank=True)  # capped, links and label URLs cut out
     error = models.CharField(max_length=300, blank=True)
     seen_reference = models.CharField(max_length=100, blank=True)  # told to us by a reply we did not trust
-    second_order_at = models.DateTimeField(null=True, blank=True)  # see orders/second_orders.py
+    duplicate_booking_at = models.DateTimeField(null=True, blank=True)  # see orders/duplicate_bookings.py
 
     class Meta:
         indexes = [
             models.Index(
-                fields=["second_order_at"], name="second_orders_waiting", condition=Q(second_order_at__isnull=False)
+                fields=["duplicate_booking_at"],
+                name="duplicate_bookings_waiting",
+                condition=Q(duplicate_booking_at__isnull=False),
             )
         ]
         constraints = [

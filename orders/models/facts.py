@@ -5,8 +5,8 @@ Each group is columns of the order's own table, so that one row is read and writ
 
 from django.db import models
 
-from orders.entry import Entry, items_from, measures_from
 from orders.models.quotes import Quote
+from orders.parcel_details import ParcelDetails, items_from, measures_from
 from shipping_portal.carrier.messages import Party
 
 
@@ -54,9 +54,9 @@ class ParcelFacts(ReceiverFacts):
     class Meta:
         abstract = True
 
-    def entry(self) -> Entry:
+    def details(self) -> ParcelDetails:
         """The parcel as typed; the quote it came from may be gone by now."""
-        return Entry(
+        return ParcelDetails(
             pickup=Party(**self.pickup),
             receiver=self.receiver(),
             measures=measures_from(self.entered),

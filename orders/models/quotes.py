@@ -16,7 +16,7 @@ class QuoteQuerySet(models.QuerySet["Quote"]):
 
 
 class Quote(models.Model):
-    """Immutable. `entry` is the form as typed and cleaned; `inputs_hash` names it; `products` are `account`'s offers.
+    """Immutable. `details` is the form as typed and cleaned; `inputs_hash` names it; `products` are `account`'s offers.
 
     Each offer: code, name, first_mile, service, amount (string), currency, breakdown [[name, amount, currency]],
     taxes (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or null), duties_paid, cover (string or
@@ -28,7 +28,7 @@ class Quote(models.Model):
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="quotes")
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="+", db_index=False)
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    entry = models.JSONField()
+    details = models.JSONField()
     inputs_hash = models.CharField(max_length=64)
     products = models.JSONField()
     unreadable = models.PositiveSmallIntegerField(default=0)

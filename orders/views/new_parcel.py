@@ -72,7 +72,7 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
     """On to the prices; a draft that is gone on with keeps what was typed since."""
     draft = draft_named(request)
     if draft:
-        with suppress(drafting.TooMany):  # deleted this very moment, and no room for another
+        with suppress(drafting.TooManyDrafts):  # deleted this very moment, and no room for another
             keep(request, form, draft)
     quote = take_prices(request, form) if form.is_valid() else None
     if quote is None:

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders import booking, booking_rules
 from orders.cancel_rules import can_cancel
-from orders.meaning import reason, standing, waits_for
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.printing import label_of
 from orders.receivers import sees_contact, shown
 from orders.references import called
+from orders.status_labels import reason, status_label, waits_for
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
@@ -92,7 +92,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
     return {
         "order": order,
         "state": state,
-        "standing": standing(order, now),
+        "status_label": status_label(order, now),
         "reason": reason(order),
         "pause": waits_for(order, now),
         "progress": order.shown_progress(now),

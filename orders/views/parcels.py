@@ -19,11 +19,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders import drafting, listing
 from orders.contract import contract
-from orders.meaning import GROUPS, reason, standing
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
 from orders.receivers import sees_contact, shown
 from orders.references import called
+from orders.status_labels import GROUPS, reason, status_label
 from orders.system_views import ABOVE_THE_LIST, VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
@@ -262,7 +262,7 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "theirs": order.customer_reference,
         "name": receiver.name,
         "place": receiver.place,
-        "chip": chip(*standing(order, now)),
+        "chip": chip(*status_label(order, now)),
         "reason": reason(order) if sees_contact(role) else "",
         "pickup": _pickup(order, sender),
         "due": local_date(order.eta_to, sender) or "–",

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from orders import answers, awaiting_prices, booking, booking_rules, drafting, quoting
-from orders.entry import Entry
 from orders.forms import ParcelForm, typed_again
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
+from orders.parcel_details import ParcelDetails
 from orders.receiver_form import as_typed
 from orders.views.responses import sentence
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -42,11 +42,11 @@ def prefill_from(request: MemberRequest) -> Prefill:
     if "quote" in request.GET:
         quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["quote"]))
         draft = draft_named(request)
-        return Prefill(typed_again(Entry.from_json(quote.entry), request.sender), draft)
+        return Prefill(typed_again(ParcelDetails.from_json(quote.details), request.sender), draft)
     if "again" in request.GET:
         order = get_object_or_404(Order.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["again"]))
         refused = order if order.status == Status.REJECTED else None
-        return Prefill(typed_again(order.entry(), request.sender), refused=refused)
+        return Prefill(typed_again(order.details(), request.sender), refused=refused)
     if "draft" in request.GET:
         return _left_off(request)
     if "receiver" in request.GET:
@@ -74,13 +74,13 @@ def _to_somebody_known(request: MemberRequest) -> Prefill:
     return Prefill(as_typed(receiver.party()), is_whole=False)
 
 
-NO_PRICES = (CarrierError, quoting.TooMany, quoting.Paused, booking_rules.Paused, booking.LimitReached)
+NO_PRICES = (CarrierError, quoting.TooManyQuotes, quoting.Paused, booking_rules.Paused, booking.LimitReached)
 
 
 def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
     """Prices for a good form; when there are none the form says why and keeps everything."""
     try:
-        return prices(request, form.entry())
+        return prices(request, form.details())
     except Rejected as error:
         answers.put_at(form, error)
     except NO_PRICES as error:
@@ -89,13 +89,13 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
     return None
 
 
-def prices(request: MemberRequest, entry: Entry, *, fresh: bool = False) -> Quote:
+def prices(request: MemberRequest, details: ParcelDetails, *, fresh: bool = False) -> Quote:
     """A quote to book from. One that was booked already would answer with its order, so another is asked for."""
     now = timezone.now()
     booking_rules.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
-    quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=fresh)
+    quote = quoting.ask(request.sender, details, by=request.user, now=now, fresh=fresh)
     if quote.orders.exists():
-        quote = quoting.ask(request.sender, entry, by=request.user, now=now, fresh=True)
+        quote = quoting.ask(request.sender, details, by=request.user, now=now, fresh=True)
     return quote
 
 
@@ -104,7 +104,7 @@ def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
     is_script = request.headers.get("X-Part") == "draft"
     try:
         draft = keep(request, form, draft_named(request))
-    except drafting.TooMany as error:
+    except drafting.TooManyDrafts as error:
         if is_script:
             return JsonResponse({"said": str(error)}, status=409)
         messages.warning(request, str(error))
@@ -121,7 +121,7 @@ def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
 
 
 def keep(request: MemberRequest, form: ParcelForm, draft: Draft | None) -> Draft:
-    """The posted form in its draft, or in a new one. Raises drafting.TooMany."""
+    """The posted form in its draft, or in a new one. Raises drafting.TooManyDrafts."""
     values = drafting.typed(request.POST.dict(), form.fields)
     return drafting.save(request.sender, request.user, values, now=timezone.now(), draft=draft)
 

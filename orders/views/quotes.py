@@ -12,14 +12,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import booking, booking_rules, drafting, offers
-from orders.entry import Entry
 from orders.forms import BookForm, WeightForm
 from orders.models import Draft, Order, Quote
+from orders.parcel_details import ParcelDetails
 from orders.views.prefill import NO_PRICES, draft_named, prices
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
-FIELD_OF: dict[type[Exception], str] = {booking_rules.Gone: "product", booking_rules.PickupDayPassed: "pickup_date"}
+FIELD_OF: dict[type[Exception], str] = {
+    booking_rules.ServiceNotOffered: "product",
+    booking_rules.PickupDayPassed: "pickup_date",
+}
 
 
 @audience(*BOOKERS)
@@ -31,14 +34,14 @@ def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         return _quotes_page(request, found, BookForm())
     if request.sender.is_suspended:
         return suspended(request, status=403)
-    entry = Entry.from_json(found.entry)
+    details = ParcelDetails.from_json(found.details)
     try:
         measured = WeightForm(request.POST)
         if measured.is_valid():
-            entry = entry.at_weight(measured.cleaned_data["use_weight"])
-        found = prices(request, entry, fresh=True)
+            details = details.at_weight(measured.cleaned_data["use_weight"])
+        found = prices(request, details, fresh=True)
     except NO_PRICES as error:
-        messages.error(request, sentence(error, request.sender, to=entry.receiver.country))
+        messages.error(request, sentence(error, request.sender, to=details.receiver.country))
     return redirect(address_of(found, draft_named(request), kept=kept_in(request)))
 
 
@@ -82,7 +85,12 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
         return _booked_already(request, chosen["form_token"])
     except booking_rules.Suspended:
         return suspended(request, status=403)
-    except (booking_rules.Gone, booking_rules.Paused, booking.LimitReached, booking_rules.PickupDayPassed) as error:
+    except (
+        booking_rules.ServiceNotOffered,
+        booking_rules.Paused,
+        booking.LimitReached,
+        booking_rules.PickupDayPassed,
+    ) as error:
         form.add_error(FIELD_OF.get(type(error)), sentence(error, request.sender))
         return _quotes_page(request, found, form)
     drafting.delete(request.user, request.POST.get("draft", ""))

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from orders import booking_rules, offers, pasting, quoting, replacing
 from orders.cancel_rules import can_cancel
-from orders.entry import Entry
 from orders.forms import BookForm, ParcelForm, after_presses, typed_again
 from orders.models import Order, Quote
 from orders.models.statuses import Status
+from orders.parcel_details import ParcelDetails
 from orders.sizes import offered
 from orders.views.parcel import orders_of
 from orders.views.prefill import NO_PRICES, take_prices
@@ -91,7 +91,7 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
         return suspended(request, status=403)
     except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
         return redirect("cancel", found.uuid)
-    except (booking_rules.Gone, booking_rules.PickupDayPassed, *NO_PRICES) as error:
+    except (booking_rules.ServiceNotOffered, booking_rules.PickupDayPassed, *NO_PRICES) as error:
         form.add_error(None, sentence(error, request.sender))
         return _prices_page(request, found, chosen_quote, form)
     return redirect("replacing", found.uuid)
@@ -99,11 +99,11 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
 
 def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm) -> HttpResponse:
     """Nothing is cancelled before its sender has seen what the new parcel costs now."""
-    entry = Entry.from_json(old.entry)
+    details = ParcelDetails.from_json(old.details)
     try:
-        quote = quoting.ask(request.sender, entry, by=request.user, now=timezone.now(), fresh=True)
+        quote = quoting.ask(request.sender, details, by=request.user, now=timezone.now(), fresh=True)
     except NO_PRICES as error:
-        form.add_error(None, sentence(error, request.sender, to=entry.receiver.country))
+        form.add_error(None, sentence(error, request.sender, to=details.receiver.country))
         return _prices_page(request, order, old, form)
     messages.warning(request, "That price no longer holds, so nothing was cancelled or booked. This is the new one.")
     return redirect("replace_prices", order.uuid, quote.uuid)
@@ -129,7 +129,7 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
     return render(request, "orders/replacing.html", context)
 
 
-def changed(before: Entry, after: Entry) -> Iterator[tuple[str, str, str]]:
+def changed(before: ParcelDetails, after: ParcelDetails) -> Iterator[tuple[str, str, str]]:
     """What differs, by name: (what, was, is)."""
     for part, words in NAMES.items():
         was, now = getattr(before.receiver, part), getattr(after.receiver, part)
@@ -148,13 +148,13 @@ def changed(before: Entry, after: Entry) -> Iterator[tuple[str, str, str]]:
         yield "Contents or cover", "as booked", "as typed now"
 
 
-def _weight(entry: Entry) -> str:
-    return f"{entry.measures.weight.normalize():f} {entry.measures.weight_units}"
+def _weight(details: ParcelDetails) -> str:
+    return f"{details.measures.weight.normalize():f} {details.measures.weight_units}"
 
 
-def _size(entry: Entry) -> str:
-    sides = (entry.measures.length, entry.measures.width, entry.measures.height)
-    return " × ".join(f"{side.normalize():f}" for side in sides) + f" {entry.measures.dimension_units}"
+def _size(details: ParcelDetails) -> str:
+    sides = (details.measures.length, details.measures.width, details.measures.height)
+    return " × ".join(f"{side.normalize():f}" for side in sides) + f" {details.measures.dimension_units}"
 
 
 def _place(party: Party) -> str:
@@ -169,7 +169,7 @@ def _typed(request: MemberRequest, order: Order) -> dict[str, object]:
     """The form as booked; or as typed a moment ago, when the prices page leads back."""
     back = request.GET.get("quote", "")
     again = Quote.objects.for_user(request.user).filter(uuid=back).first() if _is_uuid(back) else None
-    return typed_again(Entry.from_json(again.entry) if again else order.entry(), request.sender)
+    return typed_again(ParcelDetails.from_json(again.details) if again else order.details(), request.sender)
 
 
 def _is_uuid(text: str) -> bool:
@@ -206,7 +206,7 @@ def _prices_page(request: MemberRequest, order: Order, quote: Quote, form: BookF
         "quote": quote,
         "form": form,
         "page": page,
-        "changes": [*changed(order.entry(), page.entry), *_day_lost(order, page.pickup_days)],
+        "changes": [*changed(order.details(), page.details), *_day_lost(order, page.pickup_days)],
         "day": day,
         "offers": [same] if same else page.offers,
         "others": [offer for offer in page.offers if offer is not same] if same else [],

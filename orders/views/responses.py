@@ -27,7 +27,7 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
     A refusal names its fields as `to` does, the receiver's country.
     """
     match error:
-        case quoting.TooMany():
+        case quoting.TooManyQuotes():
             return (
                 f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
                 f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
@@ -43,7 +43,7 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "We send with another carrier now, so this price no longer holds. Nothing was booked. "
                 "Check prices again."
             )
-        case booking_rules.Gone():
+        case booking_rules.ServiceNotOffered():
             return "That service is not among the offers for this parcel. Nothing was booked. Choose another."
         case AccountStopped():
             return (

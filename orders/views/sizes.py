@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders.form_fields import measure_fields
 from orders.forms import SIZES, UNITS
 from orders.receiver_form import line
-from orders.sizes import TooMany, add, make_default, move
+from orders.sizes import TooManySizes, add, make_default, move
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender
@@ -52,7 +52,7 @@ class SizeForm(OnceOnly):
                 self.size.save() if self.size.pk else add(self.sender, self.size)
         except IntegrityError:  # somebody saved the name between the check and now
             self.add_error("name", f"There is a size named “{self.size.name}” already.")
-        except TooMany as error:
+        except TooManySizes as error:
             self.add_error(None, str(error))
         return not self.errors
 

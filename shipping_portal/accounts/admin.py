@@ -54,7 +54,7 @@ class UserAdmin(ActionsAdmin):
             partial(people.set_active, is_active=False),
             needs="people",
             applies=lambda user: user.is_active,
-            refusals=(people.NotThem,),
+            refusals=(people.ChangeRefused,),
         ),
         AdminAction(
             "turn-on",
@@ -63,7 +63,7 @@ class UserAdmin(ActionsAdmin):
             partial(people.set_active, is_active=True),
             needs="people",
             applies=lambda user: not user.is_active,
-            refusals=(people.NotThem,),
+            refusals=(people.ChangeRefused,),
         ),
         AdminAction(
             "log-out",
@@ -72,7 +72,7 @@ class UserAdmin(ActionsAdmin):
             people.log_out,
             needs="people",
             applies=lambda user: user.is_active,
-            refusals=(people.NotThem,),
+            refusals=(people.ChangeRefused,),
         ),
         AdminAction(
             "reset-second-factor",
@@ -82,7 +82,7 @@ class UserAdmin(ActionsAdmin):
             people.reset_second_factor,
             needs="people",
             applies=lambda user: user.has_second_factor,
-            refusals=(people.NotThem,),
+            refusals=(people.ChangeRefused,),
         ),
         AdminAction(
             "groups",
@@ -93,7 +93,7 @@ class UserAdmin(ActionsAdmin):
             applies=lambda user: not people.why_no_groups(user),
             form=GroupsForm,
             initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
-            refusals=(people.NotThem,),
+            refusals=(people.ChangeRefused,),
         ),
     )
     list_display = ["email", "name", "sender", "role", "is_staff", "is_active", "second_factor", "last_login"]

@@ -18,7 +18,7 @@ If you did not ask for this, reply to this message at once.
 """
 
 
-class NotThem(Exception):
+class ChangeRefused(Exception):
     """This is not done to this person; the text is for the operator."""
 
 
@@ -26,10 +26,10 @@ def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.
     """Sessions of an inactive person end with their next request: the log-in backend no longer finds them."""
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
-        raise NotThem("You cannot turn off your own account.")
+        raise ChangeRefused("You cannot turn off your own account.")
     with transaction.atomic():
         if not User.objects.filter(pk=person.pk, is_active=not is_active).update(is_active=is_active):
-            raise NotThem("Somebody else was faster; nothing was changed.")
+            raise ChangeRefused("Somebody else was faster; nothing was changed.")
         action = "account turned on" if is_active else "account turned off"
         Audit.write(action, person, by=by, reason=reason, at=now)
 
@@ -47,7 +47,7 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
     with transaction.atomic():
         removed, _ = Authenticator.objects.filter(user=person).delete()
         if not removed:
-            raise NotThem("There is no second factor to remove.")
+            raise ChangeRefused("There is no second factor to remove.")
         Audit.write("second factor reset", person, by=by, reason=reason, at=now)
     send_mail("Your second factor was removed", SECOND_FACTOR_MAIL, None, [person.email])
 
@@ -55,15 +55,15 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
     """Who is in a group is an operator; who is in none works at the desk no longer."""
     if not permissions.may(by, "operators"):
-        raise NotThem("Only an Ops lead sets groups.")
+        raise ChangeRefused("Only an Ops lead sets groups.")
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
-        raise NotThem("You cannot set your own groups.")
+        raise ChangeRefused("You cannot set your own groups.")
     if why := why_no_groups(person):
-        raise NotThem(why)
+        raise ChangeRefused(why)
     chosen = list(Group.objects.filter(name__in=groups))
     if len(chosen) < len(set(groups)):
-        raise NotThem("A group is missing. Run manage.py operator_groups first.")
+        raise ChangeRefused("A group is missing. Run manage.py operator_groups first.")
     with transaction.atomic():
         person.groups.set(chosen)
         User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))
@@ -81,6 +81,6 @@ def why_no_groups(person: User) -> str:
 def _refuse_beyond_reach(person: User, by: User) -> None:
     """Support looks after senders' people. Otherwise it could lock out, or weaken, whoever may do more than it."""
     if person.is_superuser and not by.is_superuser:
-        raise NotThem("Only a superuser changes a superuser's account.")
+        raise ChangeRefused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):
-        raise NotThem("Only an Ops lead changes an operator's account.")
+        raise ChangeRefused("Only an Ops lead changes an operator's account.")

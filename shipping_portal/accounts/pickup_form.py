@@ -178,7 +178,7 @@ def _typed(address: PickupAddress) -> dict[str, Any]:
     return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}
 
 
-class LastOne(Exception):
+class LastPickupAddress(Exception):
     """Without an address nothing can be booked; the sentence says what to do instead."""
 
 
@@ -194,13 +194,13 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 
 def delete(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Remove it; if it was the default, the oldest of the others takes its place. Raises LastOne."""
+    """Remove it; if it was the default, the oldest of the others takes its place. Raises LastPickupAddress."""
     sender = address.sender
     with transaction.atomic():
         _lock(sender)
         heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
         if heir is None:
-            raise LastOne("This is the only pickup address. Add another one first, or change this one.")
+            raise LastPickupAddress("This is the only pickup address. Add another one first, or change this one.")
         Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
         sender.pickup_addresses.filter(pk=address.pk).delete()
         if not heir.is_default:

@@ -29,14 +29,14 @@ OVERWRITTEN = [field.name for field in Charge._meta.concrete_fields if not field
 UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
 
 
-class Taken(Exception):
+class LeaseLost(Exception):
     """Another worker has the report by now, or an operator made it void."""
 
 
 @job("report", queue=BillingReport.objects.filter(state=State.READING), order=130)
 def work(report: BillingReport) -> None:
     """Read one report; killed midway, the next worker goes on where it was."""
-    with suppress(Taken):
+    with suppress(LeaseLost):
         _read(report)
 
 
@@ -82,7 +82,7 @@ def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Pro
         return
     with transaction.atomic():
         if not report.renew(read=upto, rows=report.rows + len(fresh)):
-            raise Taken
+            raise LeaseLost
         Charge.objects.bulk_create(
             _lines(report, fresh),
             update_conflicts=True,
@@ -174,7 +174,7 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
     with transaction.atomic():
         state = State.DAMAGED if problems else State.CHECKED
         if not report.finish(state=state, problems=listed, stated=stated):
-            raise Taken
+            raise LeaseLost
         report.lines.filter(key=STALE).delete()
         if problems:
             report.lines.all().delete()  # nothing of a damaged file stays but what is wrong with it

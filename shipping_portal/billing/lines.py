@@ -11,7 +11,7 @@ from orders.receivers import shown
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing import statements
-from shipping_portal.billing.explaining import declared_words, measured_words, reason, subtitle
+from shipping_portal.billing.line_reasons import declared_words, measured_words, reason, subtitle
 from shipping_portal.billing.models import Charge, Dispute, Kind, week_of
 
 ANSWERED = {Dispute.State.ACCEPTED: "The operator agreed", Dispute.State.DECLINED: "The operator answered"}
@@ -36,7 +36,7 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
         "booked": _booked(order, sender),
         "week": statements.week_name(line.week),
         "amount": (money_in if names_currency else money)(line.amount, line.currency),
-        **standing(line, sender),
+        **dispute_state(line, sender),
     }
 
 
@@ -47,7 +47,7 @@ def _booked(order: Order | None, sender: Sender) -> str:
     return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
 
 
-def standing(line: Charge, sender: Sender) -> dict[str, Any]:
+def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
     """Where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
     found = next(iter(line.disputes.all()), None)
     if found is None:
@@ -112,7 +112,7 @@ CELLS: dict[str, Cell] = {
     "Measured": lambda line, sender, role: measured_words(line, sender),
     "Amount": lambda line, sender, role: line.amount,
     "Currency": lambda line, sender, role: line.currency,
-    "Disputed": lambda line, sender, role: standing(line, sender)["disputed"],
+    "Disputed": lambda line, sender, role: dispute_state(line, sender)["disputed"],
 }
 
 

@@ -16,7 +16,7 @@ from shipping_portal.accounts import outbox
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.outbox import Event
 from shipping_portal.accounts.templatetags.words import money, money_in, say
-from shipping_portal.billing.explaining import page_of, reason
+from shipping_portal.billing.line_reasons import page_of, reason
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, Dispute
 from shipping_portal.billing.statements import SIZE, week_name, week_words
 

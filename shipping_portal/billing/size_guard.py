@@ -15,9 +15,9 @@ from statistics import median_high
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from orders.entry import Entry, in_metric
 from orders.models import Order
 from orders.models.statuses import Status
+from orders.parcel_details import ParcelDetails, in_metric
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.billing.models import SIZE_CHARGES, Charge, Dispute, Kind
 from shipping_portal.carrier.writing import KILOGRAMS
@@ -65,18 +65,18 @@ class Advice:
     is_about: bool  # they were not all measured alike
 
 
-def advice(sender: Sender, entry: Entry, *, kept: str = "") -> Advice | None:
+def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
     """What there is to say about this parcel's weight; nothing about a size whose weight was `kept` (its uuid)."""
-    size = _size_of(sender, entry)
+    size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
         return None
     history = _histories(_billed(sender).filter(size=size).order_by("-pk")[:LAST]).get(size.pk)
     typical = history.typical if history else None
-    if history is None or typical is None or in_metric(entry.measures)["weight_kg"] >= typical:
+    if history is None or typical is None or in_metric(details.measures)["weight_kg"] >= typical:
         return None
-    unit = entry.measures.weight_units
+    unit = details.measures.weight_units
     is_about = len({in_unit(weight, unit) for weight in history.above}) > 1
-    return Advice(size, history, in_unit(typical, unit), entry.measures.weight, unit, is_about)
+    return Advice(size, history, in_unit(typical, unit), details.measures.weight, unit, is_about)
 
 
 def histories(sender: Sender) -> dict[int, History]:
@@ -106,11 +106,11 @@ def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
     return {row["order__size"]: row["parcels"] for row in counts}
 
 
-def _size_of(sender: Sender, entry: Entry) -> ParcelSize | None:
+def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
     """The saved size it was typed with; or the only one of these sides, where another weight was typed over it."""
-    if entry.size:
-        return sender.sizes.filter(uuid=entry.size).first()
-    sides = entry.measures
+    if details.size:
+        return sender.sizes.filter(uuid=details.size).first()
+    sides = details.measures
     same = sender.sizes.filter(
         length=sides.length, width=sides.width, height=sides.height, dimension_units=sides.dimension_units
     )
@@ -126,8 +126,8 @@ def _billed(sender: Sender) -> QuerySet[Order]:
 
 def _size_charges() -> QuerySet[Charge]:
     """Posted ones that still stand."""
-    standing = Charge.objects.posted().filter(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
-    return standing.exclude(disputes__state=Dispute.State.ACCEPTED)
+    lines = Charge.objects.posted().filter(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
+    return lines.exclude(disputes__state=Dispute.State.ACCEPTED)
 
 
 def _histories(billed: QuerySet[Order]) -> dict[int, History]:

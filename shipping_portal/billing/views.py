@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from orders.listing import clean_search
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
-from shipping_portal.billing import disputing, explaining, lines, statements
+from shipping_portal.billing import disputing, line_reasons, lines, statements
 from shipping_portal.billing.models import Charge
 from shipping_portal.keyset import Page
 
@@ -113,7 +113,7 @@ def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
     """GET shows the facts and asks what is wrong; POST hands it over. A suspended sender may, too."""
     mine = statements.explained(statements.lines_of(request.user, request.sender))
     found = get_object_or_404(mine, pk=charge)
-    may_dispute = lines.standing(found, request.sender)["may_dispute"]
+    may_dispute = lines.dispute_state(found, request.sender)["may_dispute"]
     if request.method == "GET" or not may_dispute:
         return _page(request, found, status=200 if request.method == "GET" else 409)
     text = _clean(request.POST.get("text", ""))
@@ -125,7 +125,7 @@ def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
         messages.info(request, "It is with the operator already.")
     else:
         messages.success(request, "Sent to the operator. The answer will stand at the charge.")
-    return redirect(explaining.page_of(found))
+    return redirect(line_reasons.page_of(found))
 
 
 def _clean(text: str) -> str:
@@ -145,10 +145,10 @@ def _page(request: MemberRequest, charge: Charge, *, status: int, problem: str =
         **row,
         "row": row,
         "order": charge.order,
-        "declared": explaining.declared_words(charge, request.sender),
-        "measured": explaining.measured_words(charge, request.sender),
+        "declared": line_reasons.declared_words(charge, request.sender),
+        "measured": line_reasons.measured_words(charge, request.sender),
         "week": statements.week_name(charge.week),
-        "back": explaining.page_of(charge),
+        "back": line_reasons.page_of(charge),
         "problem": problem,
         "longest": LONGEST,
         "text": request.POST.get("text", ""),

@@ -17,12 +17,12 @@ from urllib.parse import quote, urlencode, urlsplit
 from shipping_portal.carrier import labels, links, paging, reading, writing
 from shipping_portal.carrier.connection import Reply, Request, credentials, exchange, header, identity
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.deadline import Limits
 from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
 from shipping_portal.carrier.hosts import Origin, base_origin
 from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
-from shipping_portal.carrier.verdicts import require_success
-from shipping_portal.carrier.watch import Limits
+from shipping_portal.carrier.outcomes import require_success
 
 T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into what was asked for, or raises

@@ -29,8 +29,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.deadline import Deadline, Limits, TooLate
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
-from shipping_portal.carrier.watch import Limits, TooLate, Watch
 
 PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
@@ -62,14 +62,14 @@ class Reply:
 
 
 class Guarded(HTTPConnection):
-    """A connection that tells its watch about its socket and its first byte."""
+    """A connection that tells its deadline about its socket and its first byte."""
 
-    watch: Watch
+    deadline: Deadline
 
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
         try:
-            self.watch.hold(sock)
+            self.deadline.hold(sock)
         except OSError:  # too late, or no file number left for the duplicate
             sock.close()
             raise
@@ -79,7 +79,7 @@ class Guarded(HTTPConnection):
         """Send, once connected and if it is not too late. http.client would connect inside its own send."""
         if self.sock is None:
             self.connect()
-        self.watch.sending()
+        self.deadline.sending()
         super().send(data)
 
 
@@ -88,10 +88,10 @@ class GuardedTLS(Guarded, HTTPSConnection):
 
 
 class OneAttempt(requests.adapters.HTTPAdapter):
-    """An adapter for a single request, whose connection reports to a watch."""
+    """An adapter for a single request, whose connection reports to a deadline."""
 
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
         super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -101,7 +101,7 @@ class OneAttempt(requests.adapters.HTTPAdapter):
 
         def watched(**settings: Any) -> Guarded:
             connection = kind(**settings)
-            connection.watch = self.watch
+            connection.deadline = self.deadline
             return connection
 
         pool.ConnectionCls = watched
@@ -113,18 +113,18 @@ def exchange(request: Request, limits: Limits) -> Reply:
 
     Raises NotSent when no byte of the request left, OutcomeUnknown when it may have and no reply came.
     """
-    watch = Watch(limits)
-    with watch:
-        answer = _attempt(request, watch)
+    deadline = Deadline(limits)
+    with deadline:
+        answer = _attempt(request, deadline)
     if isinstance(answer, Reply):
         return answer
     # Raised outside the handler, so that no library exception that holds the address hangs on to it.
-    raise NotSent(answer) if watch.sent_at is None else OutcomeUnknown(answer)
+    raise NotSent(answer) if deadline.sent_at is None else OutcomeUnknown(answer)
 
 
-def _attempt(request: Request, watch: Watch) -> Reply | str:
-    adapter = OneAttempt(watch)
-    limits = watch.limits
+def _attempt(request: Request, deadline: Deadline) -> Reply | str:
+    adapter = OneAttempt(deadline)
+    limits = deadline.limits
     try:
         prepared = requests.PreparedRequest()
         prepared.prepare(request.method, request.url, headers=dict(request.headers), data=request.body, params={})
@@ -135,31 +135,31 @@ def _attempt(request: Request, watch: Watch) -> Reply | str:
             verify=limits.ca_bundle or True,
             proxies={},
         )
-        return _read(response, watch)
+        return _read(response, deadline)
     except TROUBLE as problem:
-        return "no reply in time" if watch.sent_at is not None and watch.over else _reason(problem, watch)
+        return "no reply in time" if deadline.sent_at is not None and deadline.over else _reason(problem, deadline)
     finally:
         adapter.close()
 
 
-def _read(response: requests.Response, watch: Watch) -> Reply:
+def _read(response: requests.Response, deadline: Deadline) -> Reply:
     headers = {key.lower(): value for key, value in response.headers.items()}
     body, fault = bytearray(), ""
     try:
         for piece in response.raw.stream(PIECE, decode_content=False):
             body += piece
-            if len(body) > watch.limits.cap:
+            if len(body) > deadline.limits.cap:
                 fault = "the reply is too long"
                 break
     except TROUBLE:
         fault = "the reply was cut short"
     finally:
         response.close()
-    if watch.over:  # a shut socket reads as a normal end, so the clock is asked before the bytes are believed
+    if deadline.over:  # a shut socket reads as a normal end, so the clock is asked before the bytes are believed
         fault = TOO_LATE
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         fault = "the reply is compressed"
-    return Reply(response.status_code, headers, bytes(body[: watch.limits.cap]), _framed(headers, response), fault)
+    return Reply(response.status_code, headers, bytes(body[: deadline.limits.cap]), _framed(headers, response), fault)
 
 
 def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
@@ -167,16 +167,16 @@ def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
     return chunked or headers.get("content-length", "").isdigit() or response.status_code in (204, 304)
 
 
-def _reason(problem: BaseException | None, watch: Watch) -> str:
+def _reason(problem: BaseException | None, deadline: Deadline) -> str:
     """Why nothing came back, in our words: the library's hold the address and its query values."""
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:
         seen.append(problem)
         problem = getattr(problem, "reason", None) or problem.__cause__ or problem.__context__
         problem = problem if isinstance(problem, BaseException) else None
-    if watch.sent_at is not None:
+    if deadline.sent_at is not None:
         return "no reply in time" if _any(seen, TimeoutError) else "the connection broke before a reply"
-    if _any(seen, TooLate) or watch.over:
+    if _any(seen, TooLate) or deadline.over:
         return "the time to send had passed"
     return next((words for kind, words in UNSENT if _any(seen, kind)), "the carrier could not be reached")
 

@@ -10,7 +10,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.hosts import Origin, permitted
 from shipping_portal.carrier.messages import LabelFile
-from shipping_portal.carrier.verdicts import require_success, unknown, verdict
+from shipping_portal.carrier.outcomes import outcome, require_success, unknown
 
 LARGEST = 10 * 1024 * 1024
 END = 2048  # bytes in which a PDF's last mark stands; some carriers write a few lines behind it
@@ -41,7 +41,7 @@ def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -
         return ""
     target = hop(reply, contract, url=url, base=base)
     if not target:
-        raise verdict(reply, contract)
+        raise outcome(reply, contract)
     return target
 
 

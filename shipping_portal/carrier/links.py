@@ -13,9 +13,9 @@ from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import LinkOff, Rejected
 from shipping_portal.carrier.hosts import Origin, permitted
+from shipping_portal.carrier.outcomes import parsed, unknown
 from shipping_portal.carrier.reading import read_viewed
 from shipping_portal.carrier.values import at
-from shipping_portal.carrier.verdicts import parsed, unknown
 
 
 def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:

@@ -10,9 +10,9 @@ from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import Origin
 from shipping_portal.carrier.messages import Tracked
+from shipping_portal.carrier.outcomes import parsed
 from shipping_portal.carrier.reading import flags, newest, read_tracked
 from shipping_portal.carrier.values import at
-from shipping_portal.carrier.verdicts import parsed
 
 ADDRESSES = ("https://", "http://", "/", "?")
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shipping_portal.carrier.rules import (
+from shipping_portal.carrier.shapes import shape
+from shipping_portal.carrier.validators import (
     anything,
     assumed,
     auth_scheme,
@@ -31,7 +32,6 @@ from shipping_portal.carrier.rules import (
     up_to,
     yes_statuses,
 )
-from shipping_portal.carrier.shapes import shape
 
 WORDS = {
     "pickup": "collected",

@@ -21,6 +21,7 @@ from shipping_portal.carrier.messages import (
     Scan,
     Tracked,
 )
+from shipping_portal.carrier.outcomes import parsed, require_success, unknown
 from shipping_portal.carrier.scans import BadScan, read_scan
 from shipping_portal.carrier.scrubbing import scrub, scrubbed, signed
 from shipping_portal.carrier.values import (
@@ -38,7 +39,6 @@ from shipping_portal.carrier.values import (
     text,
     weekdays_after,
 )
-from shipping_portal.carrier.verdicts import parsed, require_success, unknown
 
 MOST_PRODUCTS = 50
 MOST_SCANS = 1000

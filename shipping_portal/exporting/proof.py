@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from orders.meaning import standing
 from orders.models import Label, Order
 from orders.offers import money_lines
 from orders.originals import FOLDERS, why_none
+from orders.status_labels import status_label
 from shipping_portal.accounts.templatetags.words import money, money_in, plain, say
 from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
@@ -153,7 +153,7 @@ def _head(found: Proof) -> Iterator[str]:
 
 
 def _parcel(order: Order, at: dt.datetime) -> Iterator[str]:
-    yield _fact("Standing", standing(order, at)[1])
+    yield _fact("Standing", status_label(order, at)[1])
     yield _fact("From", _party(order.pickup))
     yield _fact("To", _party({name: getattr(order, f"receiver_{name}") for name in PARTY}))
     yield _fact("Inside", order.description)

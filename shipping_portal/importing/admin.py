@@ -31,7 +31,7 @@ class ImportAdmin(ActionsAdmin):
             applies=lambda file: not file.hold,
             form=HoldForm,
             initial=lambda file: {"text": HELD},
-            refusals=(holding.AlreadySo,),
+            refusals=(holding.HoldRefused,),
         ),
         AdminAction(
             "let-go",
@@ -40,7 +40,7 @@ class ImportAdmin(ActionsAdmin):
             holding.let_go,
             needs="imports",
             applies=lambda file: bool(file.hold) and file.restore_id is None,
-            refusals=(holding.AlreadySo,),
+            refusals=(holding.HoldRefused,),
         ),
         AdminAction(
             "leave-out",
@@ -50,7 +50,7 @@ class ImportAdmin(ActionsAdmin):
             holding.leave_file_out,
             needs="restore",
             applies=lambda file: file.restore_id is not None,
-            refusals=(holding.AlreadySo,),
+            refusals=(holding.HoldRefused,),
         ),
         AdminAction(
             "try-again",
@@ -59,7 +59,7 @@ class ImportAdmin(ActionsAdmin):
             holding.try_again,
             needs="imports",
             applies=lambda file: progress.counts(file).retryable > 0,
-            refusals=(holding.AlreadySo,),
+            refusals=(holding.HoldRefused,),
         ),
     )
     list_display = ["file_name", "sender", "how_far", "all", "booked", "to_fix", "made_by", "created_at"]

@@ -24,7 +24,7 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.Suspended: "Booking is off for this account.",
     booking_rules.PickupDayPassed: "The carrier has no pickup on the chosen day. Try again with another.",
     booking_rules.CarrierChanged: "We send with another carrier now: “Try again” asks for its prices.",
-    booking_rules.Gone: "No service is offered for this parcel any more.",
+    booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
 ALL_STOPPED = (
     booking_rules.Suspended,
@@ -91,7 +91,7 @@ def _made_before(row: ImportRow) -> Order | None:
 def _submit(row: ImportRow, now: dt.datetime) -> Order:
     """Owe the carrier this row's parcel, as its sender saw it. An old price is asked for again before it is sent."""
     if row.quote is None or row.booked_by is None or not row.product_code:
-        raise booking_rules.Gone
+        raise booking_rules.ServiceNotOffered
     return booking.submit(
         quote=row.quote,
         code=row.product_code,

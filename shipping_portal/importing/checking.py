@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from orders import answers, choosing, gateway, offers, quoting
 from orders.contents_form import ROWS
-from orders.entry import Entry
 from orders.forms import ParcelForm
 from orders.models import Quote
 from orders.models.quotes import bookable
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts import places
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.accounts.templatetags.words import plain
@@ -139,9 +139,9 @@ def _duplicate_of(row: ImportRow, typed: str) -> str:
 
 
 def _price(row: ImportRow, form: ParcelForm) -> None:
-    entry = form.entry()
+    details = form.details()
     try:
-        quote = quoting.ask(row.file.sender, entry, by=row.file.made_by, now=timezone.now(), typed=False)
+        quote = quoting.ask(row.file.sender, details, by=row.file.made_by, now=timezone.now(), typed=False)
     except Rejected as error:
         answers.put_at(form, error)
         _to_fix(row, form)
@@ -151,7 +151,7 @@ def _price(row: ImportRow, form: ParcelForm) -> None:
         if not bookable(quote.products):
             _tell_why_none(quote, form)
             return _to_fix(row, form)
-        doubts = second_look(row, entry, quote)
+        doubts = second_look(row, details, quote)
         row.finish(
             state=State.WARNING if doubts else State.READY, quote=quote, reference=row.reference, problems=doubts
         )
@@ -161,9 +161,9 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
     """Tell at the fields why no service can be booked: a code is missing, or the carrier offers nothing."""
     if quote.products:
         return form.add_error("item_1_hs_code", quote.products[0]["refused"])
-    entry = form.entry()
-    parcel = f"{plain(entry.measures.weight)} {form.weight_unit} from {entry.pickup.postcode}"
-    text = f"The carrier offers no service for {parcel} to {entry.receiver.postcode}. Check weight and size."
+    details = form.details()
+    parcel = f"{plain(details.measures.weight)} {form.weight_unit} from {details.pickup.postcode}"
+    text = f"The carrier offers no service for {parcel} to {details.receiver.postcode}. Check weight and size."
     for control in (form.weight_name, *form.size_names):
         form.add_error(control, text)
 
@@ -219,20 +219,20 @@ def unmangled(form: ParcelForm) -> list[list[str]]:
     return [[pair.place.suburb, pair.place.state, pair.place.postcode]] if pair.place else []
 
 
-def second_look(row: ImportRow, entry: Entry, quote: Quote) -> dict[str, list[str]]:
+def second_look(row: ImportRow, details: ParcelDetails, quote: Quote) -> dict[str, list[str]]:
     """What may be booked as it is, and is told before, by our field."""
     weight = columns.form_name(columns.WEIGHT, row.file.sender.country)
     unmet = choosing.unmet(quote.products, row.file.sender.service_rule)
-    texts = {"": offers.warnings(entry) + unmet} | _lost_letters(entry)
+    texts = {"": offers.warnings(details) + unmet} | _lost_letters(details)
     if not columns.are_of_one_item(row.file) and (problem := items.of_weights(columns.lines(row, row.file))):
         texts[weight] = [problem]
     # Whoever saved the row has seen what stands at its fields.
     return {name: text for name, text in texts.items() if text and name not in row.corrected}
 
 
-def _lost_letters(entry: Entry) -> dict[str, list[str]]:
+def _lost_letters(details: ParcelDetails) -> dict[str, list[str]]:
     """Question marks where an export could not write the letters of a name."""
-    values = {f"receiver_{part}": getattr(entry.receiver, part) for part in ("name", "company", "line1", "line2")}
+    values = {f"receiver_{part}": getattr(details.receiver, part) for part in ("name", "company", "line1", "line2")}
     return {
         name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]
         for name, text in values.items()

@@ -71,5 +71,5 @@ def _taken(file: Import, references: list[str]) -> dict[str, str]:
 
 
 def _told(order: Order) -> str:
-    standing = f"is booked already: {order}" if order.is_held else "has a parcel already"
-    return f"Your order number {order.customer_reference} {standing}."
+    state = f"is booked already: {order}" if order.is_held else "has a parcel already"
+    return f"Your order number {order.customer_reference} {state}."

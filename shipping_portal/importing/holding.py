@@ -16,43 +16,43 @@ HELD = (
 LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the row out."]}
 
 
-class AlreadySo(Exception):
+class HoldRefused(Exception):
     """Somebody else was faster; the text is for the operator."""
 
 
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
-    """What was handed over goes on; the sender reads the text and cannot resume. Raises AlreadySo."""
+    """What was handed over goes on; the sender reads the text and cannot resume. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
-            raise AlreadySo("This import is held already.")
+            raise HoldRefused("This import is held already.")
         finishing.paused(file, now)
         _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
 
 
 def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """It goes on where it was. Raises AlreadySo."""
+    """It goes on where it was. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
-            raise AlreadySo("This import goes on already.")
+            raise HoldRefused("This import goes on already.")
         _write("import let go", file, by, reason, now)
     booking.resume(file)
 
 
 def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Its failed rows are checked again; their sender books them or not. Raises AlreadySo."""
+    """Its failed rows are checked again; their sender books them or not. Raises HoldRefused."""
     with transaction.atomic():
         again = booking.retry(file, now)
         if not again:
-            raise AlreadySo("No row of it failed without an order.")
+            raise HoldRefused("No row of it failed without an order.")
         _write("import rows checked again", file, by, f"{again} rows: {reason}", now)
 
 
 def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Leave out the rows of an import that is held after a restore. Raises AlreadySo."""
+    """Leave out the rows of an import that is held after a restore. Raises HoldRefused."""
     with transaction.atomic():
         restore = Restore.objects.filter(imports=file).first()
         if restore is None:
-            raise AlreadySo("This import is not held any more.")
+            raise HoldRefused("This import is not held any more.")
         leave_out(file, restore)
         _write("held rows left out", file, by, reason, now)
 

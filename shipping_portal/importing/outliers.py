@@ -14,8 +14,8 @@ from decimal import Decimal
 from statistics import median
 
 from orders.choosing import Choice
-from orders.entry import density, is_likely, odd
 from orders.models.statuses import Status
+from orders.parcel_details import density, is_likely, odd
 from shipping_portal.accounts.templatetags.words import money, money_in
 from shipping_portal.importing import units
 from shipping_portal.importing.models import Import, ImportRow

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from orders import choosing
 from orders.choosing import Choice, Ready
-from orders.entry import measures_from
+from orders.parcel_details import measures_from
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, duplicates, outliers
 from shipping_portal.importing.models import Import, ImportRow

@@ -20,9 +20,9 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from shipping_portal.celery import publish
+from shipping_portal.database_outage import database_answers
 from shipping_portal.jobs.models import lease
 from shipping_portal.jobs.registry import Kind, chores, kinds
-from shipping_portal.outage import database_answers
 
 logger = logging.getLogger(__name__)
 BATCH = 50

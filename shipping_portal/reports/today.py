@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from orders import printing
-from orders.meaning import reason, standing
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from orders.receivers import shown
+from orders.status_labels import reason, status_label
 from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import statements
@@ -143,7 +143,7 @@ def _row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, An
     return {
         "order": order,
         "receiver": shown(order, request.membership.role),
-        "standing": standing(order, now),
+        "status_label": status_label(order, now),
         "reason": reason(order),
         "missed_twice": order.missed_twice(now),
     }

@@ -14,7 +14,7 @@ from shipping_portal.accounts.models import Audit, User
 from shipping_portal.jobs.registry import chore
 
 
-class AlreadySo(Exception):
+class PauseRefused(Exception):
     """Somebody else was faster; the text is for the operator."""
 
 
@@ -28,7 +28,7 @@ def pause(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Nothing new of this kind leaves for any sender; what was sent is still settled. Raises AlreadySo.
+    """Nothing new of this kind leaves for any sender; what was sent is still settled. Raises PauseRefused.
 
     Senders read the text. Without `ends_at` it lasts until somebody resumes it.
     """
@@ -36,7 +36,7 @@ def pause(
         end_what_is_over(now)
         account.refresh_from_db()
         if account.kept_pause(what):
-            raise AlreadySo(f"{what.capitalize()} are paused already.")
+            raise PauseRefused(f"{what.capitalize()} are paused already.")
         new = Pause(what, now, text, ends_at)
         _put(account, what, new)
         Audit.write(f"{what} paused", account, by=by, reason=f"{_told(new)}: {reason}", at=now)
@@ -52,7 +52,7 @@ def change(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Another text or another end for a pause that is on. Raises AlreadySo when it is over."""
+    """Another text or another end for a pause that is on. Raises PauseRefused when it is over."""
     with transaction.atomic():
         new = replace(_running(account, what, now), text=text, ends_at=ends_at)
         _put(account, what, new)
@@ -60,7 +60,7 @@ def change(
 
 
 def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
-    """It is on again at once; bookings that waited leave within a minute. Raises AlreadySo."""
+    """It is on again at once; bookings that waited leave within a minute. Raises PauseRefused."""
     with transaction.atomic():
         _running(account, what, now)
         _put(account, what, None, ended_at=now)
@@ -81,7 +81,7 @@ def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
     with transaction.atomic():
         try:
             _put(account, kept.what, None, ended_at=kept.ends_at)
-        except AlreadySo:  # another process was faster
+        except PauseRefused:  # another process was faster
             return
         reason = f"by itself, {_told(kept)}"
         Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
@@ -92,15 +92,15 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
     with transaction.atomic():
         stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
         if not stopped.update(probe_due_at=now):
-            raise AlreadySo("The account is not stopped.")
+            raise PauseRefused("The account is not stopped.")
         Audit.write("account probed", account, by=by, reason=reason, at=now)
 
 
 def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Forget that the carrier refused an account on which no booking will ask it again. Raises AlreadySo."""
+    """Forget that the carrier refused an account on which no booking will ask it again. Raises PauseRefused."""
     with transaction.atomic():
         if CarrierAccount.objects.filter(pk=account.pk, stopped_at=None).exists():
-            raise AlreadySo("The account is not stopped.")
+            raise PauseRefused("The account is not stopped.")
         account.note_answer()
         Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
@@ -108,15 +108,15 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
 def _running(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():
-        raise AlreadySo("Bookings stay paused until the gap of the restore is lifted; see Restores.")
+        raise PauseRefused("Bookings stay paused until the gap of the restore is lifted; see Restores.")
     running = account.pause_of(what, now)
     if running is None:
-        raise AlreadySo(f"{what.capitalize()} are on already.")
+        raise PauseRefused(f"{what.capitalize()} are on already.")
     return running
 
 
 def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None) -> None:
-    """Replace the pause as it was read: one of two operators at the same moment is told. Raises AlreadySo.
+    """Replace the pause as it was read: one of two operators at the same moment is told. Raises PauseRefused.
 
     When the last one ended stays, as bookings that waited are tried from then on; see booking._tried_since.
     """
@@ -128,7 +128,7 @@ def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.
         ends_at: new.ends_at if new else ended_at,
     }
     if not CarrierAccount.objects.filter(pk=account.pk, **as_read).update(**values):
-        raise AlreadySo("Somebody else changed this pause just now. Look at it again.")
+        raise PauseRefused("Somebody else changed this pause just now. Look at it again.")
 
 
 def _told(pause: Pause) -> str:

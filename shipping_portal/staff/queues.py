@@ -57,9 +57,9 @@ def missed_twice(now: dt.datetime) -> Q:
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 
 
-def second_order(now: dt.datetime) -> Q:
-    """Orders for which the carrier may have made another one beside; see orders/second_orders.py."""
-    waiting = BookingAttempt.objects.filter(second_order_at__isnull=False).order_by("second_order_at")
+def duplicate_booking(now: dt.datetime) -> Q:
+    """Orders for which the carrier may have made another one beside; see orders/duplicate_bookings.py."""
+    waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by("duplicate_booking_at")
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
@@ -104,7 +104,7 @@ ORDERS = {
     ),
     "second-order": Wait(
         "Second carrier order",
-        second_order,
+        duplicate_booking,
         "The carrier may charge for both. Open it, and ask the carrier to void the one not used.",
         "since",
     ),

@@ -16,7 +16,7 @@ from orders.models import Order
 from shipping_portal.accounts import mailing, outbox
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing import correcting, disputing, explaining, matching, posting, statements
+from shipping_portal.billing import correcting, disputing, line_reasons, matching, posting, statements
 from shipping_portal.billing.balancing import balances
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.jobs import sweep
@@ -198,7 +198,7 @@ def test_c43_a_round_of_the_sweep_builds_no_news_of_charges(
     size_charge(order, report)
     post(report)
     explained: list[Charge] = []
-    monkeypatch.setattr(explaining, "measured", lambda charge, _: explained.append(charge) or "")
+    monkeypatch.setattr(line_reasons, "measured", lambda charge, _: explained.append(charge) or "")
     monkeypatch.setattr(sweep, "close_old_connections", lambda: None)  # a test's transaction holds the only one
     sweep.Sweep().once_or_log()
     assert explained == []

@@ -16,8 +16,8 @@ import time_machine
 from django.utils import timezone
 
 from orders import booking, cancelling, gateway, quoting
-from orders.entry import Entry
 from orders.models import Order, Quote
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from tests import factories
@@ -44,7 +44,7 @@ class Trade:
 
     sender: Sender
     user: User
-    parcels: list[tuple[Entry, list[dict[str, Any]]]]
+    parcels: list[tuple[ParcelDetails, list[dict[str, Any]]]]
 
     @classmethod
     def of(cls, user: User, **changes: Any) -> "Trade":
@@ -54,8 +54,8 @@ class Trade:
         for weight, cover in ((Decimal("0.4"), None), (Decimal("2.4"), Decimal(300)), (Decimal(11), None)):
             measures = Measures(weight, "kg", Decimal(32), Decimal(24), Decimal(11), "cm")
             extra = cover if sender.country == "AU" else None
-            entry = factories.entry(sender, measures=measures, cover=extra, **changes)
-            parcels.append((entry, quoting.ask(sender, entry, by=user, now=timezone.now()).products))
+            details = factories.details(sender, measures=measures, cover=extra, **changes)
+            parcels.append((details, quoting.ask(sender, details, by=user, now=timezone.now()).products))
         return cls(sender, user, parcels)
 
 
@@ -109,11 +109,11 @@ class Month:
         return fates
 
     def _book(self, trade: Trade) -> Order:
-        entry, products = self.dice.choice(trade.parcels)
+        details, products = self.dice.choice(trade.parcels)
         now = timezone.now()
         quote = Quote.objects.create(
             sender=trade.sender, account=gateway.account(), made_by=trade.user,
-            entry=entry.to_json(), inputs_hash=entry.hash(), products=products, made_at=now,
+            details=details.to_json(), inputs_hash=details.hash(), products=products, made_at=now,
         )  # fmt: skip
         order = booking.submit(
             quote=quote, code=products[0]["code"], by=trade.user, form_token=uuid.uuid4(), pickup_date=None, now=now

@@ -226,7 +226,7 @@ def imports(of: Sender, by: User) -> dict[str, str]:
     )
     sides = Measures(Decimal("0.35"), "kg", Decimal(300), Decimal(200), Decimal(150), "cm")
     for _ in range(7):
-        dear = factories.quote(of, by, parcel=factories.entry(of, measures=sides), amount="2486.34")
+        dear = factories.quote(of, by, parcel=factories.details(of, measures=sides), amount="2486.34")
         factories.import_row(of, by, file=huge, state="warning", problems={}, quote=dear)
     pages = {
         "book_import outliers": reverse("book_import", args=[huge.uuid]),
@@ -266,7 +266,7 @@ def guarded(of: Sender, by: User) -> dict[str, str]:
         if measured:
             factories.charge(made, "under-declared", "4.13", measured_kg=Decimal(measured))
     light = Measures(Decimal(1), "kg", size.length, size.width, size.height, "cm")
-    quote = factories.quote(of, by, parcel=factories.entry(of, measures=light, size=str(size.uuid)))
+    quote = factories.quote(of, by, parcel=factories.details(of, measures=light, size=str(size.uuid)))
     return {"quotes guarded": reverse("quotes", args=[quote.uuid])}
 
 

@@ -55,7 +55,7 @@ import json, uuid
 from orders import gateway
 from orders.models import Order
 order, carrier = Order.objects.get(pk={order["pk"]}), gateway.carrier(gateway.account())
-shipment = order.entry().shipment(product_code=order.product_code, order_key=order.order_key(), pickup_date=None)
+shipment = order.details().shipment(product_code=order.product_code, order_key=order.order_key(), pickup_date=None)
 made = carrier.book(carrier.booking_body(shipment), key=str(uuid.uuid4()))
 print(json.dumps({{"reference": made.reference, "order_id": made.order_id}}))
 """

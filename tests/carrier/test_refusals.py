@@ -3,7 +3,7 @@
 import pytest
 
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.verdicts import read_refusal
+from shipping_portal.carrier.outcomes import read_refusal
 
 
 def messages(said, **points):

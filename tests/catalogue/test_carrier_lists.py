@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def prices(quill: Sender, alice: User, line: Meddler) -> Callable[[], Quote]:
     """Asks the carrier for prices, afresh."""
-    return lambda: quoting.ask(quill, factories.entry(quill), by=alice, now=timezone.now(), fresh=True)
+    return lambda: quoting.ask(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
 
 
 def days(first: int, last: int) -> dict[str, Any]:

@@ -108,7 +108,7 @@ TO_OREGON = {
 def entry_of(file: Import, number: int = 2) -> Any:
     row = file.rows.get(number=number)
     assert row.quote, row.problems
-    return row.quote.entry
+    return row.quote.details
 
 
 # A shop's file of every kind, and what the ready row of it says.

@@ -68,7 +68,7 @@ class Scene(RuleBasedStateMachine):
         if not is_other_parcel:
             assert self.submit(quote, token).pk == order
             return
-        parcel = factories.entry(self.sender(), description="Something else")
+        parcel = factories.details(self.sender(), description="Something else")
         other = factories.quote(self.sender(), self.cast.alice, parcel=parcel, at=self.clock.now())
         with pytest.raises(booking.TokenReused):
             self.submit(other, token)

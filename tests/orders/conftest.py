@@ -21,7 +21,7 @@ def submitted(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[.
 
     def submit(*, code: str = "STANDARD-PICKUP", **changes: Any) -> Order:
         now = timezone.now()
-        quote = quoting.ask(quill, factories.entry(quill, **changes), by=alice, now=now)
+        quote = quoting.ask(quill, factories.details(quill, **changes), by=alice, now=now)
         return booking.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
 
     return submit

@@ -16,9 +16,9 @@ from django.utils import timezone
 from time_machine import TimeMachineFixture
 
 from orders import booking, booking_rules, carrier_settings, gateway, labels, requoting, resolving, settling
-from orders.entry import Entry
 from orders.limits import NOT_COUNTED
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
@@ -65,7 +65,7 @@ def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Subm
     order.refresh_from_db()
     assert order.progress == "collected"
     seen = timeline.for_parcel(order.parcel, order.sender.tzinfo)
-    assert "Picked up" in [entry.words for entry in seen]
+    assert "Picked up" in [details.words for details in seen]
 
 
 def test_the_attempt_is_written_down_with_the_bytes_that_were_sent(submitted: Submit, carrier: SandboxCarrier) -> None:
@@ -284,7 +284,7 @@ def test_a_yes_after_the_pickup_day_books_nothing(
 
 def test_a_yes_before_the_pickup_day_books_for_it(submitted: Submit, alice: User, carrier: SandboxCarrier) -> None:
     order = submitted()
-    day = booking_rules.pickup_days(order.sender, order.entry().pickup, timezone.now())[0]
+    day = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())[0]
     Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
     order.refresh_from_db()
     booking.confirm(order, by=alice, now=timezone.now())
@@ -322,7 +322,7 @@ def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
 def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User) -> None:
     token, now = uuid.uuid4(), timezone.now()
     first = factories.quote(quill, alice)
-    other = factories.quote(quill, alice, parcel=factories.entry(quill, description="Other"))
+    other = factories.quote(quill, alice, parcel=factories.details(quill, description="Other"))
     booking.submit(quote=first, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
     with pytest.raises(booking.TokenReused):
         booking.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
@@ -533,11 +533,11 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
 def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
     quill: Sender, alice: User, to: str, phones: list[str]
 ) -> None:
-    entry = Entry.from_json(factories.quote(quill, alice).entry)
+    details = ParcelDetails.from_json(factories.quote(quill, alice).details)
     theirs = {"AU": "0491 570 157", "US": "(310) 555-0100"}[to]
-    pickup = dataclasses.replace(entry.pickup, phone="0491 570 006", country="AU")
-    receiver = dataclasses.replace(entry.receiver, phone=theirs, country=to)
-    shipment = dataclasses.replace(entry, pickup=pickup, receiver=receiver).shipment()
+    pickup = dataclasses.replace(details.pickup, phone="0491 570 006", country="AU")
+    receiver = dataclasses.replace(details.receiver, phone=theirs, country=to)
+    shipment = dataclasses.replace(details, pickup=pickup, receiver=receiver).shipment()
     assert [shipment.sender.phone, shipment.receiver.phone] == phones
 
 

@@ -213,11 +213,11 @@ def test_a_price_of_another_account_is_booked_nowhere(
 def test_a_kept_price_of_another_account_is_not_shown_again(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
-    entry = factories.entry(quill)
-    kept = quoting.ask(quill, entry, by=alice, now=timezone.now())
-    assert quoting.ask(quill, entry, by=alice, now=timezone.now()) == kept
+    details = factories.details(quill)
+    kept = quoting.ask(quill, details, by=alice, now=timezone.now())
+    assert quoting.ask(quill, details, by=alice, now=timezone.now()) == kept
     Quote.objects.update(account=older.unnamed())
-    assert quoting.ask(quill, entry, by=alice, now=timezone.now()) != kept
+    assert quoting.ask(quill, details, by=alice, now=timezone.now()) != kept
 
 
 @pytest.mark.parametrize("kind", ["carrier_changed", "price_rose", "not_booked"])

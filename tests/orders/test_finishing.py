@@ -172,7 +172,7 @@ def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
         if by_whom == "its sender":
             importing.pause(file, now)
         else:
-            with suppress(holding.AlreadySo):
+            with suppress(holding.HoldRefused):
                 holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
     assert list(Notification.objects.values_list("kind", "line")) == [
         ("booking", "orders.csv: 1 booked, 1 not booked.")

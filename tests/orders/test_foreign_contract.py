@@ -39,7 +39,7 @@ def foreign(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 
 def book(quill: Sender, alice: User, code: str) -> Order:
     now = timezone.now()
-    quote = quoting.ask(quill, factories.entry(quill), by=alice, now=now)
+    quote = quoting.ask(quill, factories.details(quill), by=alice, now=now)
     order = booking.submit(quote=quote, code=code, by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now)
     booking.work(order.pk)
     order.refresh_from_db()

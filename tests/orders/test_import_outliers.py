@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders import choosing, offers
-from orders.entry import Entry, density, doubt
 from orders.models import Order, Quote
+from orders.parcel_details import ParcelDetails, density, doubt
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from shipping_portal.importing import checking, outliers, submitting
@@ -95,7 +95,7 @@ def parcel(typed: str, unit: str = "cm") -> Measures:
 def ready(file: Import, typed: str, price: str = "12.08", **offer: str) -> None:
     """One more row of this file, priced."""
     of, by = file.sender, file.made_by
-    quote = factories.quote(of, by, parcel=factories.entry(of, measures=parcel(typed)), amount=price, **offer)
+    quote = factories.quote(of, by, parcel=factories.details(of, measures=parcel(typed)), amount=price, **offer)
     factories.import_row(of, by, file=file, state="ready", problems={}, quote=quote)
 
 
@@ -277,7 +277,7 @@ def test_a_parcel_typed_in_the_form_is_asked_about_by_the_same_bounds(
     quill: Sender, alice: User, weight: str, side: int, odd: str
 ) -> None:
     measures = Measures(Decimal(weight), "kg", Decimal(side), Decimal(side), Decimal(side), "cm")
-    entry: Entry = factories.entry(quill, measures=measures)
-    said = [text for text in offers.warnings(entry) if "for its size" in text]
+    details: ParcelDetails = factories.details(quill, measures=measures)
+    said = [text for text in offers.warnings(details) if "for its size" in text]
     assert said == ([doubt(measures)] if odd else [])
     assert odd in doubt(measures)

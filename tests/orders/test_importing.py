@@ -225,7 +225,7 @@ def test_one_correction_is_applied_to_all_rows_like_it(shop: SandboxCarrier, qui
     assert row_form.save(file, first, changed, alike=True, now=timezone.now()) == 2
     work_off(file)
     assert states(file) == ["ready", "ready", "fix"]
-    names = [row.quote.entry["receiver"]["name"] for row in file.rows.filter(state="ready").order_by("pk")]
+    names = [row.quote.details["receiver"]["name"] for row in file.rows.filter(state="ready").order_by("pk")]
     assert names[0] == "Wren Sato" != names[1]  # what else was changed in a row is that row's alone, and kept
 
 
@@ -635,7 +635,7 @@ def test_a_cell_of_two_lines_is_one_line_on_the_label(shop: SandboxCarrier, quil
     file = checked(quill, alice, GOOD.replace("4 Sample Street", '"Unit 3\n4 Sample Street"'))
     row = file.rows.get()
     assert row.quote
-    assert row.quote.entry["receiver"]["line1"] == "Unit 3 4 Sample Street"
+    assert row.quote.details["receiver"]["line1"] == "Unit 3 4 Sample Street"
 
 
 def test_a_number_that_a_spreadsheet_shortened_is_no_order_number(

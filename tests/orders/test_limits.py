@@ -372,8 +372,8 @@ def test_requests_for_prices_count_whether_they_are_answered_or_not(
     now = timezone.now()
 
     def ask(weight: str, *, at: dt.datetime = now, **how: Any) -> Any:
-        measures = dataclasses.replace(factories.entry(quill).measures, weight=Decimal(weight))
-        return quoting.ask(quill, factories.entry(quill, measures=measures), by=alice, now=at, **how)
+        measures = dataclasses.replace(factories.details(quill).measures, weight=Decimal(weight))
+        return quoting.ask(quill, factories.details(quill, measures=measures), by=alice, now=at, **how)
 
     carrier.trouble("quote", "500")
     with pytest.raises(CarrierError):
@@ -381,11 +381,11 @@ def test_requests_for_prices_count_whether_they_are_answered_or_not(
     ask("2")
     ask("2")  # kept
     before = len(carrier.requests())
-    with pytest.raises(quoting.TooMany):
+    with pytest.raises(quoting.TooManyQuotes):
         ask("3")
     assert len(carrier.requests()) == before
     ask("3", typed=False)
-    with pytest.raises(quoting.TooMany):
+    with pytest.raises(quoting.TooManyQuotes):
         ask("4", at=now + dt.timedelta(seconds=59))
     ask("4", at=now + dt.timedelta(seconds=60))
 

@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from orders import booking, choosing, quoting
-from orders.entry import Entry
 from orders.models import Order, Quote
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking
 from tests import factories
@@ -43,7 +43,7 @@ def marked(quill: Sender, alice: User) -> Quote:
     return quote
 
 
-def coded(sender: Sender, code: str) -> Entry:
+def coded(sender: Sender, code: str) -> ParcelDetails:
     """A parcel abroad of two items, of which the second has this HS code."""
     whole = factories.abroad(sender)
     return replace(whole, contents=(*whole.contents, replace(whole.contents[0], hs_code=code)))

@@ -48,7 +48,7 @@ def thursday_evening() -> Iterator[None]:
 
 def asked(rain: tuple[Sender, User]) -> Quote:
     business, owner = rain
-    parcel = factories.entry(business, receiver=factories.receiver(**BUFFALO))
+    parcel = factories.details(business, receiver=factories.receiver(**BUFFALO))
     return quoting.ask(business, parcel, by=owner, now=timezone.now())
 
 
@@ -80,7 +80,7 @@ def test_after_the_carriers_day_come_ours_and_each_can_be_booked(
     thursday_evening: None, carrier: SandboxCarrier, rain: tuple[Sender, User]
 ) -> None:
     quote = asked(rain)
-    pickup = Party(**quote.entry["pickup"])
+    pickup = Party(**quote.details["pickup"])
     days = booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=FRIDAY)
     assert days == [FRIDAY, MONDAY, TUESDAY, WEDNESDAY]
     for day in days:
@@ -91,7 +91,7 @@ def test_after_the_carriers_day_come_ours_and_each_can_be_booked(
 
 def test_a_carrier_that_starts_later_than_our_calendar_wins(thursday_evening: None, rain: tuple[Sender, User]) -> None:
     quote = factories.quote(*rain, pickup=TUESDAY.isoformat())
-    pickup = Party(**quote.entry["pickup"])
+    pickup = Party(**quote.details["pickup"])
     assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=TUESDAY) == [TUESDAY, WEDNESDAY]
     with pytest.raises(booking_rules.PickupDayPassed):
         submit(quote, MONDAY)
@@ -112,7 +112,7 @@ def test_a_carrier_that_names_no_day_to_come_leaves_it_to_the_calendar(
     thursday_evening: None, rain: tuple[Sender, User], told: str | None
 ) -> None:
     first = quoting.first_pickup({"pickup": told, "first_mile": "pickup"})
-    pickup = Party(**factories.entry(rain[0]).to_json()["pickup"])
+    pickup = Party(**factories.details(rain[0]).to_json()["pickup"])
     assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=first) == [MONDAY, TUESDAY, WEDNESDAY]
 
 
@@ -204,7 +204,7 @@ def test_the_first_day_on_offer_is_after_today_where_the_parcel_starts(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     order = away(zone, place)
-    assert booking_rules.pickup_days(order.sender, order.entry().pickup, LATE)[0] == first
+    assert booking_rules.pickup_days(order.sender, order.details().pickup, LATE)[0] == first
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)

@@ -23,7 +23,7 @@ Ask = Callable[..., Replacement]
 
 @pytest.fixture
 def mended(quill: Sender, alice: User, carrier: SandboxCarrier) -> Quote:
-    parcel = factories.entry(quill, receiver=factories.receiver(line1="44 Sample Street"))
+    parcel = factories.details(quill, receiver=factories.receiver(line1="44 Sample Street"))
     return quoting.ask(quill, parcel, by=alice, now=timezone.now())
 
 

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.entry import Entry
 from orders.models import Order
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from shipping_portal.billing import correcting, size_guard
 from shipping_portal.billing.models import Charge, Dispute
@@ -45,13 +45,13 @@ def bill(shoebox: ParcelSize, quill: Sender, alice: User) -> Bill:
     return billed
 
 
-def entry(of: Sender, size: ParcelSize | None, weight: str = "1", unit: str = "kg") -> Entry:
+def details(of: Sender, size: ParcelSize | None, weight: str = "1", unit: str = "kg") -> ParcelDetails:
     measures = Measures(Decimal(weight), unit, Decimal(32), Decimal(24), Decimal(11), "cm")
-    return factories.entry(of, measures=measures, size=str(size.uuid) if size else "")
+    return factories.details(of, measures=measures, size=str(size.uuid) if size else "")
 
 
 def said(of: Sender, size: ParcelSize | None, weight: str = "1") -> tuple[int, int, str] | None:
-    found = size_guard.advice(of, entry(of, size, weight))
+    found = size_guard.advice(of, details(of, size, weight))
     return found and (len(found.history.above), found.history.billed, f"{found.weight.normalize():f}")
 
 
@@ -148,19 +148,19 @@ def test_sizes_of_others_say_nothing(bill: Bill, quill: Sender, shoebox: ParcelS
     bill("1.3", size=factories.size(theirs, name="Shoebox"))
     bill("1.3", size=theirs.sizes.get())
     assert said(quill, shoebox) is None
-    assert size_guard.advice(quill, entry(quill, theirs.sizes.get())) is None
+    assert size_guard.advice(quill, details(quill, theirs.sizes.get())) is None
     assert size_guard.histories(quill) == size_guard.rates(quill, timezone.now().date()) == {}
 
 
 def test_what_was_kept_is_not_said_again_of_that_size(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     bill("1.3"), bill("1.3")
-    parcel = entry(quill, shoebox)
+    parcel = details(quill, shoebox)
     assert size_guard.advice(quill, parcel, kept=str(shoebox.uuid)) is None
     assert size_guard.advice(quill, parcel, kept="another") is not None
 
 
 def test_heeding_it_declares_that_weight_and_is_the_end_of_it(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
-    parcel = entry(quill, shoebox)
+    parcel = details(quill, shoebox)
     bill("1.3"), bill("1.3")
     advice = size_guard.advice(quill, parcel)
     assert advice
@@ -172,10 +172,10 @@ def test_heeding_it_declares_that_weight_and_is_the_end_of_it(bill: Bill, quill:
 
 def test_a_sender_in_pounds_is_advised_in_pounds(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     bill("1.3"), bill("1.3")
-    found = size_guard.advice(quill, entry(quill, shoebox, "2.2", "lb"))
+    found = size_guard.advice(quill, details(quill, shoebox, "2.2", "lb"))
     assert found
     assert (found.weight, found.declared, found.unit) == (Decimal("2.87"), Decimal("2.2"), "lb")
-    assert size_guard.advice(quill, entry(quill, shoebox, "2.2", "lb").at_weight(found.weight)) is None
+    assert size_guard.advice(quill, details(quill, shoebox, "2.2", "lb").at_weight(found.weight)) is None
 
 
 def test_the_rates_of_a_size_count_each_parcel_once(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
@@ -204,5 +204,5 @@ def test_all_histories_are_those_of_one_by_one_in_as_many_queries(
     assert len(seen) == 2
     assert len(found) == 6
     for size in quill.sizes.exclude(pk=shoebox.pk):
-        one = size_guard.advice(quill, entry(quill, size))
+        one = size_guard.advice(quill, details(quill, size))
         assert (one.history if one else None) == (found[size.pk] if found[size.pk].typical else None)

@@ -39,7 +39,7 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
 
 
 def ask(sender: Sender, by: User, **options: Any) -> Quote:
-    return quoting.ask(sender, factories.entry(sender), by=by, now=timezone.now(), **options)
+    return quoting.ask(sender, factories.details(sender), by=by, now=timezone.now(), **options)
 
 
 def waiting(title: str) -> int:

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.entry import Entry
 from orders.models import Order, Quote
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Locality, LocalityList, Role, Sender, User
 from tests import factories
 from tests.pages.typed import ABROAD, AT_HOME, FROM_OHIO, messages_at, text, value_of
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
 
 
-def entered() -> Entry:
-    return Entry.from_json(Quote.objects.get().entry)
+def entered() -> ParcelDetails:
+    return ParcelDetails.from_json(Quote.objects.get().details)
 
 
 def test_a_good_form_leads_to_its_prices(carrier: SandboxCarrier, listed: Client) -> None:

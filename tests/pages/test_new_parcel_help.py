@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from orders import sizes
-from orders.entry import Entry
 from orders.models import Order, Quote
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from tests import factories
@@ -26,7 +26,7 @@ def test_a_chosen_size_fills_in_blank_measures_and_is_kept_on_the_order(
     size = factories.size(quill)
     listed.post("/parcels/new/", {**AT_HOME, **dict.fromkeys(MEASURES, ""), "size": str(size.uuid)})
     quote = Quote.objects.get()
-    assert Entry.from_json(quote.entry).measures.weight == size.weight
+    assert ParcelDetails.from_json(quote.details).measures.weight == size.weight
     listed.post(
         f"/parcels/new/{quote.uuid}/book/",
         {"form_token": str(quote.uuid), "product": "STANDARD-PICKUP", "pickup_date": ""},
@@ -37,7 +37,7 @@ def test_a_chosen_size_fills_in_blank_measures_and_is_kept_on_the_order(
 def test_other_measures_are_no_longer_that_size(carrier: SandboxCarrier, listed: Client, quill: Sender) -> None:
     size = factories.size(quill)
     listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "9.5", "size": str(size.uuid)})
-    assert Quote.objects.get().entry["size"] == ""
+    assert Quote.objects.get().details["size"] == ""
 
 
 def test_a_new_parcel_begins_with_the_default_size(listed: Client, quill: Sender) -> None:
@@ -47,10 +47,10 @@ def test_a_new_parcel_begins_with_the_default_size(listed: Client, quill: Sender
 
 
 def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(listed: Client, quill: Sender) -> None:
-    entry = factories.entry(quill)
-    plain = entry.to_json()
+    details = factories.details(quill)
+    plain = details.to_json()
     del plain["size"]
-    assert Entry.from_json(plain).hash() == factories.entry(quill, size="any").hash()
+    assert ParcelDetails.from_json(plain).hash() == factories.details(quill, size="any").hash()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(list
     ids=lambda changed: next(iter(changed)),
 )
 def test_prices_of_another_parcel_are_asked_for_anew(quill: Sender, alice: User, changed: dict[str, Any]) -> None:
-    assert factories.entry(quill, **changed).hash() != factories.entry(quill).hash()
+    assert factories.details(quill, **changed).hash() != factories.details(quill).hash()
 
 
 def test_prices_beside_the_form_choose_by_the_senders_rule(

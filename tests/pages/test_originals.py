@@ -49,8 +49,8 @@ def test_each_label_lies_there_untouched_under_a_name_people_find(order: Order, 
     assert found.testzip() is None
     assert found.namelist() == ["full-page/01_S7K2QX_NAIR_3056.pdf", "CHECKSUMS.txt", "LIST.csv"]
     assert found.read("full-page/01_S7K2QX_NAIR_3056.pdf") == order.labels.get().intact_bytes()
-    assert {entry.compress_type for entry in found.infolist()} == {zipfile.ZIP_STORED}
-    assert not any(entry.flag_bits & 0x08 for entry in found.infolist()), "the length comes after the bytes"
+    assert {details.compress_type for details in found.infolist()} == {zipfile.ZIP_STORED}
+    assert not any(details.flag_bits & 0x08 for details in found.infolist()), "the length comes after the bytes"
 
 
 def test_sha256sum_agrees_with_the_checksums(order: Order, alice: User, visit: Visit, tmp_path: Path) -> None:

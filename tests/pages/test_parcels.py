@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.meaning import GROUPS
 from orders.models import Order
 from orders.models.statuses import Status
+from orders.status_labels import GROUPS
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text

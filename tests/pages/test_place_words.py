@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders import booking
-from orders.entry import Entry
+from orders.parcel_details import ParcelDetails
 from orders.views.replace import changed
 from shipping_portal.accounts.models import LocalityList, Sender, User
 from tests import factories
@@ -101,8 +101,8 @@ def drafted(sender: Sender, by: User) -> str:
     return f"/parcels/new/?draft={factories.draft(sender, by, **OTTAWA).uuid}"
 
 
-def to_ottawa(sender: Sender) -> Entry:
-    return factories.entry(sender, receiver=factories.receiver(**IN_OTTAWA))
+def to_ottawa(sender: Sender) -> ParcelDetails:
+    return factories.details(sender, receiver=factories.receiver(**IN_OTTAWA))
 
 
 def priced(sender: Sender, by: User) -> str:
@@ -197,6 +197,6 @@ def test_refused_prices_are_told_in_the_words_of_the_receivers_country(
 
 
 def test_what_a_fix_changes_is_named_in_the_words_of_the_new_country(quill: Sender, alice: User) -> None:
-    before = factories.entry(quill)
+    before = factories.details(quill)
     names = [what for what, _, _ in changed(before, to_ottawa(quill))]
     assert names == ["City", "Province", "Postal code", "Country"]

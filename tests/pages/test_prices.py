@@ -209,7 +209,7 @@ def test_another_accounts_token_books_nothing_of_theirs(page: Client, quote: Quo
 def test_prices_of_the_same_parcel_are_each_senders_own(
     carrier: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
-    parcel, now = factories.entry(quill), timezone.now()
+    parcel, now = factories.details(quill), timezone.now()
     alices = quoting.ask(quill, parcel, by=alice, now=now)
     bobs = quoting.ask(bob.membership.sender, parcel, by=bob, now=now)
     assert (alices.sender, bobs.sender) == (quill, bob.membership.sender)

@@ -29,7 +29,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 @pytest.fixture
 def quote(quill: Sender, alice: User) -> Quote:
-    parcel = factories.entry(quill, receiver=factories.receiver(line1="44 Sample Street"))
+    parcel = factories.details(quill, receiver=factories.receiver(line1="44 Sample Street"))
     return factories.quote(quill, alice, parcel=parcel)
 
 
@@ -147,7 +147,7 @@ def test_a_price_that_is_too_old_is_shown_anew_before_anything_is_cancelled(
     answer = page.post(f"/parcels/{order.uuid}/replace/{quote.uuid}/", chosen)
     newest = Quote.objects.latest("pk")
     assert answer["Location"] == f"/parcels/{order.uuid}/replace/{newest.uuid}/"
-    assert newest.entry == quote.entry
+    assert newest.details == quote.details
     assert "nothing was cancelled or booked" in text(page.get(answer["Location"]))
     assert Order.objects.get(pk=order.pk).status == "booked"
 
@@ -164,7 +164,7 @@ def test_a_cancelled_parcel_whose_new_one_is_on_its_way_is_not_offered_again(
 
 
 def test_the_pickup_day_that_was_chosen_stays_chosen(page: Client, order: Order, quote: Quote) -> None:
-    days = booking_rules.pickup_days(order.sender, order.entry().pickup, timezone.now())
+    days = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())
     Order.objects.update(pickup_date=days[2])
     address = f"/parcels/{order.uuid}/replace/{quote.uuid}/"
     assert f'value="{days[2]:%Y-%m-%d}" checked' in page.get(address).content.decode()
@@ -184,7 +184,7 @@ def test_the_saved_size_it_was_typed_with_stays(page: Client, order: Order, quil
     answer = page.post(f"/parcels/{order.uuid}/replace/", typed_as_booked(page, order))
     newest = Quote.objects.order_by("-pk")[0]
     assert answer["Location"].endswith(f"{newest.uuid}/")
-    assert newest.entry["size"] == str(size.uuid)
+    assert newest.details["size"] == str(size.uuid)
 
 
 def test_without_a_script_a_pasted_address_fills_the_form_in(page: Client, order: Order) -> None:
@@ -200,7 +200,7 @@ def test_without_a_script_a_pasted_address_fills_the_form_in(page: Client, order
 
 
 def test_another_pickup_contact_is_a_change(page: Client, order: Order, quote: Quote) -> None:
-    quote.entry["pickup"]["phone"] = "0400 000 111"
+    quote.details["pickup"]["phone"] = "0400 000 111"
     quote.save()
     words = text(page.get(f"/parcels/{order.uuid}/replace/{quote.uuid}/"))
     assert "Pickup contact" in words

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from orders.entry import Entry
 from orders.models import Order, Quote
+from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import AT_HOME, FROM_OHIO, text
@@ -58,7 +58,7 @@ def pressed(answer: Any) -> str:
 
 def weight_of(answer: Any) -> Decimal:
     quote = Quote.objects.get(uuid=answer.redirect_chain[-1][0].split("/")[3])
-    return Entry.from_json(quote.entry).measures.weight
+    return ParcelDetails.from_json(quote.details).measures.weight
 
 
 def test_prices_say_what_its_parcels_were_measured_at(

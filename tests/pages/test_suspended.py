@@ -26,7 +26,7 @@ ALLOWED = {
     "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
     "save_view", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",
 }  # fmt: skip
-ROUTES = [(route, entry) for route, entry in OURS if "owner" in audience(entry)]
+ROUTES = [(route, details) for route, details in OURS if "owner" in audience(details)]
 
 
 @pytest.fixture
@@ -42,10 +42,10 @@ def test_r11_what_books_is_refused_and_nothing_else_books(
     client, taken = visit(alice), {}
     fields = {"form_token": things["quote"].uuid, "product": "STANDARD-PICKUP", "reference": "S7K2QX9"}
     before = sorted(Order.objects.values_list("pk", "status"))
-    for route, entry in ROUTES:
+    for route, details in ROUTES:
         answer = client.post(address(route, things), fields)
         if answer.status_code not in {404, 405}:
-            taken[str(entry.name)] = answer.status_code
+            taken[str(details.name)] = answer.status_code
     assert {name for name, status in taken.items() if status == 403} == REFUSED
     assert set(taken) - REFUSED - ALLOWED == set(), "decide whether a suspended sender may send these"
     assert sorted(Order.objects.values_list("pk", "status")) == before

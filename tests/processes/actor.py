@@ -54,8 +54,8 @@ def submit(count: int, reference: str = "") -> list[str]:
     """With a reference, each order has one of its own, which begins with that."""
     sender, user = cast()
     now = timezone.now()
-    entry = partial(factories.entry, sender)
-    entries = [entry(customer_reference=f"{reference}-{n}") for n in range(count)] if reference else [None]
+    details = partial(factories.details, sender)
+    entries = [details(customer_reference=f"{reference}-{n}") for n in range(count)] if reference else [None]
     made = [factories.quote(sender, user, parcel=parcel, amount=NEVER_DEARER) for parcel in entries]
     orders = [
         booking.submit(

@@ -48,11 +48,11 @@ def sent(carrier, *pieces):
 def test_a_cut_booking_books_nothing_and_is_known_as_cut(open_carrier, came, replays):
     carrier = open_carrier(replays=replays)
     answer = sent(carrier, head(Content_Length=len(ORDER)), ORDER[:came])
-    (entry,) = carrier.read("requests")
-    assert improper([entry]) == []
-    assert cut([entry]) == [entry]
-    assert (entry["bytes_read"], entry["headers"]["content-length"]) == (came, str(len(ORDER)))
-    assert (entry["operation"], entry["status"], answer) == ("book", None, b"")
+    (details,) = carrier.read("requests")
+    assert improper([details]) == []
+    assert cut([details]) == [details]
+    assert (details["bytes_read"], details["headers"]["content-length"]) == (came, str(len(ORDER)))
+    assert (details["operation"], details["status"], answer) == ("book", None, b"")
     assert carrier.effects("booked") == []
     assert carrier.book(key="k1").status == 201  # the key is as good as new
 
@@ -68,9 +68,9 @@ def test_a_connection_reset_in_the_middle_is_known_as_cut(carrier):
         while not carrier.read("requests"):
             pass
         line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-    (entry,) = carrier.read("requests")
-    assert improper([entry]) == []
-    assert cut([entry]) == [entry]
+    (details,) = carrier.read("requests")
+    assert improper([details]) == []
+    assert cut([details]) == [details]
     assert carrier.effects("booked") == []
 
 
@@ -83,8 +83,8 @@ def test_a_cut_booking_uses_up_no_trouble(carrier):
 @pytest.mark.parametrize("pieces", [(ORDER,), (ORDER[:100], ORDER[100:])])
 def test_a_whole_booking_is_booked_and_held_to_the_rules(carrier, pieces):
     assert sent(carrier, head(Content_Length=len(ORDER)), *pieces).startswith(b"HTTP/1.1 201 ")
-    (entry,) = carrier.read("requests")
-    assert improper([entry]) == cut([entry]) == []
+    (details,) = carrier.read("requests")
+    assert improper([details]) == cut([details]) == []
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_a_whole_booking_is_booked_and_held_to_the_rules(carrier, pieces):
 )
 def test_a_body_of_no_honest_length_books_nothing_and_is_held_to_the_rules(carrier, framing, body):
     sent(carrier, head(**framing), body)
-    (entry,) = carrier.read("requests")
-    (fault,) = improper([entry])
+    (details,) = carrier.read("requests")
+    (fault,) = improper([details])
     assert "partner_id is not where the interface puts it" in fault
-    assert cut([entry]) == []
+    assert cut([details]) == []
     assert carrier.effects("booked") == []
 
 

@@ -143,7 +143,7 @@ def test_strangers_and_nameless_programs_stay_outside(carrier):
 
 def test_the_request_log_keeps_no_credentials(carrier):
     carrier.book()
-    (entry,) = carrier.read("requests")
-    assert (entry["operation"], entry["authenticated"], entry["status"]) == ("book", True, 201)
-    assert "authorization" not in entry["headers"]
-    assert "Boxed ceramic mugs" in entry["body"]
+    (details,) = carrier.read("requests")
+    assert (details["operation"], details["authenticated"], details["status"]) == ("book", True, 201)
+    assert "authorization" not in details["headers"]
+    assert "Boxed ceramic mugs" in details["body"]

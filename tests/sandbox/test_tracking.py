@@ -97,7 +97,7 @@ def test_a_failed_delivery_is_tried_at_most_three_times_more(carrier, listener, 
     listener.wait_for(tries)
     time.sleep(0.15)
     assert len({event["event_id"] for _, _, event in listener.heard}) == 1
-    assert [entry["attempt"] for entry in carrier.read("deliveries")] == list(range(1, tries + 1))
+    assert [details["attempt"] for details in carrier.read("deliveries")] == list(range(1, tries + 1))
 
 
 def test_a_foreign_reference_is_pushed_only_after_subscribing(carrier, listener):

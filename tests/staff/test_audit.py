@@ -102,7 +102,7 @@ def adopted_and_printed() -> Order:
 def made_twice() -> Order:
     order = made_by_somebody(status="booked")
     attempt = cases.attempt(order, state="accepted", seen_reference="SSECOND001")
-    order.attempts.filter(pk=attempt.pk).update(second_order_at=timezone.now())
+    order.attempts.filter(pk=attempt.pk).update(duplicate_booking_at=timezone.now())
     return order
 
 

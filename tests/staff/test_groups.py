@@ -261,7 +261,7 @@ def test_nobody_sets_groups_beyond_their_reach_whatever_page_was_asked(
     if group in permissions.GROUPS:
         by = User.objects.get(groups__name=group)
     was = person.is_staff
-    with pytest.raises(people.NotThem, match=refused):
+    with pytest.raises(people.ChangeRefused, match=refused):
         people.set_groups(person, [permissions.READ_ONLY], by=by, reason=REASON, now=timezone.now())
     person.refresh_from_db()
     assert (person.is_staff, person.groups.exists()) == (was, False)

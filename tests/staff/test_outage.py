@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
 
-from shipping_portal import outage
+from shipping_portal import database_outage
 from shipping_portal.accounts.models import Session
 from tests import factories
 
@@ -110,6 +110,6 @@ class Wire:
 def test_the_database_is_away_only_if_a_new_connection_is_not_answered_either(
     monkeypatch: pytest.MonkeyPatch, wire: Wire, answers: bool, then: object
 ) -> None:
-    monkeypatch.setattr(outage, "connection", wire)
-    assert outage.database_answers() is answers
+    monkeypatch.setattr(database_outage, "connection", wire)
+    assert database_outage.database_answers() is answers
     assert wire.connection == then

@@ -169,7 +169,7 @@ def test_what_ended_by_itself_is_neither_changed_nor_resumed(
 
 def test_of_two_operators_who_pause_the_second_is_told(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now)
-    with pytest.raises(pausing.AlreadySo, match="Bookings are paused already"):
+    with pytest.raises(pausing.PauseRefused, match="Bookings are paused already"):
         paused(BOOKINGS, at=now)
     assert Audit.objects.count() == 1
 
@@ -186,7 +186,7 @@ def test_a_pause_that_changed_since_it_was_read_is_not_overwritten(
         return found
 
     monkeypatch.setattr(pausing, "_running", slowly)
-    with pytest.raises(pausing.AlreadySo, match="Somebody else changed this pause"):
+    with pytest.raises(pausing.PauseRefused, match="Somebody else changed this pause"):
         pausing.resume(account, BOOKINGS, by=sam, reason=REASON, now=now)
     assert gateway.account().pause_of(BOOKINGS, now)
 
@@ -344,6 +344,6 @@ def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
 def test_only_a_stopped_account_is_asked_at_once_or_freed_of_its_stop(sam: User, now: dt.datetime) -> None:
     account = factories.account()
     for act in (pausing.try_now, pausing.end_stop):
-        with pytest.raises(pausing.AlreadySo, match="not stopped"):
+        with pytest.raises(pausing.PauseRefused, match="not stopped"):
             act(account, by=sam, reason=REASON, now=now)
     assert not Audit.objects.exists()

@@ -35,7 +35,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
     CancelAttempt.objects.create(order=stuck, why="not needed", asked_at=now - LONG_AGO)
     fresh = factories.order(quill, alice, status="cancelling", due_at=now)
     CancelAttempt.objects.create(order=fresh, why="not needed", asked_at=now)
-    twice = unclear(seen_reference="SSECOND001", second_order_at=now)
+    twice = unclear(seen_reference="SSECOND001", duplicate_booking_at=now)
     Order.objects.filter(pk=twice.pk).update(
         status="booked", carrier_reference="STWICE0001", booked_at=now, carrier_pickup_date=now.date()
     )
@@ -275,8 +275,8 @@ def test_of_many_second_orders_the_longest_waiting_are_listed(
     unclear: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queues, "MOST_LISTED", 1)
-    _, oldest = (unclear(second_order_at=NOW - days * DAY) for days in (1, 9))
-    rule = queues.second_order
+    _, oldest = (unclear(duplicate_booking_at=NOW - days * DAY) for days in (1, 9))
+    rule = queues.duplicate_booking
     assert list(Order.objects.filter(rule(NOW))) == [oldest]
 
 

@@ -225,7 +225,7 @@ def test_a_held_import_is_not_let_go_by_itself(desk: Client, sam: User, owed_row
     fenced()
     assert act("let-go", file) not in page_of(desk, file)
     assert press(desk, "let-go", file).status_code == 409
-    with pytest.raises(holding.AlreadySo):  # from a page that was opened before the restore
+    with pytest.raises(holding.HoldRefused):  # from a page that was opened before the restore
         holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
     assert again(file).hold == holding.HELD
 

@@ -80,7 +80,7 @@ def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, 
     assert set(Quote.objects.all()) == {draft.quote, fresh}
     booked.refresh_from_db()
     assert booked.quote is None
-    assert booked.entry().description
+    assert booked.details().description
 
 
 @pytest.mark.parametrize("state", ["ready", "warning", "owed"])

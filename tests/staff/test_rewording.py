@@ -14,7 +14,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
 from tests import factories
 from tests.staff.conftest import REASON
-from tracking import rewording, scans
+from tracking import scans, word_decisions
 from tracking.models import EventWord, Parcel
 
 LIST = "/admin/tracking/eventword/"
@@ -112,13 +112,13 @@ def test_the_same_meaning_again_is_re_applied_to_the_stored_scans(
 def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
     word: EventWord, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewording, "BATCH", 2)
+    monkeypatch.setattr(word_decisions, "BATCH", 2)
     now = timezone.now()
     made = [factories.parcel() for _ in range(5)]
     for parcel in made:
         factories.event(parcel, event_type="With sorter")
     Parcel.objects.filter(pk=made[0].pk).update(due_at=now - dt.timedelta(seconds=1))
-    assert rewording.reword(word, "in_transit", by=sam, reason=REASON, now=now) == 5
+    assert word_decisions.reword(word, "in_transit", by=sam, reason=REASON, now=now) == 5
     due = [(parcel.due_at - now).total_seconds() for parcel in Parcel.objects.order_by("-pk")]
     assert due == [0.0, 0.0, 0.4, 0.4, -1.0]
 
@@ -126,7 +126,7 @@ def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
 def test_the_effect_is_tried_on_the_newest_parcels_only(
     desk: Client, word: EventWord, sorted_parcels: list[Parcel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewording, "MOST_TRIED", 1)
+    monkeypatch.setattr(word_decisions, "MOST_TRIED", 1)
     page = desk.get(url(word), {"progress": "in_transit"})
     assert (page.context["effect"].parcels, page.context["effect"].tried) == (2, 1)
     assert "0 of the newest 1 would change" in " ".join(page.content.decode().split())

@@ -94,7 +94,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
 
 
 def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk: Client, sam: User) -> None:
-    order = adopted(seen_reference="", second_order_at=None)
+    order = adopted(seen_reference="", duplicate_booking_at=None)
     Order.objects.filter(pk=order.pk).update(
         carrier_pickup_date=timezone.now().date(), progress="delivered", carrier_order_id="id-9"
     )
@@ -330,8 +330,8 @@ def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: C
 def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(
     adopted: Callable[..., Order], sam: User
 ) -> None:
-    order = adopted(state="accepted", second_order_at=timezone.now())
+    order = adopted(state="accepted", duplicate_booking_at=timezone.now())
     cases.attempt(order, generation=2, state="rejected")
     undoing.undo(order, by=sam, reason=REASON, now=timezone.now())
     assert list(order.attempts.order_by("pk").values_list("state", flat=True)) == ["unknown", "rejected"]
-    assert not order.attempts.exclude(second_order_at=None).exists()
+    assert not order.attempts.exclude(duplicate_booking_at=None).exists()

@@ -85,8 +85,8 @@ def digest(day: int, hour: int, zone: str, when: str) -> str:
 
 
 def test_roles_news_and_when_they_leave() -> None:
-    members = [entry for _, entry in OURS if "public" not in audience(entry)]
-    pages = {str(entry.name): [role for role in ROLES if role in audience(entry)] for entry in members}
+    members = [details for _, details in OURS if "public" not in audience(details)]
+    pages = {str(details.name): [role for role in ROLES if role in audience(details)] for details in members}
     groups = {tuple(roles): sorted(name for name, its in pages.items() if its == roles) for roles in pages.values()}
     told_roles = {name: sorted(getattr(access, name)) for name in ("EVERY_MEMBER", "BOOKERS", "SEE_MONEY")}
     moments = list(

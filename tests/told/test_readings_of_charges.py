@@ -8,7 +8,7 @@ from typing import Any
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing import checking, explaining, kinds, lines, statements
+from shipping_portal.billing import checking, kinds, line_reasons, lines, statements
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, Kind
 from shipping_portal.billing.reading import read
 from tests.billing.conftest import line, written
@@ -79,7 +79,7 @@ MEASURED: list[dict[str, Any]] = [
 
 def explained(kind: str, sender: Sender, of: Order | None = None, **values: Any) -> str:
     charge = Charge(kind=kind, report=REPORT, order=of, amount=Decimal(1), currency="AUD", week=W[0], **values)
-    return explaining.reason(charge, sender)
+    return line_reasons.reason(charge, sender)
 
 
 def test_how_a_line_is_explained() -> None:
@@ -96,9 +96,9 @@ def test_how_a_line_is_explained() -> None:
         "reads-bill-reasons",
         [
             *tables.lines(lambda kind, what, sender, of: explained(kind, sender, of, **what), measured, "measured"),
-            *tables.lines(lambda kind: (explaining.subtitle(kind), explained(kind, AU, BOOKED)), Kind.values, "kind"),
+            *tables.lines(lambda kind: (line_reasons.subtitle(kind), explained(kind, AU, BOOKED)), Kind.values, "kind"),
             *tables.lines(lambda kind: explained(kind, AU, Order(pk=2), word="w" * 101), Kind.values, "with a word"),
-            *tables.lines(lambda text, of, sender: explaining.reason(Charge(report=None, reason=text, reverses=of),
+            *tables.lines(lambda text, of, sender: line_reasons.reason(Charge(report=None, reason=text, reverses=of),
             sender), ours, "ours"),
         ],
     )  # fmt: skip
@@ -135,8 +135,8 @@ def test_weeks_sums_and_disputes() -> None:
             *(f"{told(one)} charges={one.charges} net={one.net}" for one in statements.balances(sums)),
             *tables.lines(statements.LINES.key, ["1.2", "", "1", ".2", "1.", "a.1", "1.b", "1.2.3", "-1.2",
             "123456789.123456789", "123456789.1234567890", "١.٢"], "key"),
-            f"no dispute -> {lines.standing(disputed(), AU)}",
-            *(f"{state} -> {lines.standing(disputed(one), AU)}" for state, one in found.items()),
-            f"two -> {lines.standing(disputed(*found.values()), AU)}",
+            f"no dispute -> {lines.dispute_state(disputed(), AU)}",
+            *(f"{state} -> {lines.dispute_state(disputed(one), AU)}" for state, one in found.items()),
+            f"two -> {lines.dispute_state(disputed(*found.values()), AU)}",
         ],
     )  # fmt: skip

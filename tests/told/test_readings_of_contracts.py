@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from shipping_portal.carrier import contract, hosts, operations, rules, shapes
+from shipping_portal.carrier import contract, hosts, operations, shapes, validators
 from tests.told.tables import lines
 from tests.told.telling import compare
 
@@ -81,7 +81,7 @@ WAYS = {
 
 
 def rule(name: str) -> list[str]:
-    return list(lines(lambda value: getattr(rules, name)(value), [(value,) for value in WAYS[name]], name))
+    return list(lines(lambda value: getattr(validators, name)(value), [(value,) for value in WAYS[name]], name))
 
 
 def test_rules_of_a_contract_and_shapes_of_references() -> None:
@@ -91,8 +91,8 @@ def test_rules_of_a_contract_and_shapes_of_references() -> None:
         "reads-contract-points",
         [
             *(line for name in WAYS for line in rule(name)),
-            *lines(rules.up_to(14), [0, 1, 14, 15], "up_to(14)"),
-            *lines(rules.one_of("a", "b"), ["a", "b", "c", ""], "one_of"),
+            *lines(validators.up_to(14), [0, 1, 14, 15], "up_to(14)"),
+            *lines(validators.one_of("a", "b"), ["a", "b", "c", ""], "one_of"),
             *lines(shapes.shape, SHAPES),
             *lines(partial(shapes.in_some_case, "S[a-z]{2}|t[A-Z]{2}|[A-Z]{2}1"), ["Sab", "SAB", "sab", "tAB", "tab",
             "ab1", "zzz"]),

@@ -4,7 +4,7 @@ import datetime as dt
 from functools import partial
 from typing import Any
 
-from shipping_portal.carrier import labels, links, verdicts
+from shipping_portal.carrier import labels, links, outcomes
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import Origin
 from tests.told.carriers import OTHER, PLAIN, reply
@@ -50,7 +50,7 @@ def test_labels_and_the_way_to_them() -> None:
 
 
 def verdict(said: Any, status: int, **how: Any) -> str:
-    return outcome(lambda: verdicts.require_success(reply(said, status, **how), how.pop("contract", PLAIN)))
+    return outcome(lambda: outcomes.require_success(reply(said, status, **how), how.pop("contract", PLAIN)))
 
 
 WAITS = ("5", " 5 ", "0", "-1", "1.5", "3600", "3601", "9999999999", "soon", "", "٥", "Thu, 31 Dec 2026 13:31:00 GMT",
@@ -97,11 +97,11 @@ def test_what_a_status_means() -> None:
             *(f"{name}, {status} -> {verdict(body, status)}" for name, body in bodies.items() for status in (400,
             401, 422)),
             f"400, unframed -> {verdict(b'', 400, framed=False)}",
-            f"late -> {outcome(lambda: verdicts.require_success(reply(b'', fault='the reply came too late'), PLAIN))}",
+            f"late -> {outcome(lambda: outcomes.require_success(reply(b'', fault='the reply came too late'), PLAIN))}",
             *(f"429, {wait!r} -> {verdict(b'', 429, retry_after=wait)}" for wait in WAITS),
-            *lines(lambda n: verdicts.require_success(reply({}, n), OTHER), [405, 409, 410, 412, 429],
+            *lines(lambda n: outcomes.require_success(reply({}, n), OTHER), [405, 409, 410, 412, 429],
             "another carrier"),
-            *lines(lambda n: verdicts.require_success(reply({}, n), PLAIN, also_refused=(409,)), [409, 418],
+            *lines(lambda n: outcomes.require_success(reply({}, n), PLAIN, also_refused=(409,)), [409, 418],
             "also refused"),
         ],
     )  # fmt: skip

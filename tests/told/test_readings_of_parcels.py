@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from orders import entry as entries
 from orders import forms
+from orders import parcel_details as entries
 from orders.forms import ParcelForm
 from shipping_portal.accounts.models import LocalityAlias, PickupAddress, Sender
 from shipping_portal.carrier.messages import Item, Measures, Party
@@ -87,7 +87,7 @@ def typed(what: dict[str, str], address: PickupAddress, plain: dict[str, Any]) -
         said = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in form.errors.items())
         return f"{said} {near} {checking.unmangled(form)}"
     cleaned = {name: value for name, value in form.cleaned_data.items() if plain.get(name, "") != value}
-    return f"{told(cleaned)} {form.entry().may_prepay_duties}"
+    return f"{told(cleaned)} {form.details().may_prepay_duties}"
 
 
 def test_a_typed_parcel(address: PickupAddress) -> None:
@@ -96,11 +96,11 @@ def test_a_typed_parcel(address: PickupAddress) -> None:
     plain = form.cleaned_data
     said = [{name: text for name, text in what.items() if text != ABROAD.get(name)} for what in ODD]
     rows = [f"{told(name)} -> {typed(what, address, plain)}" for name, what in zip(said, ODD, strict=True)]
-    compare("reads-parcels", [told(form.entry()), *rows])
+    compare("reads-parcels", [told(form.details()), *rows])
 
 
 BOX = Measures(Decimal("2.5"), "lb", Decimal("10.5"), Decimal(4), Decimal("0.01"), "in")
-ENTRY = entries.Entry(
+ENTRY = entries.ParcelDetails(
     Party(country="AU", phone="0491 570 156"),
     Party(country="NZ", phone="021 123 4567"),
     BOX,
@@ -117,7 +117,7 @@ def metric(weight: str, unit: str, side: str, size: str) -> Any:
 
 
 def test_an_entry_and_presses_of_its_page() -> None:
-    again, other = (entries.Entry.from_json(ENTRY.to_json() | more) for more in ({}, {"size": "x"}))
+    again, other = (entries.ParcelDetails.from_json(ENTRY.to_json() | more) for more in ({}, {"size": "x"}))
     presses = [
         "receiver_company=A&x=1", "receiver_company=A&clear_company=", "use_place=A|VIC|3065&receiver_suburb=B",
         "use_place=A|B", "use_place=&clear_company=1",

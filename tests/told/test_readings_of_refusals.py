@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from shipping_portal.carrier import connection, scrubbing, verdicts, writing
+from shipping_portal.carrier import connection, outcomes, scrubbing, writing
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from tests.told.carriers import OTHER, PLAIN
@@ -61,12 +61,12 @@ def test_a_refusal_in_our_fields() -> None:
     compare(
         "reads-refusals",
         [
-            *lines(lambda name: verdicts.read_refusal({"messages": {name: "is bad"}}, PLAIN).messages, FLAT, "field"),
-            *lines(lambda name: verdicts.read_refusal({"messages": {name: "is bad"}}, OTHER).messages, FLAT[:24],
+            *lines(lambda name: outcomes.read_refusal({"messages": {name: "is bad"}}, PLAIN).messages, FLAT, "field"),
+            *lines(lambda name: outcomes.read_refusal({"messages": {name: "is bad"}}, OTHER).messages, FLAT[:24],
             "field of another carrier"),
-            *lines(lambda body: tuple(verdicts.read_refusal(body, PLAIN)), [(one,) for one in SHAPES], "read_refusal"),
+            *lines(lambda body: tuple(outcomes.read_refusal(body, PLAIN)), [(one,) for one in SHAPES], "read_refusal"),
             *lines(
-                lambda body: tuple(verdicts.read_refusal(body, mine)),
+                lambda body: tuple(outcomes.read_refusal(body, mine)),
                 [{"code": "c", "why": "w"}, {"faults": {"list": {"length": "l", "cover": "c", "dimensions": "d"}}},
                 {"error": "e", "messages": "m"}],
                 "with its own names",

@@ -1,12 +1,14 @@
 """What an order may become, what it is called, whether it may be cancelled; and what its contents raise."""
 
 import datetime as dt
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
 import pytest
 
-from orders import contents_form, entry, meaning, progress
+from orders import contents_form, progress, status_labels
+from orders import parcel_details as parcels
 from orders.cancel_rules import can_cancel, refuse_cancel_unless_allowed
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import (
@@ -60,11 +62,11 @@ def cancels(made: Order, now: dt.datetime) -> str:
 def stands(status: str, word: str, **values: Any) -> str:
     made = order_of(status, word, **values)
     shown = [made.shown_progress(T), made.missed_twice(T), made.progress_before_cancelling(T)]
-    return f"{list(map(str, meaning.standing(made, T)))}; {list(map(str, shown))}; {cancels(made, T)}"
+    return f"{list(map(str, status_labels.status_label(made, T)))}; {list(map(str, shown))}; {cancels(made, T)}"
 
 
 def reason(status: str, problem: dict[str, str], is_refused: bool) -> str:
-    return meaning.reason(order_of(status, problem=problem, cancel_refused_at=T if is_refused else None))
+    return status_labels.reason(order_of(status, problem=problem, cancel_refused_at=T if is_refused else None))
 
 
 GROUPS = {
@@ -126,7 +128,7 @@ GOODS = (
 
 def test_sizes_goods_and_places_of_scans() -> None:
     boxes = [
-        Measures(entry.Decimal(weight), unit, *map(entry.Decimal, box[:3]), box[3])
+        Measures(Decimal(weight), unit, *map(parcels.Decimal, box[:3]), box[3])
         for box in BOX
         for weight, unit in (("0.005", "kg"), ("4.999", "g"), ("5", "kg"), ("5001", "g"), ("11", "lb"), ("16", "oz"))
     ]
@@ -142,12 +144,12 @@ def test_sizes_goods_and_places_of_scans() -> None:
     compare(
         "reads-goods",
         [
-            *lines(lambda box: (f"{entry.density(box):.4f}", entry.odd(box), entry.doubt(box)), boxes,
+            *lines(lambda box: (f"{parcels.density(box):.4f}", parcels.odd(box), parcels.doubt(box)), boxes,
             "density"),
-            *lines(entry.is_likely, [entry.Decimal(text) for text in ("4.99", "5", "5000", "5000.01")]),
+            *lines(parcels.is_likely, [Decimal(text) for text in ("4.99", "5", "5000", "5000.01")]),
             *lines(lambda *texts: [one.word + ": " + one.question for one in contents_form.questions(texts)],
             [(text,) for text in GOODS] + [("power", "bank"), ("gas", "gas")], "questions"),
             *lines(timeline.place, scans),
-            *lines(signed, [(entry.Decimal(text), "AUD") for text in ("-18.80", "0", "18.80")]),
+            *lines(signed, [(Decimal(text), "AUD") for text in ("-18.80", "0", "18.80")]),
         ],
     )  # fmt: skip

@@ -181,7 +181,7 @@ def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_th
 
 def booked(sender: Sender, by: User) -> Order:
     now = timezone.now()
-    quote = quoting.ask(sender, factories.entry(sender), by=by, now=now)
+    quote = quoting.ask(sender, factories.details(sender), by=by, now=now)
     order = booking.submit(
         quote=quote, code="STANDARD-PICKUP", form_token=uuid.uuid4(), by=by, pickup_date=None, now=now
     )
@@ -449,8 +449,8 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
         told(secret, "SSAME00001", "On the truck")
         opened(order)
     old, new = (timeline.for_parcel(order.parcel, quill.tzinfo) for order in orders)
-    assert [(entry.words, entry.is_unknown) for entry in old] == [("Out for delivery", False)]
-    assert [(entry.words, entry.is_unknown) for entry in new] == [("On the truck", True)]
+    assert [(details.words, details.is_unknown) for details in old] == [("Out for delivery", False)]
+    assert [(details.words, details.is_unknown) for details in new] == [("On the truck", True)]
     exported = rows.scans([order.pk for order in orders], quill.tzinfo)
     assert [row["What"] for row in exported] == ["Out for delivery", "On the truck"]
     assert EventWord.objects.get().scans == 1

@@ -116,7 +116,7 @@ def test_a_proof_pack_has_the_original_labels_byte_for_byte(order: Order) -> Non
     for path, size in stored.items():
         assert found.read(path) == bytes(LabelBytes.objects.get(label__order=order, label__size=size).content)
         assert found.getinfo(path).compress_type == zipfile.ZIP_STORED
-    assert not any(entry.flag_bits & 0x08 for entry in found.infolist()), "the length comes after the bytes"
+    assert not any(details.flag_bits & 0x08 for details in found.infolist()), "the length comes after the bytes"
 
 
 def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Order) -> None:

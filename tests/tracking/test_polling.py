@@ -346,7 +346,7 @@ def test_a_parcel_whose_scans_were_not_all_had_is_asked_for_again_soon(
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
     watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
-    with pytest.raises(watching.TooMany):
+    with pytest.raises(watching.TooManyWatched):
         watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
 
 
@@ -356,7 +356,7 @@ def test_at_the_limit_a_parcel_that_is_followed_already_is_shown_and_a_refused_o
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
     first = watching.watch(quill, "SABCDEF", name="", by=alice, now=timezone.now())
     assert watching.watch(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
-    with pytest.raises(watching.TooMany):
+    with pytest.raises(watching.TooManyWatched):
         watching.watch(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
     assert Parcel.objects.get() == first.parcel
 

@@ -36,4 +36,4 @@ def test_a_scan_that_came_late_stands_where_it_happened(quill: Sender, alice: Us
         at = now - dt.timedelta(hours=hours)
         factories.event(parcel, event_type=word, scan_time=at, received_at=now + dt.timedelta(hours=hours))
     shown = timeline.for_parcel(parcel, ZoneInfo("Australia/Melbourne"))
-    assert [entry.at for entry in shown] == sorted((entry.at for entry in shown), reverse=True)
+    assert [details.at for details in shown] == sorted((details.at for details in shown), reverse=True)

@@ -52,7 +52,7 @@ def change_address(request: MemberRequest, address: int) -> HttpResponse:
         elif "delete" in request.POST:
             pickup_form.delete(found, by=request.user, at=now)
             messages.success(request, f"Deleted {found}. Parcels already booked keep it.")
-    except pickup_form.LastOne as error:
+    except pickup_form.LastPickupAddress as error:
         messages.error(request, str(error))
     return redirect("pickup_addresses")
 

@@ -166,7 +166,7 @@ class BillingReportAdmin(ActionsAdmin):
         report = self.get_object(request, object_id)
         if report is None or not self.has_view_permission(request, report):
             return super().change_view(request, object_id, form_url, extra_context)
-        shown = uploading.standing(report)
+        shown = uploading.report_state(report)
         if shown["can_post"] and not shown["obstacles"] and permissions.may(request.user, POST.needs):
             shown |= {"form": ReasonForm(), "post": POST}
         shown["acts"] = [act for act in self.open_actions(request, object_id) if act[0] != POST.label]

@@ -3,8 +3,8 @@
 from django import template
 from django.utils import timezone
 
-from orders.entry import Entry
 from orders.models import Order
+from orders.parcel_details import ParcelDetails
 from orders.sizes import listed
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
 from shipping_portal.accounts.models import ParcelSize, Sender
@@ -25,9 +25,9 @@ def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
 
 
 @register.simple_tag
-def size_advice(sender: Sender, entry: Entry, kept: str) -> size_guard.Advice | None:
+def size_advice(sender: Sender, details: ParcelDetails, kept: str) -> size_guard.Advice | None:
     """Return what to say of this parcel's weight before it is booked; see size_guard."""
-    return size_guard.advice(sender, entry, kept=kept)
+    return size_guard.advice(sender, details, kept=kept)
 
 
 @register.simple_tag

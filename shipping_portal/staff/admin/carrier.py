@@ -103,7 +103,7 @@ def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
 
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     """Pausing one of the two, changing its pause, and ending it; `resumed` is what happens then."""
-    act = partial(AdminAction, needs="pause", refusals=(pausing.AlreadySo,))
+    act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
     is_paused = partial(_is_paused, what)
     return (
         act(
@@ -161,7 +161,7 @@ class CarrierAccountAdmin(ActionsAdmin):
             pausing.try_now,
             needs="pause",
             applies=_is_stopped,
-            refusals=(pausing.AlreadySo,),
+            refusals=(pausing.PauseRefused,),
         ),
         AdminAction(
             "end-stop",
@@ -171,7 +171,7 @@ class CarrierAccountAdmin(ActionsAdmin):
             pausing.end_stop,
             needs="pause",
             applies=_was_stopped,
-            refusals=(pausing.AlreadySo,),
+            refusals=(pausing.PauseRefused,),
         ),
     )
     list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
@@ -221,14 +221,14 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="bookings")
     def bookings(self, account: CarrierAccount) -> str:
-        return _standing(account, BOOKINGS)
+        return _pause_state(account, BOOKINGS)
 
     @admin.display(description="prices")
     def quotes(self, account: CarrierAccount) -> str:
-        return _standing(account, QUOTES)
+        return _pause_state(account, QUOTES)
 
 
-def _standing(account: CarrierAccount, what: str) -> str:
+def _pause_state(account: CarrierAccount, what: str) -> str:
     pause = account.pause_of(what, timezone.now())
     if pause is None:
         return "On"

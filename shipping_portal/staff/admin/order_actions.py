@@ -6,7 +6,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from orders import cancelling, second_orders
+from orders import cancelling, duplicate_bookings
 from orders.cancel_rules import can_cancel
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
@@ -26,9 +26,9 @@ def _is_unclear(order: Order) -> bool:
     return order.status == Status.CANCEL_UNCONFIRMED and unclear.exists()
 
 
-def second_order_notice(order: Order) -> str:
+def duplicate_booking_notice(order: Order) -> str:
     """Say what happened and what to do, for the top of the order's page; "" where nothing waits."""
-    named = [f"attempt {it.generation} named {it.seen_reference}" for it in second_orders.waiting(order)]
+    named = [f"attempt {it.generation} named {it.seen_reference}" for it in duplicate_bookings.waiting(order)]
     if not named:
         return ""
     own = f"has {order.carrier_reference}" if order.carrier_reference else "has no reference"
@@ -67,10 +67,10 @@ SETTLED = AdminAction(
     label="Second order settled",
     explains="Once the carrier has voided the order that is not used, or says that there is none: write down what "
     "they said. This order itself stays as it is.",
-    do=second_orders.settle,
+    do=duplicate_bookings.settle,
     needs="resolve",
-    applies=lambda order: second_orders.waiting(order).exists(),
-    refusals=(second_orders.NothingWaits,),
+    applies=lambda order: duplicate_bookings.waiting(order).exists(),
+    refusals=(duplicate_bookings.NothingWaits,),
 )
 CANCEL = AdminAction(
     name="cancel",

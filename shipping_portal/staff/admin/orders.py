@@ -202,7 +202,7 @@ class OrderAdmin(ActionsAdmin):
         return order
 
     def notice(self, thing: Order) -> str:
-        return order_actions.second_order_notice(thing)
+        return order_actions.duplicate_booking_notice(thing)
 
     def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         order = self.get_object(request, object_id)

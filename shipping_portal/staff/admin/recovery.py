@@ -66,7 +66,7 @@ class RestoreAdmin(ActionsAdmin):
             restoring.lift,
             needs="restore",
             applies=lambda restore: restore.lifted_at is None,
-            refusals=(restoring.Refused, restoring.pausing.AlreadySo),
+            refusals=(restoring.Refused, restoring.pausing.PauseRefused),
         ),
     )
     list_display = ["__str__", "backup_at", "restored_at", "lifted_at", "lifted_by"]

@@ -11,9 +11,9 @@ from django.utils.timesince import timesince
 
 from orders.contract import contract_of
 from orders.masking import masked, without_emails
-from orders.meaning import standing
 from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
+from orders.status_labels import status_label
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.writing import order_key_of
@@ -194,8 +194,8 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
 
 def _reading(order: Order, now: dt.datetime) -> Reading:
     context = {"order": order, "sender": order.sender, "progress": "", "sees_contact": True}
-    sentence = " ".join(render_to_string("orders/_meaning.html", context).split())
-    return Reading(standing(order, now)[1], sentence)
+    sentence = " ".join(render_to_string("orders/_status_sentence.html", context).split())
+    return Reading(status_label(order, now)[1], sentence)
 
 
 def _as_if(order: Order, status: str) -> Order:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from orders import labels, second_orders, settling
+from orders import duplicate_bookings, labels, settling
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from orders.transitions import move_to
@@ -52,7 +52,7 @@ def adopt(
         with transaction.atomic():
             move_to(order, Status.BOOKED, by=by, reason=f"adopted {summary}", at=now, **fields)
             _accept_attempt(order, reference, now)
-            second_orders.note(order, at=now)
+            duplicate_bookings.note(order, at=now)
             labels.owe(order, (), at=now)
             Audit.write("reference adopted", order, by=by, sender=order.sender, reason=summary, at=now)
     except (Order.WrongStatus, IntegrityError) as error:

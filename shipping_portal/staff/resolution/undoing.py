@@ -96,7 +96,7 @@ def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, 
     matching.release(order)
     move_to(order, status, by=by, reason=f"{action} {summary}", at=now, search=order.search_text(), **NOTHING_BOOKED)
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(state=BookingAttempt.State.UNKNOWN)
-    order.attempts.update(second_order_at=None)  # which of several answers is the order's is open again
+    order.attempts.update(duplicate_booking_at=None)  # which of several answers is the order's is open again
     order.labels.all().delete()
     notifications.forget_progress(order)
     polling.close_parcel(order)

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from orders import carrier_settings
 from orders.carrier_settings import CarrierSettings, UnknownAccount
 from shipping_portal.carrier.contract import ContractError, Point
-from shipping_portal.staff import probing
+from shipping_portal.staff import carrier_probe
 
 VERDICTS = {True: "yes", False: "NO", None: "not asked"}
 
@@ -41,10 +41,10 @@ class Command(BaseCommand):
     def _probe(self, configured: CarrierSettings) -> None:
         self.stdout.write("")
         refuted = 0
-        for finding in probing.probe(configured):
+        for finding in carrier_probe.probe(configured):
             refuted += finding.holds is False
             self.stdout.write(f"{VERDICTS[finding.holds]:<10}{finding.question}: {finding.answer}")
-        self.stdout.write(f"Not asked: {probing.NOT_ASKED}.")
+        self.stdout.write(f"Not asked: {carrier_probe.NOT_ASKED}.")
         if refuted:
             raise CommandError(f"{refuted} of the carrier's answers differ from the contract.")
 

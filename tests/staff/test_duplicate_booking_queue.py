@@ -13,7 +13,7 @@ from tests.staff.conftest import REASON
 
 @pytest.fixture
 def twice(unclear: Callable[..., Order]) -> Order:
-    order = unclear(seen_reference="SSECOND001", second_order_at=timezone.now())
+    order = unclear(seen_reference="SSECOND001", duplicate_booking_at=timezone.now())
     Order.objects.filter(pk=order.pk).update(status="booked", carrier_reference="SOURS00001", booked_at=timezone.now())
     return order
 

@@ -1,4 +1,7 @@
-"""Where an order stands, in a word, and the groups people filter by. Sentences: templates/orders/_meaning.html."""
+"""Where an order stands, in a word, and the groups people filter by.
+
+The sentences are in templates/orders/_status_sentence.html.
+"""
 
 import datetime as dt
 
@@ -31,7 +34,7 @@ NOT_CANCELLED = "Not cancelled, still booked"
 SAID = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
 
 
-def standing(order: Order, now: dt.datetime) -> tuple[str, str]:
+def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
     """The state and its words for a chip: money first; where the parcel is only once it is booked."""
     progress = order.shown_progress(now)
     if order.cancel_refused_at:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from orders import booking, gateway, second_orders, settling
+from orders import booking, duplicate_bookings, gateway, settling
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import Rejected
@@ -31,7 +31,7 @@ def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def waiting(order: Order) -> list[str]:
-    return [attempt.seen_reference for attempt in second_orders.waiting(order)]
+    return [attempt.seen_reference for attempt in duplicate_bookings.waiting(order)]
 
 
 def attempt(order: Order, *, generation: int, seen: str) -> BookingAttempt:
@@ -72,10 +72,10 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
 def test_what_an_operator_settled_does_not_wait_again_with_the_next(booked: Submit, sam: User) -> None:
     order = booked()
     attempt(order, generation=2, seen="SSETTLED01")
-    second_orders.note(order, at=timezone.now())
-    second_orders.settle(order, by=sam, reason=REASON, now=timezone.now())
+    duplicate_bookings.note(order, at=timezone.now())
+    duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
     late = attempt(order, generation=3, seen="SLATE00001")
-    second_orders.note(order, at=timezone.now(), told_to=late)
+    duplicate_bookings.note(order, at=timezone.now(), told_to=late)
     assert waiting(order) == ["SLATE00001"]
 
 
@@ -96,7 +96,7 @@ def test_adopting_one_of_two_references_leaves_the_other(quill: Sender, alice: U
 
 
 def test_adopting_the_very_reference_that_waited_leaves_none(quill: Sender, alice: User, sam: User) -> None:
-    order = cases.unclear(quill, alice, seen_reference="SFIRST0001", second_order_at=timezone.now())
+    order = cases.unclear(quill, alice, seen_reference="SFIRST0001", duplicate_booking_at=timezone.now())
     deciding.adopt(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
@@ -111,11 +111,11 @@ def test_a_reference_that_another_order_has_is_no_second_one(quill: Sender, alic
 def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(quill: Sender, alice: User, sam: User) -> None:
     order = factories.order(quill, alice, status="booked")
     attempt(order, generation=1, seen="SFIRST0001")
-    second_orders.note(order, at=timezone.now())
-    second_orders.settle(order, by=sam, reason=REASON, now=timezone.now())
+    duplicate_bookings.note(order, at=timezone.now())
+    duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
     row = Audit.objects.get()
     assert (row.action, row.actor, row.reason) == ("second order settled", sam, f"SFIRST0001: {REASON}")
-    with pytest.raises(second_orders.NothingWaits):
-        second_orders.settle(order, by=sam, reason=REASON, now=timezone.now())
+    with pytest.raises(duplicate_bookings.NothingWaits):
+        duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
     assert Audit.objects.count() == 1

@@ -24,7 +24,7 @@ class TooLate(TimeoutError):
     """The moment to send had passed, so nothing was sent."""
 
 
-class Watch:
+class Deadline:
     """The clock and the socket of one request. Use it as a context around the request."""
 
     def __init__(self, limits: Limits) -> None:
@@ -36,7 +36,7 @@ class Watch:
         self._timer = threading.Timer(max(0.0, limits.ends_at - time.monotonic()), self._end)
         self._timer.daemon = True
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Deadline:
         self._timer.start()
         return self
 

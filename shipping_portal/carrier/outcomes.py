@@ -21,10 +21,10 @@ LONGEST_WAIT = 3600.0
 def require_success(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> None:
     """Return on a complete 2xx reply. Raises one of the four errors for any other."""
     if reply.fault or not 200 <= reply.status < 300:
-        raise verdict(reply, contract, also_refused=also_refused)
+        raise outcome(reply, contract, also_refused=also_refused)
 
 
-def verdict(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
+def outcome(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
     """The outcome a reply other than success stands for."""
     if reply.fault:
         return unknown(reply, contract, reply.fault)

@@ -14,7 +14,7 @@ from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
 
 @dataclass(frozen=True)
-class Entry:
+class ParcelDetails:
     """One parcel as entered. `pickup` is a snapshot of the pickup address; measures keep the entered units."""
 
     pickup: Party

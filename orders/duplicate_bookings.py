@@ -1,4 +1,4 @@
-"""A second carrier order: a reply to one of an order's attempts named a reference that is not the order's.
+"""Duplicate bookings: a reply to one of an order's attempts named a reference that is not the order's.
 
 The carrier may charge for both, and ours is the only one that can be printed or cancelled here. It waits at the desk
 until an operator has had the one not used voided.
@@ -21,26 +21,26 @@ class NothingWaits(Exception):
 
 def waiting(order: Order) -> QuerySet[BookingAttempt]:
     """The attempts of this order that were answered with another reference than it has, nobody having settled it."""
-    return order.attempts.filter(second_order_at__isnull=False).order_by("generation")
+    return order.attempts.filter(duplicate_booking_at__isnull=False).order_by("generation")
 
 
 def note(order: Order, *, at: dt.datetime, told_to: BookingAttempt | None = None) -> None:
     """Compare what the replies named with the order's reference, all or one. The order is locked by the caller."""
     own = order.carrier_reference or ""
-    waiting(order).filter(seen_reference__upper=own.upper()).update(second_order_at=None)
-    others = order.attempts.filter(second_order_at=None).exclude(seen_reference="")
+    waiting(order).filter(seen_reference__upper=own.upper()).update(duplicate_booking_at=None)
+    others = order.attempts.filter(duplicate_booking_at=None).exclude(seen_reference="")
     if told_to:
         others = others.filter(pk=told_to.pk)
     of_account = Order.objects.filter(account=order.account_id)
     known = of_account.filter(carrier_reference__upper=Upper(OuterRef("seen_reference")))  # and charged there
-    others.exclude(seen_reference__upper=own.upper()).exclude(Exists(known)).update(second_order_at=at)
+    others.exclude(seen_reference__upper=own.upper()).exclude(Exists(known)).update(duplicate_booking_at=at)
 
 
 def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """An operator has asked the carrier; the reason is kept for good. Raises NothingWaits."""
     with transaction.atomic():
         references = [attempt.seen_reference for attempt in waiting(order).select_for_update()]
-        if not waiting(order).update(second_order_at=None):
+        if not waiting(order).update(duplicate_booking_at=None):
             raise NothingWaits("No second order waits any more.")
         named = ", ".join(references)
         Audit.write("second order settled", order, by=by, sender=order.sender, reason=f"{named}: {reason}", at=now)
