@@ -16,7 +16,7 @@ from orders.contents_form import CURRENCY, ROWS, ContentsForm
 from orders.contract import contract
 from orders.form_fields import MeasureField, PlainDecimalField, measure_fields
 from orders.parcel_details import ParcelDetails
-from orders.receiver_form import as_typed, line
+from orders.receiver_form import initial_of, line
 from shipping_portal.accounts import countries
 from shipping_portal.accounts.addresses import OnceOnly
 from shipping_portal.accounts.models import ParcelSize, Sender
@@ -142,11 +142,11 @@ class ParcelForm(ContentsForm):
         return ""
 
 
-def typed_again(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
+def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     """The form's values for a parcel typed before, so that nothing is typed twice."""
     weight_unit, size_unit = UNITS[sender.country]
     measures = details.measures
-    values: dict[str, Any] = {**as_typed(details.receiver), "description": details.description}
+    values: dict[str, Any] = {**initial_of(details.receiver), "description": details.description}
     values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
     values["size"] = details.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:

@@ -47,15 +47,15 @@ class Pasted:
     parts: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
 
-    def as_typed(self) -> dict[str, str]:
+    def initial(self) -> dict[str, str]:
         return {f"receiver_{name}": value for name, value in self.parts.items()}
 
 
 def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
     """Put a pasted text's parts into the form's first values; what its page shows of that."""
     pasted = read(text, home)
-    form.fill_in(pasted.as_typed())
-    return {"left": pasted.left, "from_paste": list(pasted.as_typed())}
+    form.fill_in(pasted.initial())
+    return {"left": pasted.left, "from_paste": list(pasted.initial())}
 
 
 def read(text: str, home: str) -> Pasted:

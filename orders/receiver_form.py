@@ -250,7 +250,7 @@ class ReceiverForm(addresses.OnceOnly):
         return Party(**values, instructions=self.cleaned_data["receiver_instructions"])
 
 
-def as_typed(receiver: Party) -> dict[str, str]:
+def initial_of(receiver: Party) -> dict[str, str]:
     """The form's values for a receiver who is known already."""
     values = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
     values |= {"receiver_instructions": receiver.instructions, "delivery_choice": "none"}

@@ -21,7 +21,7 @@ def is_same(one: str, other: str) -> bool:
     return one.upper() == other.upper()
 
 
-def called(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
+def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
     """Those of this reference, newest first: one of each account at most."""
     if not _may_be_one(typed):
         return orders.none()

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from orders.forms import after_presses
-from orders.receiver_form import ReceiverForm, as_typed, line
+from orders.receiver_form import ReceiverForm, initial_of, line
 from shipping_portal.accounts import receivers
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
@@ -103,7 +103,7 @@ class AddressForm(ReceiverForm):
     def __init__(self, *args: Any, sender: Sender, receiver: Receiver | None = None, **options: Any) -> None:
         self.known = receiver or Receiver(sender=sender)
         if receiver:
-            options["initial"] = as_typed(receiver.party()) | {"group": receiver.group}
+            options["initial"] = initial_of(receiver.party()) | {"group": receiver.group}
         start = sender.pickup_address() or PickupAddress(sender=sender, country=sender.country)
         super().__init__(*args, sender=sender, address=start, **options)
         self.fields["group"] = line(

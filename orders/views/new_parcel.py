@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from orders import choosing, drafting, offers, pasting, refused_fields
 from orders.forms import ParcelForm, after_presses
 from orders.models import Order
-from orders.receiver_form import as_typed
+from orders.receiver_form import initial_of
 from orders.sizes import offered
 from orders.views.prefill import Prefill, draft_named, keep, prefill_from, save_draft, take_prices
 from orders.views.quotes import address_of, kept_in
@@ -113,7 +113,7 @@ def suggest_receivers(request: MemberRequest) -> HttpResponse:
             {
                 "name": receiver.name,
                 "place": ", ".join(filter(None, [receiver.company, f"{receiver.suburb} {receiver.postcode}"])),
-                "values": as_typed(receiver.party()),
+                "values": initial_of(receiver.party()),
             }
             for receiver in found
         ],
@@ -128,4 +128,4 @@ def unpaste(request: MemberRequest) -> HttpResponse:
     start = request.sender.pickup_address()
     home = start.country if start else request.sender.country
     pasted = pasting.read(request.POST.get("text", ""), home)
-    return JsonResponse({"values": pasted.as_typed(), "left": pasted.left})
+    return JsonResponse({"values": pasted.initial(), "left": pasted.left})

@@ -18,7 +18,7 @@ from orders.models.statuses import Status
 from orders.offers import money_lines
 from orders.printing import label_of
 from orders.receivers import sees_contact, shown
-from orders.references import called
+from orders.references import with_reference
 from orders.status_labels import reason, status_label, waits_for
 from orders.views.responses import refused, sentence, suspended
 from shipping_portal.accounts import countries
@@ -122,7 +122,7 @@ def _labels(order: Order) -> list[Label]:
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     """The carrier's reference as an address people type; 404 unless it is their own."""
-    found = called(Order.objects.for_user(request.user), reference).first()
+    found = with_reference(Order.objects.for_user(request.user), reference).first()
     if found is None:
         raise Http404
     return redirect("parcel", found.uuid)

@@ -22,7 +22,7 @@ from orders.contract import contract
 from orders.models import Draft, Order, SavedView
 from orders.printing import MOST
 from orders.receivers import sees_contact, shown
-from orders.references import called
+from orders.references import with_reference
 from orders.status_labels import GROUPS, reason, status_label
 from orders.system_views import ABOVE_THE_LIST, VIEWS, SenderScope, View
 from shipping_portal.accounts import countries
@@ -137,7 +137,7 @@ def _opened(list_query: ListQuery) -> Order | None:
     """The one parcel that was meant: by its whole reference, or as the only one that a search from the top finds."""
     if not list_query.q:
         return None
-    exact = called(list_query.scope.orders, list_query.q).first()
+    exact = with_reference(list_query.scope.orders, list_query.q).first()
     if exact or "open" not in list_query.request.GET:
         return exact
     two = list(list_query.found.order_by("-pk")[:2])

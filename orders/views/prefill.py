@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from orders import answers, awaiting_prices, booking, booking_rules, drafting, quoting
-from orders.forms import ParcelForm, typed_again
+from orders.forms import ParcelForm, initial_from
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails
-from orders.receiver_form import as_typed
+from orders.receiver_form import initial_of
 from orders.views.responses import sentence
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import Receiver
@@ -42,11 +42,11 @@ def prefill_from(request: MemberRequest) -> Prefill:
     if "quote" in request.GET:
         quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["quote"]))
         draft = draft_named(request)
-        return Prefill(typed_again(ParcelDetails.from_json(quote.details), request.sender), draft)
+        return Prefill(initial_from(ParcelDetails.from_json(quote.details), request.sender), draft)
     if "again" in request.GET:
         order = get_object_or_404(Order.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["again"]))
         refused = order if order.status == Status.REJECTED else None
-        return Prefill(typed_again(order.details(), request.sender), refused=refused)
+        return Prefill(initial_from(order.details(), request.sender), refused=refused)
     if "draft" in request.GET:
         return _left_off(request)
     if "receiver" in request.GET:
@@ -71,7 +71,7 @@ def _to_somebody_known(request: MemberRequest) -> Prefill:
     receiver = get_object_or_404(
         Receiver.objects.for_user(request.user), uuid=drafting.as_uuid(request.GET["receiver"])
     )
-    return Prefill(as_typed(receiver.party()), is_whole=False)
+    return Prefill(initial_of(receiver.party()), is_whole=False)
 
 
 NO_PRICES = (CarrierError, quoting.TooManyQuotes, quoting.Paused, booking_rules.Paused, booking.LimitReached)

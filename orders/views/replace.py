@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from orders import booking_rules, offers, pasting, quoting, replacing
 from orders.cancel_rules import can_cancel
-from orders.forms import BookForm, ParcelForm, after_presses, typed_again
+from orders.forms import BookForm, ParcelForm, after_presses, initial_from
 from orders.models import Order, Quote
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails
@@ -169,7 +169,7 @@ def _typed(request: MemberRequest, order: Order) -> dict[str, object]:
     """The form as booked; or as typed a moment ago, when the prices page leads back."""
     back = request.GET.get("quote", "")
     again = Quote.objects.for_user(request.user).filter(uuid=back).first() if _is_uuid(back) else None
-    return typed_again(ParcelDetails.from_json(again.details) if again else order.details(), request.sender)
+    return initial_from(ParcelDetails.from_json(again.details) if again else order.details(), request.sender)
 
 
 def _is_uuid(text: str) -> bool:

@@ -109,10 +109,10 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
     asked about again.
     Raises PickupDayPassed, LimitReached, Paused or Suspended, each only where nothing was booked.
     """
-    risen = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
+    drafts = Order.objects.filter(import_row__file=file, status=Status.DRAFT, problem__kind="price_rose")
     agreed = 0
     refusal: Exception | None = None
-    for order in risen.filter(uuid__in=list(prices)).select_related("sender"):
+    for order in drafts.filter(uuid__in=list(prices)).select_related("sender"):
         if prices[str(order.uuid)] != str(order.price_to_confirm):
             continue
         try:

@@ -63,7 +63,7 @@ class Counts:
     booked: int
     unclear: int
     needs_yes: int  # the price went up, or something else needs the sender's yes
-    risen: int
+    price_increased: int
     failed: int
     retryable: int  # of the failed, those without an order
 
@@ -96,7 +96,7 @@ def counts(file: Import) -> Counts:
         "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
         "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
         "needs_yes": handed & Q(order__status=Status.DRAFT),
-        "risen": handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose"),
+        "price_increased": handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose"),
         "retryable": Q(state=State.FAILED, order=None),
         "failed": Q(state=State.FAILED) | handed & Q(order__status__in=REFUSED),
     }
@@ -113,7 +113,7 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
     )
 
 
-def risen(file: Import) -> QuerySet[ImportRow]:
+def price_increased(file: Import) -> QuerySet[ImportRow]:
     """Rows that stopped because the carrier's price went up."""
     stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
     return stopped.select_related("order")
@@ -131,13 +131,13 @@ def to_print(file: Import, most: int) -> list[uuid.UUID]:
     return list(booked.values_list("order__uuid", flat=True)[:most])
 
 
-def came_to_nothing(file: Import) -> QuerySet[ImportRow]:
+def failed_rows(file: Import) -> QuerySet[ImportRow]:
     return file.rows.filter(NOTHING).select_related("order")
 
 
 def first_reason(file: Import) -> str:
     """The first row that wasn't booked and why, for a mail; "" where every row was."""
-    failed = came_to_nothing(file).exclude(state=State.FIX).first()
+    failed = failed_rows(file).exclude(state=State.FIX).first()
     why = reason(failed) if failed else ""
     return f"Row {failed.number}: {why}" if failed and why else ""
 
@@ -146,7 +146,7 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
     had_reason = bool(file.header) and normalise(file.header[-1]) == normalise(REASON)
     width = len(file.header) - (1 if had_reason else 0)
-    heads = came_to_nothing(file).prefetch_related("lines").iterator(chunk_size=500)
+    heads = failed_rows(file).prefetch_related("lines").iterator(chunk_size=500)
     return [*file.header[:width], REASON], (line for head in heads for line in _sheet_of(head, file, width))
 
 

@@ -55,11 +55,13 @@ def grid(file: Import, address: PickupAddress) -> list[Fix]:
     size = checking.chosen_size(file)
     rows = list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
     typed = {row.pk: _values(row, file, size) for row in rows}
-    same = Counter(trouble(row, typed[row.pk]) for row in rows)
-    return [_fix(row, typed[row.pk], file, address, same[trouble(row, typed[row.pk])] - 1) for row in rows[:SHOWN]]
+    same = Counter(alike_problem(row, typed[row.pk]) for row in rows)
+    return [
+        _fix(row, typed[row.pk], file, address, same[alike_problem(row, typed[row.pk])] - 1) for row in rows[:SHOWN]
+    ]
 
 
-def trouble(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
+def alike_problem(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
     """What two rows have in common that can be put right together: fields in trouble, and what was typed there."""
     return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
 
@@ -72,9 +74,9 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
     rows, shared = [row], {name: text for name, text in corrected.items() if name in {*row.problems, *PLACE}}
     if alike and row.problems:
         size = checking.chosen_size(file)
-        wanted = trouble(row, _values(row, file, size))
+        wanted = alike_problem(row, _values(row, file, size))
         others = file.rows.filter(state=State.FIX).exclude(pk=row.pk).prefetch_related("lines")
-        rows += [one for one in others if wanted and trouble(one, _values(one, file, size)) == wanted]
+        rows += [one for one in others if wanted and alike_problem(one, _values(one, file, size)) == wanted]
     saved = [one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)]
     if len(saved) > 1:
         enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))

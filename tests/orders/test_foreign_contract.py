@@ -131,7 +131,7 @@ def test_references_of_any_shape_work_by_the_file_alone(
 
     page = visit(alice)
     assert page.get(f"/parcels/{reference}/")["Location"] == f"/parcels/{order.uuid}/"
-    assert references.called(Order.objects.all(), reference.lower()).get() == order
+    assert references.with_reference(Order.objects.all(), reference.lower()).get() == order
     page.post("/watch/", {"reference": f"https://track.example/shipments/x?ref={reference}&x=1"})
     assert quill.watches.get().parcel.reference == reference
 

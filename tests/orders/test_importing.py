@@ -186,7 +186,7 @@ def test_only_rows_whose_price_rose_are_booked_by_a_yes_to_the_new_prices(
 ) -> None:
     order = factories.order(quill, alice, status="draft", problem={"kind": kind, "text": "-"})
     row = factories.import_row(quill, alice, state="handed", problems={}, order=order)
-    assert progress.risen(row.file).count() == count
+    assert progress.price_increased(row.file).count() == count
 
 
 def test_rows_and_parcels_without_an_order_number_are_no_twins(
@@ -234,7 +234,7 @@ def test_a_price_that_rose_waits_for_a_yes(shop: SandboxCarrier, quill: Sender, 
     Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
     shop.prices(20)
     book(file)
-    assert progress.counts(file).risen == 1
+    assert progress.counts(file).price_increased == 1
     order = Order.objects.get()
     assert importing.agree(file, {str(order.uuid): "1.00"}, by=alice, now=timezone.now()) == 0
     seen = {str(order.uuid): str(order.price_to_confirm)}
@@ -695,8 +695,8 @@ def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(quill: Send
     row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
     counts = progress.counts(row.file)
     assert (counts.rows, counts.handed) == (1, 1)
-    came_to_nothing = status in {"rejected", "not_booked"}
-    assert counts.failed == len(progress.came_to_nothing(row.file)) == came_to_nothing
+    failed_rows = status in {"rejected", "not_booked"}
+    assert counts.failed == len(progress.failed_rows(row.file)) == failed_rows
 
 
 def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(quill: Sender, alice: User) -> None:

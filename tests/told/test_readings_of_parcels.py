@@ -138,6 +138,6 @@ def test_an_entry_and_presses_of_its_page() -> None:
             *lines(metric, measures),
             *lines(lambda text: forms.after_presses(QueryDict(text)).urlencode(), presses, "after_presses"),
             *lines(forms.DayField(required=False).clean, days, "a day"),
-            *(told(forms.typed_again(ENTRY, Sender(country=country))) for country in ("AU", "US")),
+            *(told(forms.initial_from(ENTRY, Sender(country=country))) for country in ("AU", "US")),
         ],
     )  # fmt: skip

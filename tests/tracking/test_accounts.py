@@ -214,7 +214,7 @@ def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sen
     assert (parcel, parcel.reference) == (watched, "Sab12cD")
     assert parcel.events.count() == 1
     assert watching.watch(quill, named, name="", by=alice, now=timezone.now()).parcel.reference == "Sab12cD"
-    assert references.called(quill.orders.all(), named).get() == order
+    assert references.with_reference(quill.orders.all(), named).get() == order
 
 
 @pytest.mark.parametrize("make", [
@@ -249,9 +249,9 @@ def test_a_reference_that_an_order_of_another_account_has_is_free_to_be_adopted(
     lambda: Parcel.objects.filter(reference__upper="SAB12CD"),
     lambda: Order.objects.filter(account=1, carrier_reference__upper="SAB12CD"),
     lambda: Order.objects.filter(account=1, carrier_reference__upper__in=["SAB12CD", "SX"]),
-    lambda: references.called(Order.objects.all(), "sab12cd").order_by(),
-    lambda: references.called(Order.objects.filter(sender=1), "sab12cd")[:1],
-    lambda: references.called(Order.objects.for_user(User(pk=1)), "sab12cd")[:1],
+    lambda: references.with_reference(Order.objects.all(), "sab12cd").order_by(),
+    lambda: references.with_reference(Order.objects.filter(sender=1), "sab12cd")[:1],
+    lambda: references.with_reference(Order.objects.for_user(User(pk=1)), "sab12cd")[:1],
     lambda: Charge.objects.unmatched().filter(account=1, reference__upper="SAB12CD"),
 ])  # fmt: skip
 @pytest.mark.skipif(
@@ -537,7 +537,7 @@ def test_an_order_of_an_account_no_settings_name_is_found_by_its_reference(
 ) -> None:
     """Of a shape that no contract here describes."""
     order = factories.order(quill, alice, status="booked", carrier_reference=reference, account=older.unnamed())
-    assert references.called(quill.orders.all(), reference.upper()).get() == order
+    assert references.with_reference(quill.orders.all(), reference.upper()).get() == order
 
 
 def test_an_order_of_an_older_account_is_found_by_a_reference_of_its_own_contract(
@@ -545,7 +545,7 @@ def test_an_order_of_an_older_account_is_found_by_a_reference_of_its_own_contrac
 ) -> None:
     before = moved("reference_shape = 'OLD[A-Z]{6}'")
     order = factories.order(quill, alice, status="booked", carrier_reference="OLDABCDEF", account=before)
-    assert references.called(quill.orders.all(), "oldabcdef").get() == order
+    assert references.with_reference(quill.orders.all(), "oldabcdef").get() == order
 
 
 @pytest.mark.parametrize("typed", ["", "noor", "tamsin@quill.example", "Unit 12 Main St", "2000", "1" * 101])
@@ -553,7 +553,7 @@ def test_words_that_can_be_no_reference_cost_no_query(
     quill: Sender, typed: str, django_assert_num_queries: Any
 ) -> None:
     with django_assert_num_queries(0):
-        assert references.called(quill.orders.all(), typed).first() is None
+        assert references.with_reference(quill.orders.all(), typed).first() is None
 
 
 def test_a_reference_that_two_accounts_have_is_followed_at_the_one_that_takes_new_orders(

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from orders.models import Order
-from orders.references import called
+from orders.references import with_reference
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
 from shipping_portal.accounts.adminkit.filters import choices
@@ -55,7 +55,7 @@ def _order(typed: str) -> Order | None:
     orders = Order.objects.select_related("sender")
     if typed.isascii() and typed.isdecimal() and len(typed) < 10:
         return orders.filter(pk=int(typed)).first()
-    return called(orders, typed).first()
+    return with_reference(orders, typed).first()
 
 
 def _assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
@@ -193,7 +193,7 @@ class ChargeAdmin(ActionsAdmin):
         typed = search_term.strip()
         if not typed:
             return queryset, False
-        theirs = called(Order.objects.all(), typed).order_by().values("pk")
+        theirs = with_reference(Order.objects.all(), typed).order_by().values("pk")
         return queryset.filter(Q(order__in=theirs) | Q(sender=None, reference__upper=typed.upper())), False
 
     @admin.display(description="posted", ordering="posted_at")

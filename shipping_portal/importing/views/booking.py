@@ -121,8 +121,8 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "counts": counts,
         "held_up": held_up(timezone.now()) if counts.waiting else "",
         "to_print": [] if counts.waiting else progress.to_print(found, printing.MOST),
-        "risen": progress.risen(found)[:LISTED],
-        "nothing": progress.came_to_nothing(found)[:LISTED],
+        "price_increased": progress.price_increased(found)[:LISTED],
+        "nothing": progress.failed_rows(found)[:LISTED],
     }
     return render(request, "importing/import.html", context)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from orders.masking import holds_link
 from orders.models import Order
-from orders.references import called
+from orders.references import with_reference
 from shipping_portal import sheets
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.accounts.models import Audit, User
@@ -74,7 +74,7 @@ class AuditAdmin(ReadOnlyAdmin):
         typed = " ".join(search_term.lower().split())
         if not typed:
             return queryset, False
-        named = called(Order.objects.all(), typed).only("pk")
+        named = with_reference(Order.objects.all(), typed).only("pk")
         objects = [typed, *(subject_of(order) for order in named)]
         return queryset.filter(Q(subject__in=objects) | Q(action=typed) | Q(actor__email=typed)), False
 
