@@ -24,13 +24,13 @@ def waiting(order: Order) -> QuerySet[BookingAttempt]:
     return order.attempts.filter(duplicate_booking_at__isnull=False).order_by("generation")
 
 
-def note(order: Order, *, at: dt.datetime, told_to: BookingAttempt | None = None) -> None:
+def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = None) -> None:
     """Compare what the replies named with the order's reference, all or one. The order is locked by the caller."""
     own = order.carrier_reference or ""
     waiting(order).filter(seen_reference__upper=own.upper()).update(duplicate_booking_at=None)
     others = order.attempts.filter(duplicate_booking_at=None).exclude(seen_reference="")
-    if told_to:
-        others = others.filter(pk=told_to.pk)
+    if answered:
+        others = others.filter(pk=answered.pk)
     of_account = Order.objects.filter(account=order.account_id)
     known = of_account.filter(carrier_reference__upper=Upper(OuterRef("seen_reference")))  # and charged there
     others.exclude(seen_reference__upper=own.upper()).exclude(Exists(known)).update(duplicate_booking_at=at)

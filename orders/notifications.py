@@ -27,7 +27,9 @@ NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't c
 STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
 CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
 MAYBE_BOOKED = "The parcel to {name} may be booked after all. Don't book it again before we have told you."
-TOLD_TOO_EARLY = "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it again."
+BOOKED_TOO_EARLY = (
+    "We said too early that the parcel to {name} is booked; we're asking the carrier. Don't book it again."
+)
 WRONG_LABEL = "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it again."
 SETTLED: dict[tuple[str, str], str] = {
     (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
@@ -45,7 +47,7 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.DRAFT, Status.CONFLICT): MAYBE_BOOKED,
     (Status.REJECTED, Status.CONFLICT): MAYBE_BOOKED,
     # An operator had adopted another order's reference.
-    (Status.BOOKED, Status.UNCONFIRMED): TOLD_TOO_EARLY,
+    (Status.BOOKED, Status.UNCONFIRMED): BOOKED_TOO_EARLY,
     (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
 # An import sums up how these moves ended; a cancellation is news of its own.

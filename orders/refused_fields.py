@@ -40,7 +40,7 @@ def sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
     for name, texts in fields.items():
         for text in texts:
             labels.setdefault(text, []).append(_label(name, form))
-    return [_said(", ".join(filter(None, names)), text) for text, names in labels.items()]
+    return [_labelled(", ".join(filter(None, names)), text) for text, names in labels.items()]
 
 
 def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
@@ -50,7 +50,7 @@ def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
     for name, texts in fields.items():
         for text in texts:
             for control in _controls(name, form) or [NON_FIELD_ERRORS]:
-                form.add_error(control, _said(_label(name, form), text))
+                form.add_error(control, _labelled(_label(name, form), text))
 
 
 def ended(text: str) -> str:
@@ -58,7 +58,7 @@ def ended(text: str) -> str:
     return text if text[-1:] in {".", "!", "?", "…"} else f"{text}."
 
 
-def _said(label: str, text: str) -> str:
+def _labelled(label: str, text: str) -> str:
     return ended(f"{label}: {text}" if label else text)
 
 

@@ -149,7 +149,7 @@ def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: 
     if unsent or order.status in SETTLED_OTHERWISE:
         move_to(order, Status.CONFLICT, reason=reason, at=at, due_at=None)
     else:
-        duplicate_bookings.note(order, at=at, told_to=attempt)
+        duplicate_bookings.note(order, at=at, answered=attempt)
     Audit.write("second reference", order, by=None, sender=order.sender, reason=reason, at=at)
 
 

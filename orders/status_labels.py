@@ -26,12 +26,12 @@ MOVING = (Progress.COLLECTED, Progress.DROPPED_OFF, Progress.IN_TRANSIT, Progres
 WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
-TOLD = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
+WITH_REASON = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
 REFUSED_CANCEL = Q(status=Status.BOOKED, cancel_refused_at__isnull=False)
 
 
 NOT_CANCELLED = "Not cancelled, still booked"
-SAID = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
+LABELS = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
 
 
 def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
@@ -43,13 +43,13 @@ def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
         return progress, str(Progress(progress).label)
     if order.used_after_cancel_at:
         return "used_after_cancel", "Label used after cancelling"
-    return order.status, SAID.get(Status(order.status)) or order.get_status_display()
+    return order.status, LABELS.get(Status(order.status)) or order.get_status_display()
 
 
 def reason(order: Order) -> str:
     """Why somebody has to look at it: the carrier's words, where it refused something or nobody knows what it did."""
-    is_told = order.status in TOLD or order.cancel_refused_at
-    text = str(order.problem.get("text", "")) if is_told else ""
+    has_reason = order.status in WITH_REASON or order.cancel_refused_at
+    text = str(order.problem.get("text", "")) if has_reason else ""
     return ended(text) if text else ""
 
 

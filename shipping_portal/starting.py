@@ -17,7 +17,7 @@ from shipping_portal.database_outage import database_answers
 logger = logging.getLogger(__name__)
 REFUSED = 3  # with this exit code, gunicorn starts no other worker in the place of the one that refused
 AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
-TOLD = (
+REFUSAL = (
     "This database was restored from a backup: {why}. Nothing may be booked from it before `{command}`, with the "
     "time of the backup, was run; see “Back up and restore” in deploy/README.md.\n"
 )
@@ -31,7 +31,7 @@ def refuse_a_restored_database() -> None:
         try:
             return marks.require_unrestored(now=timezone.now())
         except marks.Restored as why:
-            _end(TOLD.format(why=why, command=AFTER_RESTORE))
+            _end(REFUSAL.format(why=why, command=AFTER_RESTORE))
         except marks.NoMarkFile as why:
             _end(f"{why} Without it a restored database is not recognised, so nothing starts.\n")
         except Error as error:

@@ -157,8 +157,8 @@ def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
 
 
 def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
-    if isinstance(document, dict) and (header := _told(document)):
-        yield header
+    if isinstance(document, dict) and (found := _about_field(document)):
+        yield found
     elif isinstance(document, dict):
         for key, member in document.items():
             yield from _flat(member, (*where, text(key, 60)))
@@ -170,7 +170,7 @@ def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
         yield where, _words(document)
 
 
-def _told(document: dict[str, Any]) -> tuple[Where, str] | None:
+def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
     """A message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
     about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
     words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")

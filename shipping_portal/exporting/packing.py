@@ -23,7 +23,7 @@ from shipping_portal.jobs.retention import delete, term
 
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
-TOLD_AFTER = dt.timedelta(seconds=60)  # who waited less has the page before them
+NOTIFY_AFTER = dt.timedelta(seconds=60)  # who waited less has the page before them
 ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
 AT_ONCE = 2  # so that exports never take all workers from the bookings
 
@@ -64,7 +64,7 @@ def _pack(lease: Lease) -> None:
             done=packed, total=packed, length=length, sha256=sha256, finished_at=now, expires_at=now + KEPT,
             problem=_missing(len(archive.labels.missing)),
         )  # fmt: skip
-        if now - export.created_at > TOLD_AFTER:
+        if now - export.created_at > NOTIFY_AFTER:
             outbox.notify(_news(export, now), now=now)
 
 

@@ -150,8 +150,8 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
     country, constants = file.sender.country, dict(file.constants)
     constants.pop(SIZE, None)
     of_size = _of_size(size, country)
-    found_words = items.joined(lines(row, file), of_size | constants, are_weights_of_one=are_of_one_item(file))
-    plain = of_size | units.in_the_forms(constants, found_words, row, file)
+    filled = items.joined(lines(row, file), of_size | constants, are_weights_of_one=are_of_one_item(file))
+    plain = of_size | units.in_the_forms(constants, filled, row, file)
     last = plain.pop(LAST_NAME, "")
     plain["receiver_name"] = f"{plain.get('receiver_name', '')} {last}".strip()
     plain["receiver_country"] = country_code(plain.get("receiver_country", "")) or country
@@ -168,15 +168,15 @@ def are_of_one_item(file: Import) -> bool:
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
     """What this row says by our field, its weight with the unit, and behind it what the rows joined to it say."""
-    return [_said(one, file) for one in (row, *row.lines.all())]
+    return [_typed(one, file) for one in (row, *row.lines.all())]
 
 
-def _said(row: ImportRow, file: Import) -> dict[str, str]:
+def _typed(row: ImportRow, file: Import) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    found_words = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
-    if WEIGHT in found_words:
-        found_words[WEIGHT] = units.with_unit(found_words[WEIGHT], units.of_cell(WEIGHT, row, file))
-    return found_words
+    filled = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
+    if WEIGHT in filled:
+        filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
+    return filled
 
 
 def country_code(text: str) -> str:
@@ -204,8 +204,8 @@ def _give_back_zero(plain: dict[str, Any]) -> None:
 def _choose_delivery(plain: dict[str, Any]) -> None:
     """Instructions that begin with an Australian term are that choice; all other words go to the driver."""
     choice = plain.pop("delivery_choice", "").replace("_", " ")
-    found_words = [choice if normalise(choice) != "none" else "", plain.get("delivery_place", "")]
-    if words := ", ".join(filter(None, found_words)):
+    filled = [choice if normalise(choice) != "none" else "", plain.get("delivery_place", "")]
+    if words := ", ".join(filter(None, filled)):
         plain["delivery_place"] = words
     for code, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):
         if words.casefold().startswith(term.casefold()):

@@ -27,7 +27,7 @@ def bought(row: ImportRow, reference: str) -> str:
         return ""
     orders = Order.objects.filter(sender=row.file.sender, customer_reference=reference)
     order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
-    return _told(order) if order else ""
+    return _already(order) if order else ""
 
 
 def on_an_earlier_row(row: ImportRow, reference: str) -> str:
@@ -66,10 +66,10 @@ def _taken(file: Import, references: list[str]) -> dict[str, str]:
             found[reference] = f"Your order number {reference} waits to be booked, from {name}."
         orders = Order.objects.filter(sender=file.sender, customer_reference__in=some)
         for order in orders.exclude(status__in=NOT_BOUGHT).order_by("pk"):
-            found[order.customer_reference] = _told(order)
+            found[order.customer_reference] = _already(order)
     return found
 
 
-def _told(order: Order) -> str:
+def _already(order: Order) -> str:
     state = f"is booked already: {order}" if order.is_held else "has a parcel already"
     return f"Your order number {order.customer_reference} {state}."

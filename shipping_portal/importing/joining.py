@@ -54,7 +54,7 @@ def _joined(file: Import) -> Iterator[ImportRow]:
     """The further rows, each with the row that it joins."""
     heads: dict[str, list[ImportRow]] = defaultdict(list)
     for row in file.rows.order_by("number"):
-        number = _said(row, file, "customer_reference")
+        number = _value(row, file, "customer_reference")
         if not number or not _is_whole(row, file):
             continue
         head = _head(row, file, heads[number])
@@ -79,15 +79,15 @@ def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
 
 def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
     """Whether it says no other size than the other."""
-    sizes = [{_said(one, file, side) for one in (row, head)} - {""} for side in SIZE]
-    return all(len(sizes_named) < 2 for sizes_named in sizes)
+    sizes = [{_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
+    return all(len(named) < 2 for named in sizes)
 
 
 def _where(row: ImportRow, file: Import) -> list[str]:
-    return [" ".join(_said(row, file, name).casefold().split()) for name in ADDRESS]
+    return [" ".join(_value(row, file, name).casefold().split()) for name in ADDRESS]
 
 
-def _said(row: ImportRow, file: Import, name: str) -> str:
+def _value(row: ImportRow, file: Import, name: str) -> str:
     """What the row says of a field: put right, or as typed."""
     place = file.columns.get(name)
     typed = row.cells[place].strip() if place is not None and place < len(row.cells) else ""

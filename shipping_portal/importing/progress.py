@@ -22,7 +22,7 @@ NAMED = 3  # orders of joined rows
 
 def unused(file: Import) -> list[str]:
     """The columns with anything in them that are no field of ours and say nothing of an order's state."""
-    used, known = set(file.columns.values()), {*shops.TOLD, normalise(REASON)}
+    used, known = set(file.columns.values()), {*shops.KNOWN_COLUMNS, normalise(REASON)}
     return [file.header[at] for at in file.filled if at not in used and normalise(file.header[at]) not in known]
 
 

@@ -94,13 +94,13 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
 def form_of(row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None) -> ParcelForm:
     """The parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
     form = ParcelForm(initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s")
-    for name, said_at in _first_said(row, form).items():
-        described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{said_at}_error"}
+    for name, shown_at in _first_shown(row, form).items():
+        described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{shown_at}_error"}
         form.fields[name].widget.attrs |= described
     return form
 
 
-def _first_said(row: ImportRow, form: ParcelForm) -> dict[str, str]:
+def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
     """Each field in trouble, and the first one that has the same messages: they are shown once."""
     first: dict[str, str] = {}
     return {name: first.setdefault("".join(row.problems[name]), name) for name in form.fields if name in row.problems}
@@ -108,7 +108,7 @@ def _first_said(row: ImportRow, form: ParcelForm) -> dict[str, str]:
 
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[Cell]:
     """These controls, each with what is wrong with it and was not said before."""
-    first = _first_said(row, form)
+    first = _first_shown(row, form)
     return [Cell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
 
 

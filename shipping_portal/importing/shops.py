@@ -51,7 +51,7 @@ DAYS = {"cancelled at": CANCELLED, "canceled at": CANCELLED, "refunded at": REFU
     ("date shipped", "shipped at", "shipped on date", "dispatched on date", "posted on date"), SHIPPED
 )
 NO_DAY = {"paid on date": UNPAID}
-TOLD = frozenset((*WORDS, *DAYS, *NO_DAY))
+KNOWN_COLUMNS = frozenset((*WORDS, *DAYS, *NO_DAY))
 
 
 def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -59,13 +59,13 @@ def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     `rows` are the cells of all its rows. What only a further row says is true of a part of the order.
     """
-    first, further = set(_said(header, rows[0])), {text for row in rows[1:] for text in _said(header, row)}
+    first, further = set(_reasons(header, rows[0])), {text for row in rows[1:] for text in _reasons(header, row)}
     if SHIPPED in further - first:
         first.add(PARTLY)
     return next((text for text in REASONS if text in first | further - {SHIPPED, UNPAID}), "")
 
 
-def _said(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
+def _reasons(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
     for name, cell in zip(map(normalise, header), map(normalise, cells), strict=False):
         yield WORDS.get(name, {}).get(cell.removeprefix("wc "), "")
         yield DAYS.get(name, "") if cell else NO_DAY.get(name, "")

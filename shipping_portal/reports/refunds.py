@@ -93,17 +93,17 @@ class Claims:
     def _why(self, order: Order) -> tuple[str, str]:
         if order.pk in self.waiting:
             day = order.expected_pickup()
-            since = f" since {self._said(day)}" if day else ""
+            since = f" since {self._date(day)}" if day else ""
             return "Missed", f"No driver came{since}, on two pickup days."
         if order.pk in self.scanned:
             return "Missed", f"Scans say that no driver came on {self.scanned[order.pk]} days."
         if order.progress == Progress.LOST:
-            return "Lost", f"The carrier reported it lost on {self._said(self._day(order.progress_at))}."
+            return "Lost", f"The carrier reported it lost on {self._date(self._day(order.progress_at))}."
         if order.progress == Progress.DAMAGED:
-            return "Damaged", f"The carrier reported damage on {self._said(self._day(order.progress_at))}."
+            return "Damaged", f"The carrier reported damage on {self._date(self._day(order.progress_at))}."
         return self.stuck.get(order.pk) or (
             "Late",
-            f"Delivered on {self._said(self._day(order.progress_at))}; due by {self._said(order.eta_to)}.",
+            f"Delivered on {self._date(self._day(order.progress_at))}; due by {self._date(order.eta_to)}.",
         )
 
     def _missed_by_scans(self) -> dict[int, int]:
@@ -128,9 +128,9 @@ class Claims:
     def _stuck(self, order: Order) -> tuple[str, str] | None:
         last = self._day(order.parcel.last_scan_at or order.progress_at)
         if self._is_past(order, last, SILENT_DAYS):
-            return "Lost", f"No scan since {self._said(last)}, for {SILENT_DAYS} business days and more."
+            return "Lost", f"No scan since {self._date(last)}, for {SILENT_DAYS} business days and more."
         if order.eta_to and self._is_past(order, order.eta_to, LATE_DAYS):
-            return "Late", f"Due by {self._said(order.eta_to)} and not delivered yet."
+            return "Late", f"Due by {self._date(order.eta_to)} and not delivered yet."
         return None
 
     def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
@@ -142,5 +142,5 @@ class Claims:
         day: dt.date = at.astimezone(self.scope.sender.tzinfo).date()
         return day
 
-    def _said(self, day: dt.date | None) -> str:
+    def _date(self, day: dt.date | None) -> str:
         return local_date(day, self.scope.sender)

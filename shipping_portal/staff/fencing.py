@@ -87,7 +87,7 @@ def _bookings(now: dt.datetime) -> Fenced:
     for order in orders:
         problem = {"text": OLDER, "fields": {}, "kind": "restored"}
         move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
-    return _told("bookings that are cases now", (order.created_at for order in orders))
+    return _fenced("bookings that are cases now", (order.created_at for order in orders))
 
 
 def _cancellations(now: dt.datetime) -> Fenced:
@@ -99,14 +99,14 @@ def _cancellations(now: dt.datetime) -> Fenced:
     for attempt in attempts:
         move_to(attempt.order, Status.CANCEL_UNCONFIRMED, reason=OLDER, at=now, due_at=now, tries=0)
         CancelAttempt.objects.filter(pk=attempt.pk).update(state=CancelAttempt.State.UNKNOWN, answer=OLDER)
-    return _told("cancellations that the carrier is asked about", (attempt.asked_at for attempt in attempts))
+    return _fenced("cancellations that the carrier is asked about", (attempt.asked_at for attempt in attempts))
 
 
 def _replacements(restore: Restore) -> Fenced:
     owed = Replacement.objects.filter(ended_at=None)
     comparable = list(owed.values_list("asked_at", flat=True))
     owed.update(restore=restore)
-    return _told("replacements that are held", comparable)
+    return _fenced("replacements that are held", comparable)
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
@@ -115,7 +115,7 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
     times = list(owed.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
     restore.imports.filter(hold="").update(hold=holding.HELD, paused_at=Coalesce("paused_at", now))
-    return _told("import rows that are held", times)
+    return _fenced("import rows that are held", times)
 
 
 def _labels(now: dt.datetime) -> list[Fenced]:
@@ -128,7 +128,7 @@ def _labels(now: dt.datetime) -> list[Fenced]:
     others = waiting.exclude(pk__in=comparable.values("pk"))
     return [
         Fenced("labels that are shown once the carrier has confirmed their parcels", count),
-        _told("parcels that may have been cancelled, and cannot be compared from here", _booked(others)),
+        _fenced("parcels that may have been cancelled, and cannot be compared from here", _booked(others)),
     ]
 
 
@@ -136,7 +136,7 @@ def _booked(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
     return orders.values_list("booked_at", flat=True)
 
 
-def _told(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
+def _fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
     known = list(times)
     return Fenced(what, len(known), min((at for at in known if at), default=None))
 

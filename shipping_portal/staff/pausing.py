@@ -39,7 +39,7 @@ def pause(
             raise PauseRefused(f"{what.capitalize()} are paused already.")
         new = Pause(what, now, text, ends_at)
         _put(account, what, new)
-        Audit.write(f"{what} paused", account, by=by, reason=f"{_told(new)}: {reason}", at=now)
+        Audit.write(f"{what} paused", account, by=by, reason=f"{_described(new)}: {reason}", at=now)
 
 
 def change(
@@ -56,7 +56,7 @@ def change(
     with transaction.atomic():
         new = replace(_running(account, what, now), text=text, ends_at=ends_at)
         _put(account, what, new)
-        Audit.write(f"{what} pause changed", account, by=by, reason=f"{_told(new)}: {reason}", at=now)
+        Audit.write(f"{what} pause changed", account, by=by, reason=f"{_described(new)}: {reason}", at=now)
 
 
 def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
@@ -83,7 +83,7 @@ def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
             _put(account, kept.what, None, ended_at=kept.ends_at)
         except PauseRefused:  # another process was faster
             return
-        reason = f"by itself, {_told(kept)}"
+        reason = f"by itself, {_described(kept)}"
         Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
 
 
@@ -131,6 +131,6 @@ def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.
         raise PauseRefused("Somebody else changed this pause just now. Look at it again.")
 
 
-def _told(pause: Pause) -> str:
+def _described(pause: Pause) -> str:
     ends = f"until {pause.ends_at:%Y-%m-%d %H:%M} UTC" if pause.ends_at else "until resumed"
     return f"{ends}, senders read “{pause.text}”"

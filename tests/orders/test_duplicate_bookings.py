@@ -75,7 +75,7 @@ def test_what_an_operator_settled_does_not_wait_again_with_the_next(booked: Subm
     duplicate_bookings.note(order, at=timezone.now())
     duplicate_bookings.settle(order, by=sam, reason=REASON, now=timezone.now())
     late = attempt(order, generation=3, seen="SLATE00001")
-    duplicate_bookings.note(order, at=timezone.now(), told_to=late)
+    duplicate_bookings.note(order, at=timezone.now(), answered=late)
     assert waiting(order) == ["SLATE00001"]
 
 

@@ -91,7 +91,7 @@ def test_what_a_shop_says_of_its_orders() -> None:
             *lines(lambda name: (shops.why_left_out([name], [["x"]]), shops.why_left_out([name], [[""]])),
             sorted((*shops.DAYS, *shops.NO_DAY)), "a day, none"),
             *lines(lambda header, *rows: shops.why_left_out(header, rows), several, "several"),
-            told(shops.TOLD),
+            told(shops.KNOWN_COLUMNS),
         ],
     )  # fmt: skip
 

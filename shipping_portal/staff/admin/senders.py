@@ -83,7 +83,7 @@ def _reinstate(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> No
 def _limit(sender: Sender, **written: Any) -> str:
     chosen = {name: written[name] for name in LIMITS}
     Sender.objects.filter(pk=sender.pk).update(**chosen)
-    return ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in chosen.items())
+    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in chosen.items())
 
 
 def _credit(sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime) -> str:
@@ -92,7 +92,7 @@ def _credit(sender: Sender, *, amount: Decimal, currency: str, reason: str, by: 
     return f"{amount} {currency}"
 
 
-def _said(limit: Any) -> str:
+def _shown(limit: Any) -> str:
     return "none" if limit is None else str(limit)
 
 

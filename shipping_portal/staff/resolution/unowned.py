@@ -126,10 +126,10 @@ def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt
     away = Abs(F("total") - Value(order.total or Decimal(0), output_field=MONEY))
     ranked = found.filter(read_at__gte=read_from).annotate(away=away, is_foreign=~Q(currency=order.currency))
     nearest = ranked.order_by("is_foreign", "away", "reference")[:MOST]
-    return [Billed(row["reference"], ", ".join(_told(row, order)), row["customer"]) for row in nearest]
+    return [Billed(row["reference"], ", ".join(_described(row, order)), row["customer"]) for row in nearest]
 
 
-def _told(row: Any, order: Order) -> Iterator[str]:
+def _described(row: Any, order: Order) -> Iterator[str]:
     total = cents(row["total"])
     is_its_price = (total, row["currency"]) == (order.total, order.currency)
     yield f"Charged {total} {row['currency']} in {row['file']}"

@@ -54,7 +54,7 @@ def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.dateti
     Its tracking must know the reference, and its own order must tell our order key or customer reference, as far as
     the contract has ways to ask. `heard_at` is when anything named the reference here first, by our own clock.
     """
-    reference = _as_told(order, typed.strip())
+    reference = _as_spelled(order, typed.strip())
     if not reference:
         example = contract_of(order.account).reference_example
         raise NotConfirmed(f"This is no reference of the carrier's. One looks like {example}.")
@@ -76,7 +76,7 @@ def can_view(order: Order) -> bool:
     return contract_of(order.account).operation("view") is not None
 
 
-def _as_told(order: Order, typed: str) -> str:
+def _as_spelled(order: Order, typed: str) -> str:
     """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
     parts = order.attempts.filter(seen_reference__upper=typed.upper()).values_list("seen_reference", flat=True).first()
     return parts or contract_of(order.account).reference_typed(typed)
@@ -110,7 +110,7 @@ def _moment(at: dt.datetime) -> str:
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _told(error: CarrierError) -> str:
+def _reason(error: CarrierError) -> str:
     return str(error).rstrip(".")
 
 
@@ -122,7 +122,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
         return False, UNCHECKED
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier does not confirm this reference: {_told(error)}. Check how it is spelled, or try again in "
+            f"The carrier does not confirm this reference: {_reason(error)}. Check how it is spelled, or try again in "
             "a minute."
         ) from error
     names = names_in(tracked.body, contract_of(order.account))
@@ -136,7 +136,7 @@ def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
         raise NotConfirmed(
-            f"The carrier does not confirm this order id: {_told(error)}. Check it, or try again in a minute."
+            f"The carrier does not confirm this order id: {_reason(error)}. Check it, or try again in a minute."
         ) from error
     if not is_same(viewed.reference, reference):
         raise NotConfirmed(f"That order id belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}")
