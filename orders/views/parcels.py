@@ -101,7 +101,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
     count = listing.count(list_query.found)
     choices = listing.Choices.of(list_query.scope)
     context = {
-        "asked": list_query,
+        "list_query": list_query,
         "q": list_query.q,
         "count": count,
         "counted": listing.counted(count),

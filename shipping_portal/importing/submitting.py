@@ -77,7 +77,7 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
     rows = file.rows.filter(state__in=READY, quote__isnull=False)
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
-    found = rows.values_list("pk", "quote", "quote__products", "quote__entry__measures")
+    found = rows.values_list("pk", "quote", "quote__products", "quote__details__measures")
     return [Ready(pk, quote, products, measures_from(plain)) for pk, quote, products, plain in found]
 
 

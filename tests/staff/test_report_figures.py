@@ -15,7 +15,7 @@ from shipping_portal.billing.models import Kind
 from shipping_portal.reports import delivery, pickups, promises, spend
 from shipping_portal.reports.figures import Cell, counted, percent, share, some
 from shipping_portal.reports.shipments import Delivered, Planned, Scans
-from shipping_portal.reports.spans import Span, asked
+from shipping_portal.reports.spans import Span, weeks_asked
 
 MELBOURNE = ZoneInfo("Australia/Melbourne")
 TODAY = dt.date(2026, 11, 25)  # a Wednesday
@@ -54,7 +54,7 @@ def test_its_first_and_last_instants_are_midnights_of_the_sender_also_over_a_cha
     ("text", "weeks"), [("4", 4), ("13", 13), ("52", 52), ("", 13), ("5", 13), ("-4", 13), ("x" * 999, 13)]
 )
 def test_weeks_nobody_could_have_chosen_are_the_usual(text: str, weeks: int) -> None:
-    assert asked(text) == weeks
+    assert weeks_asked(text) == weeks
 
 
 def test_percentiles_are_linear_between_neighbours() -> None:

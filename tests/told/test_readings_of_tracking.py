@@ -128,7 +128,7 @@ NEXT = (
 
 def page(told_next: Any, asked: list[str]) -> Any:
     said = {"tracking_events": [EVENT | {"consignment": 33123456789012}], "paging": {"next": told_next}}
-    found = paging.read_page(reply(said), OTHER, reference="33123456789012", base=BASE, asked=asked)
+    found = paging.read_page(reply(said), OTHER, reference="33123456789012", base=BASE, visited=asked)
     return [found.next_page, found.outcome, list(found.unreadable), found.leaves_out]
 
 

@@ -157,7 +157,7 @@ class Migration(migrations.Migration):
                 ('suburb', models.CharField(max_length=80)),
                 ('state', models.CharField(max_length=40)),
                 ('postcode', models.CharField(max_length=12)),
-                ('normalised', models.CharField(max_length=80)),
+                ('normalised', models.CharField(max_length=80, verbose_name='compared as')),
                 ('list', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='localities', to='accounts.localitylist')),
             ],
             options={

@@ -32,7 +32,7 @@ class Locality(models.Model):
     suburb = models.CharField(max_length=80)
     state = models.CharField(max_length=40)
     postcode = models.CharField(max_length=12)
-    normalised = models.CharField(max_length=80)
+    normalised = models.CharField("compared as", max_length=80)
 
     class Meta:
         verbose_name_plural = "localities"
