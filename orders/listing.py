@@ -48,11 +48,14 @@ class Choices:
 
     @classmethod
     def of(cls, scope: SenderScope) -> "Choices":
-        newest = scope.orders.order_by("-pk").values_list("product_code", "product_name")[:500]
+        newest = Order.objects.filter(pk__in=scope.orders.order_by("-pk").values("pk")[:500])
+        services = (
+            newest.order_by("product_code", "product_name").values_list("product_code", "product_name").distinct()
+        )
         sizes = {str(size.uuid): size.name for size in scope.sender.sizes.all()}
         members = scope.sender.memberships.select_related("user")
         people = {str(member.user_id): member.user.get_full_name() for member in members}
-        return cls(scope.sender, dict(sorted(newest)), sizes, people)
+        return cls(scope.sender, dict(services), sizes, people)
 
 
 def clean_search(text: str) -> str:

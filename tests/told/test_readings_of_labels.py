@@ -39,8 +39,8 @@ def test_labels_and_the_way_to_them() -> None:
         "reads-labels",
         [
             *(f"{name} -> {result}" for name, result in told_of.items()),
-            *lines(lambda status, to: labels.label_address(reply(b"{}", status, location=to), PLAIN, url=url, base=BASE),
-            hops, "asked"),
+            *lines(lambda status, to: labels.label_address(reply(b"{}", status, location=to), PLAIN, url=url,
+            base=BASE), hops, "asked"),
             *lines(lambda status, to: labels.hop(reply(b"", status, location=to, fault="x"), PLAIN, url=url,
             base=BASE), hops[:1], "hop, faulty"),
             *lines(lambda status, to: labels.label_or_hop(reply(PDF, status, location=to, **KIND), PLAIN, url=url,
