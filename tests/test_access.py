@@ -18,6 +18,7 @@ from shipping_portal.accounts import team
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import statements
 from tests import factories
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -77,7 +78,7 @@ def test_every_page_is_for_whom_the_matrix_names() -> None:
     assert declared == {name: frozenset(roles) for roles, names in ACCESS.items() for name in names.split()}
 
 
-@pytest.mark.parametrize(("route", "entry"), OURS, ids=[route for route, _ in OURS])
+@table(("route", "entry"), OURS, ids=[route for route, _ in OURS])
 def test_every_address_declares_its_audience(route: str, entry: URLPattern) -> None:
     assert audience(entry), f"{route} says nothing about who it is for"
     assert audience(entry) <= {"public", *ROLES}
@@ -180,15 +181,15 @@ WITH_OBJECT = [
 ]
 
 
-@pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
 def test_a_visitor_is_sent_to_log_in(route: str, entry: URLPattern, world: World) -> None:
     answer = Client().get(address(route, world.things))
     assert answer.status_code == 302
     assert answer["Location"].startswith("/accounts/login/")
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+@table("role", ROLES)
+@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
 def test_a_role_that_a_page_is_not_for_gets_404(route: str, entry: URLPattern, role: str, world: World) -> None:
     found = answers(world.client(role), address(route, world.things))
     if role not in audience(entry):
@@ -197,12 +198,12 @@ def test_a_role_that_a_page_is_not_for_gets_404(route: str, entry: URLPattern, r
         assert not found & {401, 500, 503}
 
 
-@pytest.mark.parametrize(("route", "entry"), WITH_OBJECT, ids=[route for route, _ in WITH_OBJECT])
+@table(("route", "entry"), WITH_OBJECT, ids=[route for route, _ in WITH_OBJECT])
 def test_a_stranger_gets_404_for_what_is_alices(route: str, entry: URLPattern, world: World) -> None:
     assert answers(world.client("stranger"), address(route, world.things)) <= {404}
     assert Order.objects.get().status == "booked"
 
 
-@pytest.mark.parametrize(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
 def test_an_operator_has_no_sender_pages(route: str, entry: URLPattern, world: World) -> None:
     assert answers(world.client("operator"), address(route, world.things)) <= {404, 302}

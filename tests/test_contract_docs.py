@@ -5,11 +5,10 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from shipping_portal.carrier.contract import Contract, Point
 from shipping_portal.carrier.points import WORDS
 from shipping_portal.sandbox import contract as sandbox
+from tests.table import table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "contract.md").read_text()
@@ -30,7 +29,7 @@ def test_every_point_is_told_once_and_in_the_codes_own_order() -> None:
     assert [name for name, *_ in ROWS] == list(POINTS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+@table("row", ROWS, ids=lambda row: row[0])
 def test_a_point_is_told_as_the_code_has_it(row: tuple[str, ...]) -> None:
     name, sentence, may_hold, default, basis = row
     point = POINTS[name]

@@ -7,9 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from shipping_portal.carrier.points import Fields
+from tests.table import table
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [
@@ -84,12 +83,12 @@ def test_status_is_updated_only_through_its_door() -> None:
                 assert "status" not in {keyword.arg for keyword in node.keywords}, f"{name}:{node.lineno}"
 
 
-@pytest.mark.parametrize("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
+@table("package", ["PIL", "fitz", "pypdf", "PyPDF2", "pikepdf", "reportlab", "pdfplumber", "cv2"])
 def test_no_pdf_or_image_library_is_imported(package: str) -> None:
     assert {name for name, tree in trees() if package in imported(tree)} == set()
 
 
-@pytest.mark.parametrize("module", ["pickle", "yaml", "marshal", "shelve"])
+@table("module", ["pickle", "yaml", "marshal", "shelve"])
 def test_nothing_is_unpickled(module: str) -> None:
     assert {name for name, tree in trees() if module in imported(tree)} == set()
 

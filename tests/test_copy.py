@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from tests.table import table
 from tests.test_conventions import CODE, ROOT, named
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".txt"})
@@ -63,7 +62,7 @@ def years(text: str) -> float:
     return 0.39 * len(words) / len(lines) + 11.8 * syllables / len(words) - 15.59
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=named)
+@table("path", TEMPLATES, ids=named)
 def test_t1_a_template_is_calm_and_names_no_other_carrier(path: Path) -> None:
     words = shown(path.read_text())
     assert not CALM.search(words)
@@ -81,6 +80,6 @@ def test_t1_so_are_the_sentences_in_the_code_and_in_the_scripts() -> None:
     assert [one for one in said for line in sentences(one[1]) if len(line.split()) > LONGEST] == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "templates/help/articles").glob("*.html")), ids=named)
+@table("path", sorted((ROOT / "templates/help/articles").glob("*.html")), ids=named)
 def test_t1_an_article_asks_for_eight_years_of_school(path: Path) -> None:
     assert years(shown(path.read_text())) <= HARDEST

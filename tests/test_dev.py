@@ -19,6 +19,7 @@ from _pytest.mark.expression import Expression
 from packaging.requirements import Requirement
 
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = [ROOT / "requirements" / name for name in ("production.txt", "run.txt", "dev.txt")]
@@ -60,13 +61,13 @@ def locked(lock: Path) -> dict[str, Requirement]:
 # -- The locks ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+@table("lock", LOCKS, ids=lambda lock: lock.name)
 def test_a_lock_names_packages_and_hashes_and_no_place(lock: Path) -> None:
     line = re.compile(r"[a-z0-9.-]+==[\w.+!]+( ; [^\\/:]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
     assert [text for text in lock.read_text().splitlines() if not line.fullmatch(text)] == []
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+@table("lock", LOCKS, ids=lambda lock: lock.name)
 def test_a_lock_serves_the_oldest_python_and_its_newer_ones(lock: Path) -> None:
     marker = locked(lock)["async-timeout"].marker
     assert marker

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.table import table
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [
@@ -64,7 +64,7 @@ def named(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+@table("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_name_brings_a_retired_word_back(path: Path) -> None:
     back = {
         f"{name}: say {instead}"

@@ -15,6 +15,7 @@ from shipping_portal.accounts import mailing, outbox, team
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.outbox import Event
 from tests.pages.typed import text
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -354,7 +355,7 @@ def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
     assert waits == [(1, None, True)] * 2
 
 
-@pytest.mark.parametrize(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
+@table(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
 def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_most(tries: int, minutes: int) -> None:
     assert mailing.wait_after(tries) == dt.timedelta(minutes=minutes)
 

@@ -11,6 +11,7 @@ from django.test import Client
 from shipping_portal.accounts import access, sessions
 from shipping_portal.accounts.models import User
 from tests import factories
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -185,7 +186,7 @@ def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit
     assert not is_in(browser)
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "has_factor", "may"),
     [
         ({"is_staff": True}, True, True),

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-import pytest
 from allauth.account.models import EmailAddress
 
 from shipping_portal.accounts import sender_email
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("email", "kind"),
     [
         ("no-reply@quill.example", "no_reply"),

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from shipping_portal.accounts import sessions
 from shipping_portal.accounts.models import Session, User
 from tests.pages.typed import text
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
@@ -80,7 +81,7 @@ def test_a_place_stays_its_persons_when_its_key_is_changed(alice: User, visit: V
     assert [place.is_this for place in sessions.live(alice, this_key=session.session_key)] == [True]
 
 
-@pytest.mark.parametrize(
+@table(
     ("says", "kind"),
     [
         (PHONE, "Phone"),

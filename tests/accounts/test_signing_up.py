@@ -11,6 +11,7 @@ from django.test import Client
 
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from tests import factories
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +51,7 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
     assert Sender.objects.get().zone == "America/New_York"
 
 
-@pytest.mark.parametrize(
+@table(
     ("changes", "words"),
     [
         ({"no_dangerous_goods": ""}, "Tick this to open an account"),
@@ -110,7 +111,7 @@ def test_nobody_gets_in_before_the_address_is_verified() -> None:
     assert browser.get("/start/").status_code == 302
 
 
-@pytest.mark.parametrize("is_verified", [True, False])
+@table("is_verified", [True, False])
 def test_signing_up_twice_tells_a_stranger_nothing(is_verified: bool) -> None:
     first = sign_up()
     EmailAddress.objects.update(verified=is_verified)
@@ -221,7 +222,7 @@ def test_an_address_of_the_demo_cannot_be_added_to_a_log_in_or_invited_outside_t
     assert browser.post("/settings/team/", invite).status_code == 302
 
 
-@pytest.mark.parametrize(
+@table(
     "address",
     [
         "login",

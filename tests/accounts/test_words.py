@@ -13,6 +13,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.templatetags import words
 from shipping_portal.carrier.messages import Money
+from tests.table import table
 
 MELBOURNE = SimpleNamespace(country="AU", tzinfo=ZoneInfo("Australia/Melbourne"))
 PORTLAND = SimpleNamespace(country="US", tzinfo=ZoneInfo("America/Los_Angeles"))
@@ -28,7 +29,7 @@ def render(template: str, **context: Any) -> str:
     return Template(template).render(Context(context))
 
 
-@pytest.mark.parametrize(
+@table(
     ("country", "said"),
     [
         ("AU", "suburb Postcode state parcel"),
@@ -47,7 +48,7 @@ def test_a_page_without_a_sender_speaks_australian_and_a_country_can_be_given() 
     assert render('{% word "postcode" %} {% word "postcode" "US" %}') == "postcode ZIP code"
 
 
-@pytest.mark.parametrize(
+@table(
     ("amount", "currency", "shown"),
     [
         (Decimal("8.95"), "AUD", "$8.95"),

@@ -9,6 +9,7 @@ import pytest
 from shipping_portal.billing.fields import DEFAULT_COLUMNS, Profile
 from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
 from tests.billing.conftest import HEADER, line, refund, total, written
+from tests.table import table
 
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 
@@ -66,7 +67,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
     assert len(keys) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("cells", "message"),
     [
         ({"Price": "12.0x"}, "not a number"),
@@ -161,7 +162,7 @@ def test_columns_without_a_name_are_nobodys() -> None:
     assert row.customer_reference == ""
 
 
-@pytest.mark.parametrize("amount", ["1e2", "1_0", "١٢", "12,08", "NaN", "--1", "."])
+@table("amount", ["1e2", "1_0", "١٢", "12,08", "NaN", "--1", "."])
 def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
     [problem] = read(written(line("SQ7K2M", Price=amount)), PROFILE)
     assert problem == Problem(2, f"“{amount}” is not a number.")

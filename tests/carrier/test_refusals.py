@@ -1,9 +1,8 @@
 """A refusal in any of the four shapes, told in our field names."""
 
-import pytest
-
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.outcomes import read_refusal
+from tests.table import table
 
 
 def messages(said, **points):
@@ -48,7 +47,7 @@ def test_a_map_without_any_envelope():
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("key", "ours"),
     [
         ("sender.address.address_line1", "sender_line1"),
@@ -73,7 +72,7 @@ def test_every_way_to_name_a_field(key, ours):
     assert messages({key: ["no"]}) == {ours: ["no"]}
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "ours"),
     [
         ({"parcel_contents": [{"hs_code": ["too short"]}]}, "item_hs_code"),
@@ -94,7 +93,7 @@ def test_a_name_we_do_not_have_stays_the_carriers():
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "words"),
     [
         ({"receiver": [{"address": ["is not served"]}]}, "Receiver address: is not served"),
@@ -122,7 +121,7 @@ def test_a_signed_link_in_the_words_is_cut_out():
     assert messages("See https://t.example/?ref=S1&token=abc now") == {"": ["See [cut] now"]}
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "text"),
     [
         ({"messages": {"base": ["Too heavy."]}}, "Too heavy."),
@@ -140,12 +139,12 @@ def test_the_general_words_stand_in_for_a_missing_sentence():
     assert read_refusal({"error": "x", "messages": {"base": ["A.", "B."]}}, Contract()).text == "A.; B."
 
 
-@pytest.mark.parametrize("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
+@table("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
 def test_what_says_nothing_is_no_message(said):
     assert messages(said) == {}
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "said"),
     [
         ({"non_field_errors": ["Too heavy for this route"]}, {"": ["Too heavy for this route"]}),
@@ -161,7 +160,7 @@ def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
     assert read_refusal(body, Contract()).messages == said
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "read"),
     [
         ([{"field": "weight", "message": "is too heavy"}], {"weight": ["is too heavy"]}),

@@ -7,6 +7,7 @@ import pytest
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.scans import BadScan, read_event
+from tests.table import table
 
 EVENT = {
     "carrier_reference": "SQ7K2M",
@@ -37,7 +38,7 @@ def test_an_event_is_read():
 LINK = "https://carrier.example/t/?token=canary-link"
 
 
-@pytest.mark.parametrize("member", ["description", "event_type"])
+@table("member", ["description", "event_type"])
 def test_a_signed_link_in_a_scans_words_is_cut(member):
     assert getattr(read(**{member: f"Card left, see {LINK} today"}), member) == "Card left, see [cut] today"
 
@@ -57,13 +58,13 @@ def test_upper_case_ids_are_the_same_event():
     assert read(event_id=EVENT["event_id"].upper()).event_id == EVENT["event_id"]
 
 
-@pytest.mark.parametrize("raw", [b"", b"null", b"[]", b'"x"', b"123", b"{", b"{}"])
+@table("raw", [b"", b"null", b"[]", b'"x"', b"123", b"{", b"{}"])
 def test_a_body_that_is_no_event(raw):
     with pytest.raises(BadScan):
         read_event(raw, Contract())
 
 
-@pytest.mark.parametrize(
+@table(
     "raw",
     [
         b"[" * 100_000,
@@ -93,7 +94,7 @@ def test_text_no_database_stores_is_replaced():
     assert scan.raw["extra"] == {"x": "\ufffd"}
 
 
-@pytest.mark.parametrize(
+@table(
     "event_id",
     [
         "{3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21}",
@@ -112,15 +113,13 @@ def test_an_id_that_is_no_uuid(event_id):
         read(event_id=event_id)
 
 
-@pytest.mark.parametrize(
-    "reference", ["X123456", "S12", "s3ndle", "S" * 500, "S3NDL\u0415", "SQ7K2M ", 7, None, ..., "S12345\u0661"]
-)
+@table("reference", ["X123456", "S12", "s3ndle", "S" * 500, "S3NDL\u0415", "SQ7K2M ", 7, None, ..., "S12345\u0661"])
 def test_a_reference_that_is_none(reference):
     with pytest.raises(BadScan, match="reference"):
         read(carrier_reference=reference)
 
 
-@pytest.mark.parametrize(
+@table(
     ("told", "read_as"),
     [
         ("2026-03-03 21:21:05Z", datetime(2026, 3, 3, 21, 21, 5, tzinfo=UTC)),
@@ -135,7 +134,7 @@ def test_rfc_3339_in_all_its_forms(told, read_as):
     assert read(scan_time=told).scan_time == read_as
 
 
-@pytest.mark.parametrize(
+@table(
     "told",
     [
         "2026-03-03T21:21:05",
@@ -160,7 +159,7 @@ def test_a_time_nobody_can_place(told):
         read(scan_time=told)
 
 
-@pytest.mark.parametrize("event_type", ["x" * 101, "", " \x00".strip("\x00"), None, 7, ...])
+@table("event_type", ["x" * 101, "", " \x00".strip("\x00"), None, 7, ...])
 def test_a_type_that_is_no_word(event_type):
     with pytest.raises(BadScan, match="event type"):
         read(event_type=event_type)
@@ -170,7 +169,7 @@ def test_a_type_nobody_knows_is_kept():
     assert read(event_type="<b>Parcel Measured</b>").event_type == "<b>Parcel Measured</b>"
 
 
-@pytest.mark.parametrize("description", ["x" * 1001, None, 7, ["x"], ...])
+@table("description", ["x" * 1001, None, 7, ["x"], ...])
 def test_a_description_that_is_none(description):
     with pytest.raises(BadScan, match="description"):
         read(description=description)
@@ -180,7 +179,7 @@ def test_a_description_stays_on_one_line():
     assert read(description="a\r\nX-Evil: 1\x1b[31m\u202eb").description == "a X-Evil: 1 [31m b"
 
 
-@pytest.mark.parametrize("place", [None, ..., [], ["Fitzroy"], "Fitzroy", 7])
+@table("place", [None, ..., [], ["Fitzroy"], "Fitzroy", 7])
 def test_a_place_that_cannot_be_read_is_no_fault(place):
     assert read(location_data=place).suburb == ""
 

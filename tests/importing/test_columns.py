@@ -6,6 +6,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.importing import columns
 from tests import factories
 from tests.importing.shop_files import MATCHES
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +16,7 @@ def fields_of(country: str) -> list[columns.Field]:
     return columns.fields(sender, factories.PickupAddress(country=country))
 
 
-@pytest.mark.parametrize("country", ["AU", "US", "CA"])
+@table("country", ["AU", "US", "CA"])
 def test_every_column_of_our_own_template_is_its_own_field(country: str) -> None:
     fields = fields_of(country)
     template = [field.label for field in fields]
@@ -23,7 +24,7 @@ def test_every_column_of_our_own_template_is_its_own_field(country: str) -> None
     assert columns.guess(template, fields) == {field.name: place for place, field in enumerate(fields)}
 
 
-@pytest.mark.parametrize("shop", MATCHES)
+@table("shop", MATCHES)
 def test_the_columns_of_a_shop_are_recognised(shop: str) -> None:
     header, expected = MATCHES[shop]
     names = header.split(",")

@@ -4,11 +4,12 @@ import pytest
 
 from shipping_portal.importing import reading
 from tests.importing.shop_files import EBAY_AU, export
+from tests.table import table
 
 ROW = {"Order number": "12-00345-67890", "Post to name": "Priya Nair", "Item title": "Mug"}
 
 
-@pytest.mark.parametrize(
+@table(
     "below",
     [
         '"1","record(s) downloaded,"," from 1-Nov-26 to 20-Nov-26"\r\nSeller ID : quillmugs\r\n',
@@ -16,7 +17,7 @@ ROW = {"Order number": "12-00345-67890", "Post to name": "Priya Nair", "Item tit
         "record(s) downloaded\r\nSeller ID : quillmugs\r\n",
     ],
 )
-@pytest.mark.parametrize("above", [b"", b"\r\n", b",,,,,,\r\n"])
+@table("above", [b"", b"\r\n", b",,,,,,\r\n"])
 def test_lines_around_the_orders_are_no_rows(above: bytes, below: str) -> None:
     sheet = reading.read(above + export(EBAY_AU, {}, ROW) + b"\r\n" + below.encode())
     assert sheet.header[1] == "Order number"
@@ -33,7 +34,7 @@ def test_an_order_that_only_mentions_records_stays() -> None:
     assert (len(sheet.rows), sheet.dropped) == (1, ())
 
 
-@pytest.mark.parametrize("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
+@table("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
 def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
     with pytest.raises(reading.Unreadable, match="empty"):
         reading.read(data)

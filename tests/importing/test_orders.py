@@ -16,6 +16,7 @@ from tests.importing import shop_files
 from tests.importing.shop_files import Row, export
 from tests.orders.test_importing import book, come_back, states, work_off
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -595,7 +596,7 @@ def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Tak
     assert states(take(shop_files.STARSHIPIT, mug, {**vase, "Length": "30"}))[1] == "joined"
 
 
-@pytest.mark.parametrize(
+@table(
     ("rows", "given", "weight"),
     [
         ([{"weight": "0.4 kg", "item_1_quantity": "2"}, {"weight": "0.15 kg"}], {}, "0.95 kg"),

@@ -18,6 +18,7 @@ from tests import factories
 from tests.orders.test_import_units import in_the_ledger
 from tests.orders.test_importing import GOOD, checked, states, work_off
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 LIGHT, HEAVY = "Very light for their size", "Very heavy for their size"
@@ -259,7 +260,7 @@ def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_row
     assert found == [4, 4]
 
 
-@pytest.mark.parametrize(
+@table(
     ("weight", "sides", "unit", "per_cubic_metre"),
     [("0.35", (300, 200, 150), "cm", "0.0389"), ("5", (100, 100, 100), "cm", "5"), ("2", (10, 10, 10), "in", "122.05")],
 )

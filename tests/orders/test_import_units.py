@@ -23,6 +23,7 @@ from shipping_portal.importing.units import (
 from tests import factories
 from tests.orders.test_importing import book, work_off
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 WHO = "Name,Email,Address 1,Suburb,Postcode,Contents,Order number"
 PRIYA = "Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,1001"
@@ -32,7 +33,7 @@ def fields_named(*names: str) -> list[columns.Field]:
     return [columns.Field(name, name, is_needed=False) for name in names]
 
 
-@pytest.mark.parametrize(
+@table(
     ("header", "unit"),
     [
         ("Length (mm)", "mm"), ("length_mm", "mm"), ("L mm", "mm"), ("Length/mm", "mm"), ("lengthMm", "mm"),
@@ -47,7 +48,7 @@ def test_a_header_states_the_unit_of_its_lengths(header: str, unit: str) -> None
     assert stated(header, LENGTHS) == unit
 
 
-@pytest.mark.parametrize(
+@table(
     ("header", "unit"),
     [
         ("Weight (g)", "g"), ("weight_g", "g"), ("Weight in grams", "g"), ("Total Weight g", "g"),
@@ -60,7 +61,7 @@ def test_a_header_states_the_unit_of_its_weights(header: str, unit: str) -> None
     assert stated(header, WEIGHTS) == unit
 
 
-@pytest.mark.parametrize(
+@table(
     ("header", "field"),
     [
         ("Length (mm)", "length"), ("L mm", "length"), ("length_in", "length"), ('Length (")', "length"),
@@ -79,7 +80,7 @@ def test_a_weight_is_no_length_because_of_its_letter() -> None:
     assert bare("Length in cm", LENGTHS) == "length"
 
 
-@pytest.mark.parametrize(
+@table(
     ("typed", "unit", "wanted", "read"),
     [
         ("301", "mm", "cm", "30.1"), ("0.3", "m", "cm", "30"), ("12", "in", "cm", "30.48"), ("30", "cm", "cm", "30"),
@@ -95,7 +96,7 @@ def test_a_length_is_converted_exactly_or_left_for_the_form_to_refuse(
     assert convert(typed, unit, wanted, LENGTHS) == read
 
 
-@pytest.mark.parametrize(
+@table(
     ("typed", "unit", "wanted", "read"),
     [
         ("2400", "g", "kg", "2.4"), ("40 oz", "oz", "lb", "2.5"), ("heavy", "g", "kg", "heavy"),
@@ -271,7 +272,7 @@ def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
     assert units == [*UNITS[country], *[UNITS[country][1]] * 2]
 
 
-@pytest.mark.parametrize(
+@table(
     ("header", "cells", "unit"),
     [
         ("Weight (lb)", ["5", "lb"], "lb"),

@@ -20,6 +20,7 @@ from tests.carrier.test_quoting import product
 from tests.orders.test_importing import GOOD, checked
 from tests.pages.typed import ABROAD, text
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +54,7 @@ def abroad(code: str) -> dict[str, Any]:
     return {**ABROAD, "item_1_hs_code": code}
 
 
-@pytest.mark.parametrize("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
+@table("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
 def test_the_cheapest_is_so_as_a_number(rule: str) -> None:
     offers = [{**factories.OFFER, "code": amount, "amount": amount} for amount in ("10.00", "9.40", "105.00")]
     assert (choosing.choose(offers, rule) or {})["code"] == "9.40"

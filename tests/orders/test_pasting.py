@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from orders import pasting
+from tests.table import table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 
@@ -115,7 +116,7 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
+@table(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
 def test_each_form_of_an_address_is_taken_apart(home: str, text: str, parts: dict[str, str], left: list[str]) -> None:
     pasted = pasting.read(text, home)
     found = {name: value for name, value in pasted.parts.items() if value}

@@ -24,6 +24,7 @@ from tests import factories
 from tests.catalogue.pushing import push, wire
 from tests.jobs.conftest import replaced
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 from tracking.models import Poll
 
 pytestmark = pytest.mark.django_db
@@ -380,7 +381,7 @@ def test_nothing_is_fenced_by_half(submitted: Submit, monkeypatch: pytest.Monkey
     assert not Restore.objects.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("typed", "said"),
     [
         ("yesterday", "not a time such as"),

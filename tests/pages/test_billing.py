@@ -23,6 +23,7 @@ from shipping_portal.billing import statements
 from shipping_portal.billing.models import REFUNDS, Charge, week_of
 from tests import factories
 from tests.pages.typed import text, title
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -107,7 +108,7 @@ def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, or
     assert "This week is open" in text(page.get(f"/billing/{statements.week_name(this_week)}/"))
 
 
-@pytest.mark.parametrize(
+@table(
     ("until", "today", "is_final"),
     [("2026-11-16", "2026-11-22", False), ("2026-11-16", "2026-11-23", True), ("2026-11-09", "2026-11-30", False)],
     ids=["its Sunday", "its week is over", "its report is to come"],

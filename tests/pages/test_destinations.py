@@ -14,6 +14,7 @@ from shipping_portal.accounts.models import User
 from shipping_portal.importing.columns import country_code
 from tests.pages.typed import ABROAD, messages_at, text
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 
@@ -117,7 +118,7 @@ def test_an_address_line_repeats_no_country_of_any_name(page: Client) -> None:
     assert "Leave out “New Zealand” here." in messages_at(page.post("/parcels/new/", typed), "receiver_line2")[0]
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "code"),
     [("New Zealand", "NZ"), ("united kingdom", "GB"), ("nz", "NZ"), ("USA", "US"), ("Atlantis", "Atlantis")],
 )

@@ -15,6 +15,7 @@ from django.utils import timezone
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.typed import text, title
+from tests.table import table
 
 Visit = Callable[[User], Client]
 OURS = [
@@ -105,7 +106,7 @@ def test_readers_get_no_button_that_books(alice: User, bea: User, visit: Visit) 
     assert 'href="/parcels/new/"' not in visit(bea).get("/parcels/").content.decode()
 
 
-@pytest.mark.parametrize("template", ["400.html", "403_csrf.html", "500.html"])
+@table("template", ["400.html", "403_csrf.html", "500.html"])
 def test_pages_for_trouble_stand_alone(template: str) -> None:
     body = render_to_string(template)  # no request, no session, no database
     assert body.count("<h1") == 1
@@ -129,14 +130,14 @@ def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> N
 FORBIDDEN = re.compile(r"\boops\b|\binvalid\b|error occurred|something went wrong|!(?!doctype|--|=)", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("template", OURS, ids=lambda path: path.name)
+@table("template", OURS, ids=lambda path: path.name)
 def test_the_words_are_calm(template: Path) -> None:
     words = re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}|<[^>]*>", " ", template.read_text(), flags=re.DOTALL)
     assert not FORBIDDEN.search(words), FORBIDDEN.search(words)
     assert "try again later" not in words
 
 
-@pytest.mark.parametrize("name", ["forms.py", "receiver_form.py", "contents_form.py", "form_fields.py", "offers.py"])
+@table("name", ["forms.py", "receiver_form.py", "contents_form.py", "form_fields.py", "offers.py"])
 def test_the_messages_of_forms_are_calm(name: str) -> None:
     source = (Path(settings.BASE_DIR) / "orders" / name).read_text()
     for sentence in re.findall(r'f?"([A-Z][^"]*\.)"', source):

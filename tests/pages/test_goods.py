@@ -7,9 +7,10 @@ from orders import contents_form
 from orders.models import Order, Quote
 from tests.pages.typed import ABROAD, AT_HOME, text
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("typed", "word"),
     [
         ("Torch with batteries", "batteries"),
@@ -26,7 +27,7 @@ def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
     assert word in [asked.word for asked in contents_form.questions([typed])]
 
 
-@pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
+@table("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
 def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
     assert contents_form.questions([typed]) == []
 

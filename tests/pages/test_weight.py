@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
+
+from tests.table import table
 
 MOST_CSS, MOST_JS = 12_000, 20_000
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
@@ -35,7 +36,7 @@ def packed(name: str) -> int:
     return len(gzip.compress(Path(str(finders.find(name))).read_bytes()))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@table("page", PAGES)
 def test_styles_and_scripts_of_each_page_stay_light(page: str) -> None:
     text = "".join(parts(page))
     files = {*FILES.findall(text), *(["django_htmx/htmx-2.min.js"] if HTMX in text else [])}
@@ -45,7 +46,7 @@ def test_styles_and_scripts_of_each_page_stay_light(page: str) -> None:
     assert weight[".js"] <= MOST_JS, weight
 
 
-@pytest.mark.parametrize("page", PAGES)
+@table("page", PAGES)
 def test_htmx_comes_with_the_pages_that_ask_again_and_with_no_other(page: str) -> None:
     text = "".join(parts(page))
     assert (HTMX in text) == ("hx-get" in text)

@@ -19,6 +19,7 @@ from shipping_portal.staff import pausing, queues
 from shipping_portal.staff.admin.carrier import end_of
 from tests import factories, older
 from tests.staff.conftest import REASON
+from tests.table import table
 
 MINUTE, HOUR = dt.timedelta(minutes=1), dt.timedelta(hours=1)
 TEXT = "The depot is flooded."
@@ -91,7 +92,7 @@ def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(p
     assert account.holds_until(now + HOUR) is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("choice", "at", "ends"),
     [
         ("30", "2026-11-21T05:00Z", "2026-11-21T05:30Z"),

@@ -16,6 +16,7 @@ from shipping_portal.billing.models import ChargeWord, Dispute, week_of
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff import queues
 from tests import factories, older
+from tests.table import table
 from tracking.models import EventWord, Watch
 
 NOW = timezone.now()
@@ -241,7 +242,7 @@ def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], r
     assert counts["/admin/orders/dailyspend/?needs=recount"] == recount
 
 
-@pytest.mark.parametrize(
+@table(
     ("waited", "word"), [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
 )
 def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_after_two(

@@ -15,6 +15,7 @@ from orders.masking import without_emails
 from orders.models import Order
 from shipping_portal.accounts.models import LocalityAlias, Sender, User
 from tests import factories
+from tests.table import table
 
 EDITABLE = {LocalityAlias}
 FACTS = sorted((model for model in admin.site._registry if model not in EDITABLE), key=lambda m: m._meta.label)
@@ -50,7 +51,7 @@ def test_no_list_deletes_what_is_ticked(desk: Client, row: Callable[[], None]) -
         assert list(model.objects.order_by("pk").values()) == before, model
 
 
-@pytest.mark.parametrize("model", [*FACTS, *EDITABLE], ids=lambda model: model._meta.label)
+@table("model", [*FACTS, *EDITABLE], ids=lambda model: model._meta.label)
 def test_no_cell_of_a_list_is_edited_in_place(model: Any) -> None:
     page = admin.site._registry[model]
     assert list(page.list_editable) == []

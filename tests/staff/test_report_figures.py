@@ -16,6 +16,7 @@ from shipping_portal.reports import delivery, pickups, promises, spend
 from shipping_portal.reports.figures import Cell, counted, percent, share, some
 from shipping_portal.reports.shipments import Delivered, Planned, Scans
 from shipping_portal.reports.spans import Span, weeks_asked
+from tests.table import table
 
 MELBOURNE = ZoneInfo("Australia/Melbourne")
 TODAY = dt.date(2026, 11, 25)  # a Wednesday
@@ -50,9 +51,7 @@ def test_its_first_and_last_instants_are_midnights_of_the_sender_also_over_a_cha
     assert SPAN.day_of(SPAN.end - dt.timedelta(seconds=1)) == TODAY
 
 
-@pytest.mark.parametrize(
-    ("text", "weeks"), [("4", 4), ("13", 13), ("52", 52), ("", 13), ("5", 13), ("-4", 13), ("x" * 999, 13)]
-)
+@table(("text", "weeks"), [("4", 4), ("13", 13), ("52", 52), ("", 13), ("5", 13), ("-4", 13), ("x" * 999, 13)])
 def test_weeks_nobody_could_have_chosen_are_the_usual(text: str, weeks: int) -> None:
     assert weeks_asked(text) == weeks
 
@@ -76,7 +75,7 @@ def test_percentiles_are_those_of_their_definition(days: list[float]) -> None:
     assert spread.low <= spread.middle <= spread.high
 
 
-@pytest.mark.parametrize(
+@table(
     ("first", "last", "outcome"),
     [
         (None, None, promises.NO_DATE),
@@ -91,7 +90,7 @@ def test_on_time_is_on_or_before_the_last_day(first: dt.date | None, last: dt.da
     assert promises.outcome(arrived(first, last)) == outcome
 
 
-@pytest.mark.parametrize(
+@table(
     ("scans", "heard", "outcome"),
     [
         (Scans(moved_at=noon(DAY)), None, pickups.ON_THE_DAY),

@@ -19,6 +19,7 @@ from shipping_portal.staff.resolution import deciding, verifying
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import REASON
+from tests.table import table
 
 Unclear = Callable[..., Order]
 
@@ -421,7 +422,7 @@ def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear:
 # -- What the sender reads, and how long they have been reading it -------------------------------
 
 
-@pytest.mark.parametrize(
+@table(
     ("minutes", "level", "word"),
     [(0, "new", "New"), (14, "new", "New"), (15, "late", "Late"), (119, "late", "Late"), (120, "overdue", "Overdue")],
 )

@@ -17,6 +17,7 @@ from shipping_portal.carrier.scans import read_scan
 from tests import factories
 from tests.orders.test_turns import fill
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 from tracking import intake, polling, scans, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
 
@@ -277,7 +278,7 @@ def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> N
     assert Order.objects.get().progress == "delivered"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "reference"),
     [
         ("sabcdef", "SABCDEF"),
@@ -290,7 +291,7 @@ def test_a_reference_is_found_in_what_was_pasted(text: str, reference: str) -> N
     assert watching.reference_in(text) == reference
 
 
-@pytest.mark.parametrize("text", ["", "S123", "X123456", "hello there", "https://track.carrier.example/"])
+@table("text", ["", "S123", "X123456", "hello there", "https://track.carrier.example/"])
 def test_text_without_a_reference_is_refused(text: str) -> None:
     with pytest.raises(watching.NotAReference):
         watching.reference_in(text)

@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.table import table
 from tracking import timeline
 
 
-@pytest.mark.parametrize(
+@table(
     ("told", "line"),
     [
         (("Fitzroy", "VIC", "3065", "AU"), "Fitzroy VIC 3065, Australia"),

@@ -12,6 +12,7 @@ from django.test import Client, RequestFactory
 
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.table import table
 from tracking import intake, polling, views
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery, WebhookTally
 
@@ -52,9 +53,7 @@ def test_it_stores_a_scan_and_its_raw_bytes() -> None:
     assert (delivery.state, delivery.event.event_type) == ("stored", "Pickup")
 
 
-@pytest.mark.parametrize(
-    ("place", "remark"), [(None, ""), ("a depot", "the location could not be read"), ({"suburb": "Fitzroy"}, "")]
-)
+@table(("place", "remark"), [(None, ""), ("a depot", "the location could not be read"), ({"suburb": "Fitzroy"}, "")])
 def test_a_scan_whose_place_cannot_be_read_is_stored_with_a_remark(place: object, remark: str) -> None:
     assert post(event(location_data=place)).status_code == 200
     delivery = WebhookDelivery.objects.get()
@@ -85,7 +84,7 @@ def test_missing_credentials_are_asked_for() -> None:
     assert not WebhookDelivery.objects.exists()
 
 
-@pytest.mark.parametrize("secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"])
+@table("secret", ["carrier:wrong", "carrier:CANARY-WEBHOOK-SECRET-0123456789ABCDEF", "x", ":"])
 def test_wrong_credentials_find_nothing_and_are_counted(secret: str) -> None:
     assert post(event(), secret=secret).status_code == 404
     assert not WebhookDelivery.objects.exists()
@@ -97,7 +96,7 @@ def test_a_secret_in_the_query_string_is_no_credential() -> None:
     assert post(event(), secret="", url=f"{URL}?token={token}").status_code == 401
 
 
-@pytest.mark.parametrize("method", ["get", "put", "head", "options", "delete", "patch"])
+@table("method", ["get", "put", "head", "options", "delete", "patch"])
 def test_only_post_is_answered(method: str) -> None:
     assert getattr(Client(), method)(URL).status_code == 405
 
@@ -161,7 +160,7 @@ def test_info_is_a_word_that_says_nothing_and_nobody_is_asked_about_it() -> None
     assert not EventWord.objects.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
     [
         b"",
@@ -184,7 +183,7 @@ def test_authenticated_nonsense_is_kept_and_set_aside(body: bytes) -> None:
     assert bytes(delivery.body) == body
 
 
-@pytest.mark.parametrize(
+@table(
     "changes",
     [
         {"carrier_reference": "X123456"},
@@ -208,7 +207,7 @@ def test_a_scan_with_a_bad_member_is_set_aside_with_its_reason(changes: dict[str
     assert not TrackingEvent.objects.exists()
 
 
-@pytest.mark.parametrize(
+@table(
     "location", [None, {}, {"suburb": None, "state": None, "postcode": None, "country": None}, [], {"suburb": ["x"]}]
 )
 def test_a_missing_or_odd_place_is_no_reason_to_lose_a_scan(location: Any) -> None:

@@ -10,6 +10,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tests import factories
+from tests.table import table
 from tracking import webhook_health
 from tracking.models import LastTime, Parcel, Poll
 
@@ -36,7 +37,7 @@ def after(absence: dt.timedelta, *, name: str = "web") -> int | None:
     return webhook_health.beat(name, now=NOW)
 
 
-@pytest.mark.parametrize("name", ["web", "sweep"])
+@table("name", ["web", "sweep"])
 def test_after_an_absence_the_active_parcels_are_polled_soon(name: str) -> None:
     parcels(3)
     assert after(61 * SECOND, name=name) == 3
