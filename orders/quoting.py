@@ -22,7 +22,7 @@ class Paused(Exception):
     """The operator paused prices for everybody; the text is for the sender."""
 
 
-class Unreadable(CarrierError):
+class UnreadablePrices(CarrierError):
     """The carrier gave prices, and none that can be read. The operator is told by the log of calls."""
 
 
@@ -39,8 +39,8 @@ def ask(
     A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
     count for nobody, and raise NotYet when that is used up.
 
-    Raises Paused, TooManyQuotes, Unreadable, or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown (all
-    of them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
+    Raises Paused, TooManyQuotes, UnreadablePrices or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown
+    (all of them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
     account = gateway.account()
     if pause := account.pause_of(QUOTES, now):
@@ -70,9 +70,9 @@ def ask(
 
 
 def _readable(quote: Quote) -> Quote:
-    """Raises Unreadable for one without products that is not known to be empty."""
+    """Raises UnreadablePrices for one without products that is not known to be empty."""
     if quote.unreadable and not quote.products:
-        raise Unreadable(f"none of {quote.unreadable} rows could be read")
+        raise UnreadablePrices(f"none of {quote.unreadable} rows could be read")
     return quote
 
 

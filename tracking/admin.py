@@ -220,7 +220,7 @@ class WebhookTallyAdmin(ReadOnlyAdmin):
     ordering = ["-day", "reason"]
 
 
-class MeaningForm(forms.Form):
+class EventWordForm(forms.Form):
     """What it would mean, to see the effect of."""
 
     progress = forms.ChoiceField(label="It means", choices=MEANINGS, required=False)
@@ -273,7 +273,7 @@ class EventWordAdmin(ReadOnlyAdmin):
 
     def _decide_page(self, request: HttpRequest, word: EventWord, *, form: DecideForm | None = None) -> HttpResponse:
         chosen = request.GET if "progress" in request.GET else {"progress": word.progress}
-        meaning = MeaningForm(form.data if form else chosen)
+        meaning = EventWordForm(form.data if form else chosen)
         progress = meaning.cleaned_data["progress"] if meaning.is_valid() else word.progress
         context = {
             **self.admin_site.each_context(request),

@@ -54,7 +54,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Preview:
+class ReplayPreview:
     readings: list[Reading]
     moves: list[Move]
 
@@ -81,7 +81,7 @@ class Replayed:
     left: int
 
 
-def preview(chosen: Sequence[int]) -> Preview:
+def preview(chosen: Sequence[int]) -> ReplayPreview:
     """What reading these again would change, found by doing it in a transaction that is rolled back.
 
     At most MOST, so that scans arriving for the same parcels wait a few seconds at the very worst.
@@ -99,7 +99,7 @@ def preview(chosen: Sequence[int]) -> Preview:
         Reading(delivery, after[pk], gives_new_scan=after[pk].event_id not in {None, *known})
         for pk, delivery in before.items()
     ]
-    return Preview(readings, moves(parcels))
+    return ReplayPreview(readings, moves(parcels))
 
 
 def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> Replayed:

@@ -50,7 +50,7 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "The carrier gives this portal no prices just now. Nothing was booked. "
                 f"Contact us and quote {sender.number}."
             )
-        case quoting.Unreadable():
+        case quoting.UnreadablePrices():
             return (
                 "The carrier's answer couldn't be read in full, so there are no prices yet. "
                 "Nothing was booked. We've told the operator."

@@ -139,7 +139,7 @@ class UserAdmin(ActionsAdmin):
         return bool(user.has_second_factor)
 
 
-class UploadForm(forms.Form):
+class LocalityUploadForm(forms.Form):
     file = forms.FileField(help_text="UTF-8 CSV with the columns country, suburb, state, postcode. At most 2 MB.")
 
     def clean_file(self) -> Any:
@@ -185,7 +185,7 @@ class LocalityListAdmin(ActionsAdmin):
         permissions.demand(request.user, "localities")
         if "content" in request.POST:
             return self._import(request, CheckedForm(request.POST))
-        form = UploadForm(request.POST or None, request.FILES or None)
+        form = LocalityUploadForm(request.POST or None, request.FILES or None)
         if not form.is_valid():
             return self._page(request, form=form)
         file = form.cleaned_data["file"]
@@ -198,7 +198,7 @@ class LocalityListAdmin(ActionsAdmin):
         carried = CheckedForm(initial={"content": content.decode("utf-8-sig"), "source": file.name})
         return self._page(request, previews=previews, checked=carried)
 
-    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[locality_lists.Preview]:
+    def _previews(self, request: HttpRequest, content: bytes, source: str) -> list[locality_lists.ListPreview]:
         return locality_lists.preview(content, source=source, by=request.user, at=timezone.now())
 
     def _import(self, request: HttpRequest, form: CheckedForm) -> HttpResponse:
@@ -209,7 +209,7 @@ class LocalityListAdmin(ActionsAdmin):
             reason, now = form.cleaned_data["reason"], timezone.now()
             done = import_list(content, source=source, by=request.user, at=now, reason=reason)
         except UnreadableList:  # not the file that was checked
-            return self._page(request, form=UploadForm())
+            return self._page(request, form=LocalityUploadForm())
         for change in done:
             text = f"{change.country}: {change.rows} pairs, {change.added} added, {change.removed} removed."
             if change.off_list:

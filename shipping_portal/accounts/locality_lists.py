@@ -131,7 +131,7 @@ class AlreadyActive(Exception):
 
 
 @dataclass(frozen=True)
-class Preview:
+class ListPreview:
     """What one country's new list would change. `stranded` are pickup addresses it no longer holds."""
 
     change: Imported
@@ -143,11 +143,11 @@ class Preview:
         return self.change.removed > before * MUCH
 
 
-def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[Preview]:
+def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
     """The import itself, undone at the end, so that the preview cannot differ from it. Raises UnreadableList."""
     with transaction.atomic():
         changes = import_list(content, source=source, by=by, at=at)
-        previews = [Preview(change, _stranded(change.country)) for change in changes]
+        previews = [ListPreview(change, _stranded(change.country)) for change in changes]
         transaction.set_rollback(True)
     return previews
 

@@ -29,7 +29,7 @@ SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
 
 @dataclass(frozen=True)
-class Kind:
+class NotificationKind:
     """`subject` is the e-mail's; `is_vital` ones reach the owners when everybody has turned them off.
 
     Only members with one of `roles` get it, or hear that it is there.
@@ -44,60 +44,60 @@ class Kind:
 
 
 KINDS = {
-    "approved": Kind(
+    "approved": NotificationKind(
         "Your new account was approved", "Your account is approved", When.NOW, (When.NOW, When.OFF), is_vital=True
     ),
-    "booking": Kind(
+    "booking": NotificationKind(
         "A booking failed, cost more than agreed, or is clear after we had to check",
         "News of your bookings",
         When.NOW,
         (When.NOW, When.OFF),
         is_vital=True,
     ),
-    "prices": Kind(
+    "prices": NotificationKind(
         "The carrier gives prices again for a draft you asked about",
         "There are prices again",
         When.NOW,
         (When.NOW, When.OFF),
     ),
-    "import": Kind(
+    "import": NotificationKind(
         "An import finished after you had left its page", "Your import is finished", When.NOW, (When.NOW, When.OFF)
     ),
-    "export": Kind(
+    "export": NotificationKind(
         "A file of yours was packed in the background",
         "Your file is packed",
         When.NOW,
         (When.NOW, When.OFF),
         roles=(Role.OWNER,),
     ),
-    "not_printed": Kind(
+    "not_printed": NotificationKind(
         "A label isn't printed and its pickup is today",
         "Labels to print before today's pickup",
         When.NOW,
         (When.NOW, When.OFF),
     ),
-    "pickup": Kind(
+    "pickup": NotificationKind(
         "The driver didn't come, or couldn't collect", "News of your pickup", When.NOW, (When.NOW, When.DAILY, When.OFF)
     ),
-    "delivery": Kind(
+    "delivery": NotificationKind(
         "A parcel has trouble on its way", "Trouble on the way", When.NOW, (When.NOW, When.DAILY, When.OFF)
     ),
-    "delivered": Kind("A parcel was delivered", "Delivered", When.OFF, (When.NOW, When.DAILY, When.OFF)),
-    "charge": Kind(
+    "delivered": NotificationKind("A parcel was delivered", "Delivered", When.OFF, (When.NOW, When.DAILY, When.OFF)),
+    "charge": NotificationKind(
         "A size charge or a penalty was added",
         "A size charge was added",
         When.NOW,
         (When.NOW, When.WEEKLY, When.OFF),
         roles=SEE_MONEY,
     ),
-    "answer": Kind(
+    "answer": NotificationKind(
         "The operator answered your question about a charge",
         "An answer about a charge",
         When.NOW,
         (When.NOW, When.OFF),
         roles=SEE_MONEY,
     ),
-    "statement": Kind(
+    "statement": NotificationKind(
         "A week's statement is there", "Your weekly statement", When.WEEKLY, (When.WEEKLY, When.OFF), roles=SEE_MONEY
     ),
 }
@@ -159,7 +159,7 @@ def known(names: Collection[str], senders: Collection[int]) -> set[str]:
     return set(theirs.values_list("dedupe_key", flat=True))
 
 
-def kinds_for(role: str) -> dict[str, Kind]:
+def kinds_for(role: str) -> dict[str, NotificationKind]:
     """The kinds a member of this role may get."""
     return {name: kind for name, kind in KINDS.items() if role in kind.roles}
 

@@ -18,8 +18,8 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.billing import kinds, matching
 from shipping_portal.billing.fields import Profile, profile_of
-from shipping_portal.billing.models import STALE, BillingReport, Charge, ChargeWord, Kind
-from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
+from shipping_portal.billing.models import STALE, BillingReport, Charge, ChargeKind, ChargeWord
+from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, ReportTotal, read
 from shipping_portal.jobs.registry import enqueue, job
 
 State = BillingReport.State
@@ -60,7 +60,7 @@ def _read(report: BillingReport) -> None:
     problems: list[Problem] = []
     while batch := list(islice(records, BATCH)):
         for _, record in batch:
-            if isinstance(record, Total):
+            if isinstance(record, ReportTotal):
                 totals[record.currency] = totals.get(record.currency, Decimal(0)) + record.amount
             elif isinstance(record, Problem):
                 problems.append(record)
@@ -68,16 +68,16 @@ def _read(report: BillingReport) -> None:
     _settle(report, totals, problems)
 
 
-def _records(report: BillingReport) -> Iterator[Row | Total | Problem]:
+def _records(report: BillingReport) -> Iterator[ReportRow | ReportTotal | Problem]:
     try:
         yield from read(bytes(report.file.content), Profile(**report.profile))
     except NotAReport as refusal:  # the account's columns were set otherwise since it was taken
         yield Problem(1, str(refusal))
 
 
-def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Problem]]) -> None:
+def _store_batch(report: BillingReport, batch: list[tuple[int, ReportRow | ReportTotal | Problem]]) -> None:
     upto = batch[-1][0]
-    fresh = [record for place, record in batch if place > report.read and isinstance(record, Row)]
+    fresh = [record for place, record in batch if place > report.read and isinstance(record, ReportRow)]
     if upto <= report.read:  # stored before a worker was killed
         return
     with transaction.atomic():
@@ -91,7 +91,7 @@ def _store_batch(report: BillingReport, batch: list[tuple[int, Row | Total | Pro
         )
 
 
-def _lines(report: BillingReport, rows: list[Row]) -> list[Charge]:
+def _lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
     reader = Reader.of(report, rows)
     return [line for row in rows for line in reader.lines(row)]
 
@@ -108,7 +108,7 @@ class Reader:
     history: kinds.History
 
     @classmethod
-    def of(cls, report: BillingReport, rows: list[Row]) -> Self:
+    def of(cls, report: BillingReport, rows: list[ReportRow]) -> Self:
         orders = matching.orders_of(report.account_id, {row.reference for row in rows})
         posted = Charge.objects.posted().filter(
             account=report.account_id, key__in=[key for row in rows for key in (row.key, row.used_key)]
@@ -122,7 +122,7 @@ class Reader:
             kinds.History([order.pk for order in orders.values()], report),
         )
 
-    def lines(self, row: Row) -> list[Charge]:
+    def lines(self, row: ReportRow) -> list[Charge]:
         """The row's line, and the Extra Cover in its price as a line of its own."""
         term, order = self.terms[kinds.normalise(row.word)], self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
@@ -133,25 +133,25 @@ class Reader:
         else:
             made = [
                 self._line(row, term, kind, whole - row.cover, key),
-                self._line(row, term, Kind.COVER, row.cover, key, part=1),
+                self._line(row, term, ChargeKind.COVER, row.cover, key, part=1),
             ]
         if not made[0].is_repeat:
             self.history.add(made[0])
         return made
 
-    def _key(self, row: Row, kind: str, order: Order | None) -> str:
+    def _key(self, row: ReportRow, kind: str, order: Order | None) -> str:
         """An order given back is billed anew when its label was used after all, by a line just like the first.
 
         A report of an earlier week than that line holds the first, though it may be read after it.
         """
         week = self.report.week
-        if order is None or kind != Kind.UN_CANCELLATION or not kinds.was_used(order, week):
+        if order is None or kind != ChargeKind.UN_CANCELLATION or not kinds.was_used(order, week):
             return row.key
         posted = self.posted.get(row.used_key)
         is_anew = (posted and posted <= week) or self.history.is_given_back(order, week)
         return row.used_key if is_anew else row.key
 
-    def _line(self, row: Row, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0) -> Charge:
+    def _line(self, row: ReportRow, term: ChargeWord, kind: str, stated: Decimal, key: str, *, part: int = 0) -> Charge:
         turned = term.meaning in kinds.MEANS_REFUND and self.profile.refunds_positive
         order = self.orders.get(row.reference.upper())
         return Charge(

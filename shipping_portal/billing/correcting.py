@@ -10,7 +10,7 @@ from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import notifications
-from shipping_portal.billing.models import Charge, Kind, week_of
+from shipping_portal.billing.models import Charge, ChargeKind, week_of
 
 
 class NotReversible(Exception):
@@ -32,7 +32,7 @@ def credit(
         raise ValueError(f"{amount} for {sender}")
     return Charge.objects.create(
         **_ours(sender, by, now, reason), account=order.account if order else gateway.account(), order=order,
-        kind=Kind.CREDIT, stated=amount, amount=-amount, currency=currency,
+        kind=ChargeKind.CREDIT, stated=amount, amount=-amount, currency=currency,
         reference=(order.carrier_reference or "") if order else "",
     )  # fmt: skip
 

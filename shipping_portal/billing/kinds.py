@@ -8,29 +8,37 @@ from django.db.models.functions import Upper
 
 from orders.models import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.billing.models import CANCEL_REFUNDS, REFUNDS, BillingReport, Charge, ChargeWord, Kind, week_of
+from shipping_portal.billing.models import (
+    CANCEL_REFUNDS,
+    REFUNDS,
+    BillingReport,
+    Charge,
+    ChargeKind,
+    ChargeWord,
+    week_of,
+)
 
 # The words known of this carrier's family (normalised). A word that is not here waits for an operator.
 KNOWN = {
-    "order invoiced": Kind.ORDER,
-    "order invoiced / paid": Kind.ORDER,
+    "order invoiced": ChargeKind.ORDER,
+    "order invoiced / paid": ChargeKind.ORDER,
     "order invoiced / refunded": ChargeWord.ORDER_REFUND,
-    "order invoiced / refunded / delay": Kind.DELAY_REFUND,
-    "order invoiced / refunded / loss": Kind.LOSS_REFUND,
-    "order invoiced / refunded / other": Kind.OTHER_REFUND,
-    "adjustment: incorrect size declared": Kind.UNDER_DECLARED,
-    "adjustment: incorrect size declared / paid": Kind.UNDER_DECLARED,
-    "adjustment: package type": Kind.UNDER_DECLARED,
-    "adjustment: package type / paid": Kind.UNDER_DECLARED,
-    "adjustment: oversize penalty": Kind.OVERSIZE,
-    "adjustment: oversize penalty / paid": Kind.OVERSIZE,
-    "size adjustment charge refunded": Kind.OTHER_REFUND,
-    "size adjustment charge refunded / refunded": Kind.OTHER_REFUND,
-    "package type adjustment refunded": Kind.OTHER_REFUND,
-    "package type adjustment refunded / refunded": Kind.OTHER_REFUND,
+    "order invoiced / refunded / delay": ChargeKind.DELAY_REFUND,
+    "order invoiced / refunded / loss": ChargeKind.LOSS_REFUND,
+    "order invoiced / refunded / other": ChargeKind.OTHER_REFUND,
+    "adjustment: incorrect size declared": ChargeKind.UNDER_DECLARED,
+    "adjustment: incorrect size declared / paid": ChargeKind.UNDER_DECLARED,
+    "adjustment: package type": ChargeKind.UNDER_DECLARED,
+    "adjustment: package type / paid": ChargeKind.UNDER_DECLARED,
+    "adjustment: oversize penalty": ChargeKind.OVERSIZE,
+    "adjustment: oversize penalty / paid": ChargeKind.OVERSIZE,
+    "size adjustment charge refunded": ChargeKind.OTHER_REFUND,
+    "size adjustment charge refunded / refunded": ChargeKind.OTHER_REFUND,
+    "package type adjustment refunded": ChargeKind.OTHER_REFUND,
+    "package type adjustment refunded / refunded": ChargeKind.OTHER_REFUND,
 }
 MEANS_REFUND = {*REFUNDS, ChargeWord.ORDER_REFUND}
-COSTS_AN_ORDER = {Kind.ORDER, Kind.UN_CANCELLATION}
+COSTS_AN_ORDER = {ChargeKind.ORDER, ChargeKind.UN_CANCELLATION}
 
 
 def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
@@ -81,11 +89,11 @@ class History:
         """The kind of a line of this week. A plain order line is an un-cancellation once the order was charged before,
         or when its label was used after it was cancelled: the family's report has no word of its own for it."""
         if not meaning:
-            return Kind.UNKNOWN
+            return ChargeKind.UNKNOWN
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
-        if meaning == Kind.ORDER and order and (_upto(week, self._costs(order)) or was_used(order, week)):
-            return Kind.UN_CANCELLATION
+        if meaning == ChargeKind.ORDER and order and (_upto(week, self._costs(order)) or was_used(order, week)):
+            return ChargeKind.UN_CANCELLATION
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
@@ -94,14 +102,14 @@ class History:
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or not may_be_cancelled(order):
-            return Kind.OTHER_REFUND
+            return ChargeKind.OTHER_REFUND
         # Two reports may be of one week: what the first has charged is invoiced when the second gives it back.
         is_same_cycle = week in self._costs(order) and not _upto(week, self.invoiced[order.pk])
-        return Kind.CANCEL_REFUND if is_same_cycle else Kind.CANCEL_REFUND_LATER
+        return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
     def _costs(self, order: Order) -> Counter[dt.date]:
         """The weeks in which it was charged, and how often."""
-        return self.weeks[order.pk, Kind.ORDER] + self.weeks[order.pk, Kind.UN_CANCELLATION]
+        return self.weeks[order.pk, ChargeKind.ORDER] + self.weeks[order.pk, ChargeKind.UN_CANCELLATION]
 
 
 def _upto(week: dt.date, counted: Counter[dt.date]) -> int:

@@ -10,33 +10,33 @@ from django.urls import reverse
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, plain
 from shipping_portal.billing import statements
-from shipping_portal.billing.models import Charge, Kind
+from shipping_portal.billing.models import Charge, ChargeKind
 from shipping_portal.carrier.writing import KILOGRAMS
 
 SUBTITLES = {
-    Kind.ORDER: "The price of a booking",
-    Kind.COVER: "Cover you added to a booking",
-    Kind.UNDER_DECLARED: "Bigger or heavier than declared",
-    Kind.OVERSIZE: "Over the service's limit",
-    Kind.UN_CANCELLATION: "A cancelled label was used",
-    Kind.CANCEL_REFUND: "Cancelled in the week it was booked",
-    Kind.CANCEL_REFUND_LATER: "Cancelled after it was invoiced",
-    Kind.DELAY_REFUND: "It came late",
-    Kind.LOSS_REFUND: "It was lost",
-    Kind.OTHER_REFUND: "For another reason",
-    Kind.CREDIT: "From us, with the reason on each line",
+    ChargeKind.ORDER: "The price of a booking",
+    ChargeKind.COVER: "Cover you added to a booking",
+    ChargeKind.UNDER_DECLARED: "Bigger or heavier than declared",
+    ChargeKind.OVERSIZE: "Over the service's limit",
+    ChargeKind.UN_CANCELLATION: "A cancelled label was used",
+    ChargeKind.CANCEL_REFUND: "Cancelled in the week it was booked",
+    ChargeKind.CANCEL_REFUND_LATER: "Cancelled after it was invoiced",
+    ChargeKind.DELAY_REFUND: "It came late",
+    ChargeKind.LOSS_REFUND: "It was lost",
+    ChargeKind.OTHER_REFUND: "For another reason",
+    ChargeKind.CREDIT: "From us, with the reason on each line",
 }
 PLAIN = {
-    Kind.ORDER: "The price of the booking.",
-    Kind.COVER: "The Extra Cover of the booking.",
-    Kind.UNDER_DECLARED: "The carrier found it bigger or heavier than declared; its report gives no measures.",
-    Kind.OVERSIZE: "It was over the service's limit.",
-    Kind.UN_CANCELLATION: "Its label was used after it was cancelled, so the carrier charges for it again.",
-    Kind.CANCEL_REFUND: "It was cancelled in the week it was booked.",
-    Kind.CANCEL_REFUND_LATER: "It was cancelled after it had been invoiced.",
-    Kind.DELAY_REFUND: "The carrier gave money back because it came late.",
-    Kind.LOSS_REFUND: "The carrier gave money back because it was lost.",
-    Kind.OTHER_REFUND: "The carrier gave money back.",
+    ChargeKind.ORDER: "The price of the booking.",
+    ChargeKind.COVER: "The Extra Cover of the booking.",
+    ChargeKind.UNDER_DECLARED: "The carrier found it bigger or heavier than declared; its report gives no measures.",
+    ChargeKind.OVERSIZE: "It was over the service's limit.",
+    ChargeKind.UN_CANCELLATION: "Its label was used after it was cancelled, so the carrier charges for it again.",
+    ChargeKind.CANCEL_REFUND: "It was cancelled in the week it was booked.",
+    ChargeKind.CANCEL_REFUND_LATER: "It was cancelled after it had been invoiced.",
+    ChargeKind.DELAY_REFUND: "The carrier gave money back because it came late.",
+    ChargeKind.LOSS_REFUND: "The carrier gave money back because it was lost.",
+    ChargeKind.OTHER_REFUND: "The carrier gave money back.",
 }
 LONGEST_QUOTE = 100
 
@@ -49,19 +49,19 @@ def page_of(charge: Charge) -> str:
 
 
 def subtitle(kind: str) -> str:
-    return SUBTITLES.get(Kind(kind), "")
+    return SUBTITLES.get(ChargeKind(kind), "")
 
 
 def reason(charge: Charge, sender: Sender) -> str:
     """One sentence for the sender; of the operator's own lines it is the one they wrote."""
     if charge.report_id is None:
         return _ours(charge, sender)
-    kind = Kind(charge.kind)
+    kind = ChargeKind(charge.kind)
     if charge.is_size_charge and (found := measured(charge, sender)):
-        return f"Over the service's limit. {found}" if kind == Kind.OVERSIZE else found
-    if kind == Kind.COVER and charge.order and charge.order.cover_amount:
+        return f"Over the service's limit. {found}" if kind == ChargeKind.OVERSIZE else found
+    if kind == ChargeKind.COVER and charge.order and charge.order.cover_amount:
         return f"Extra Cover, up to {money(charge.order.cover_amount, 'AUD')}."
-    if kind == Kind.OTHER_REFUND and charge.word:
+    if kind == ChargeKind.OTHER_REFUND and charge.word:
         return f"{PLAIN[kind]} In its words: “{charge.word[:LONGEST_QUOTE]}”."
     return PLAIN.get(kind, "")
 

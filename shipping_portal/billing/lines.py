@@ -12,7 +12,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date, money, money_in
 from shipping_portal.billing import statements
 from shipping_portal.billing.line_reasons import declared_words, measured_words, reason, subtitle
-from shipping_portal.billing.models import Charge, Dispute, Kind, week_of
+from shipping_portal.billing.models import Charge, ChargeKind, Dispute, week_of
 
 ANSWERED = {Dispute.State.ACCEPTED: "The operator agreed", Dispute.State.DECLINED: "The operator answered"}
 
@@ -64,7 +64,7 @@ def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
 
 def groups(of: statements.Statement) -> list[dict[str, Any]]:
     """What a statement is made of, in the interface's words (§2.5) with plain ones under them."""
-    return [{**row, "words": Kind(row["kind"]).label, "subtitle": subtitle(row["kind"])} for row in of.groups]
+    return [{**row, "words": ChargeKind(row["kind"]).label, "subtitle": subtitle(row["kind"])} for row in of.groups]
 
 
 def filters(of: statements.Statement) -> dict[str, str]:
@@ -102,7 +102,7 @@ def _of_order(name: str) -> Cell:
 CELLS: dict[str, Cell] = {
     "Week": lambda line, sender, role: statements.week_name(line.week),
     "Date": lambda line, sender, role: line.day,
-    "Kind": lambda line, sender, role: line.get_kind_display(),
+    "ChargeKind": lambda line, sender, role: line.get_kind_display(),
     "Reference": lambda line, sender, role: line.reference,
     "Your order number": _of_order("customer_reference"),
     "To": lambda line, sender, role: shown(line.order, role).name if line.order else "",

@@ -11,7 +11,7 @@ from orders import limits
 from orders.models import CarrierAccount, Order, OrderChange
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import kinds, notifications, posting, reconciling
-from shipping_portal.billing.models import REFUNDS, Charge, Kind
+from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind
 from shipping_portal.jobs.registry import chore
 
 NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
@@ -105,6 +105,10 @@ def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
 
 def _kind(charge: Charge, order: Order | None) -> str:
     """The amount never changes; which of the refunds it is, the order may tell only now."""
-    if order is None or charge.term is None or charge.kind not in {*REFUNDS, Kind.ORDER, Kind.UN_CANCELLATION}:
+    if (
+        order is None
+        or charge.term is None
+        or charge.kind not in {*REFUNDS, ChargeKind.ORDER, ChargeKind.UN_CANCELLATION}
+    ):
         return charge.kind
     return kinds.History([order.pk], charge.report).kind(charge.term.meaning, order, charge.week)

@@ -14,7 +14,7 @@ from orders.models.order import Order
 from shipping_portal.jobs.models import Job
 
 
-class Kind(models.TextChoices):
+class ChargeKind(models.TextChoices):
     """What a line is for, in the words of interface §2.5; the last two are ours."""
 
     ORDER = "order", "Order cost"
@@ -31,10 +31,10 @@ class Kind(models.TextChoices):
     UNKNOWN = "unknown", "Not known yet"
 
 
-SIZE_CHARGES = (Kind.UNDER_DECLARED, Kind.OVERSIZE)
-CANCEL_REFUNDS = (Kind.CANCEL_REFUND, Kind.CANCEL_REFUND_LATER)
+SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
+CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
 STALE = ""  # the key of a line that is being read again: as a repeat it tells nothing of its order meanwhile
-REFUNDS = (*CANCEL_REFUNDS, Kind.DELAY_REFUND, Kind.LOSS_REFUND, Kind.OTHER_REFUND)
+REFUNDS = (*CANCEL_REFUNDS, ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
 
 
 class BillingProfile(models.Model):
@@ -73,9 +73,9 @@ class ChargeWord(models.Model):
     """
 
     ORDER_REFUND = "order-refund"  # cancelled or not, and in which cycle: as the order says
-    MEANINGS = [(kind.value, kind.label) for kind in Kind if kind not in (Kind.UNKNOWN, Kind.CREDIT)] + [
-        (ORDER_REFUND, "Refund of an order; which, the order says")
-    ]
+    MEANINGS = [
+        (kind.value, kind.label) for kind in ChargeKind if kind not in (ChargeKind.UNKNOWN, ChargeKind.CREDIT)
+    ] + [(ORDER_REFUND, "Refund of an order; which, the order says")]
 
     word = models.CharField("carrier's word", max_length=300, unique=True)
     meaning = models.CharField("means", max_length=20, choices=MEANINGS, blank=True)
@@ -186,7 +186,7 @@ class Charge(models.Model):
     sender = models.ForeignKey(
         "accounts.Sender", on_delete=models.PROTECT, null=True, blank=True, related_name="charges"
     )
-    kind = models.CharField(max_length=20, choices=Kind.choices)
+    kind = models.CharField(max_length=20, choices=ChargeKind.choices)
     term = models.ForeignKey(ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
     word = models.CharField("carrier's words", max_length=300, blank=True)
     stated = models.DecimalField(max_digits=16, decimal_places=2)

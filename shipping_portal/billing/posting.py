@@ -14,7 +14,7 @@ from shipping_portal.accounts import limits
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import notifications, reconciling
 from shipping_portal.billing.balancing import balances
-from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, Kind, cents
+from shipping_portal.billing.models import REFUNDS, BillingReport, Charge, ChargeKind, cents
 
 State = BillingReport.State
 BATCH = 10_000  # lines of the file
@@ -39,7 +39,7 @@ def obstacles(report: BillingReport) -> list[str]:
     """Why it cannot be posted; empty when it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
-    unknown = report.lines.filter(kind=Kind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
+    unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
     found = [f"What “{word}” means is not decided yet." for word in unknown[:20]]
     for row in balances(report):
         if row.difference is None:
@@ -109,7 +109,11 @@ def _end(report: BillingReport, state: str, from_states: list[str], *, by: User 
     report.refresh_from_db()
 
 
-BILLS = (Kind.ORDER, Kind.UN_CANCELLATION, *REFUNDS)  # of the order itself, rather than of its size or cover
+BILLS = (
+    ChargeKind.ORDER,
+    ChargeKind.UN_CANCELLATION,
+    *REFUNDS,
+)  # of the order itself, rather than of its size or cover
 
 
 def end_exposure(lines: QuerySet[Charge]) -> None:

@@ -24,12 +24,12 @@ class NotAReport(Exception):
     """The file cannot be the carrier's report: it is empty, or columns that are needed are not in it."""
 
 
-class Unreadable(Exception):
+class UnreadableCell(Exception):
     """One cell, and what is wrong with it."""
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """One record as the file has it: amounts in the currency's units, weights in kg, volumes in m³.
 
     `number` is the line of the file it begins on; `key` is the carrier's line's own, wherever it is met again.
@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Total:
+class ReportTotal:
     """What the file says its lines of one currency come to."""
 
     currency: str
@@ -66,7 +66,7 @@ class Problem:
     message: str
 
 
-def read(content: bytes, profile: Profile) -> Iterator[Row | Total | Problem]:
+def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal | Problem]:
     """Every record of the file. Raises NotAReport before the first."""
     records = _records(content, profile.delimiter)
     number, header = _header(records)
@@ -97,16 +97,16 @@ class Cells:
     def text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
         if "\x00" in text:  # no database keeps it
-            raise Unreadable("It holds a character that is no text.")
+            raise UnreadableCell("It holds a character that is no text.")
         if len(text) > LONGEST.get(field, 100):
-            raise Unreadable(f"“{text[:40]}…” is too long.")
+            raise UnreadableCell(f"“{text[:40]}…” is too long.")
         return text
 
     def money(self, field: str) -> Decimal:
-        """To the cent. Raises Unreadable."""
+        """To the cent. Raises UnreadableCell."""
         amount = self.number(field) or Decimal(0)
         if amount != round(amount, 2) or abs(amount) >= BIGGEST:
-            raise Unreadable(f"“{self.text(field)[:40]}” is not an amount to the cent.")
+            raise UnreadableCell(f"“{self.text(field)[:40]}” is not an amount to the cent.")
         return round(amount, 2)
 
     def number(self, field: str) -> Decimal | None:
@@ -114,13 +114,13 @@ class Cells:
         if not text:
             return None
         if not NUMBER.fullmatch(text) or abs(Decimal(text)) >= BIGGEST:
-            raise Unreadable(f"“{text[:40]}” is not a number.")
+            raise UnreadableCell(f"“{text[:40]}” is not a number.")
         return Decimal(text)
 
     def measure(self, field: str) -> Decimal | None:
         number = self.number(field)
         if number is not None and not 0 <= number < 100_000:
-            raise Unreadable(f"“{number}” is not a weight or volume.")
+            raise UnreadableCell(f"“{number}” is not a weight or volume.")
         return number
 
     def day(self, field: str) -> dt.date | None:
@@ -130,12 +130,12 @@ class Cells:
         try:
             return dt.datetime.strptime(text, self.profile.date_form).date()  # noqa: DTZ007  (a day, no time)
         except ValueError:
-            raise Unreadable(f"“{text[:40]}” is not a date as the profile says they are written.") from None
+            raise UnreadableCell(f"“{text[:40]}” is not a date as the profile says they are written.") from None
 
     def currency(self) -> str:
         text = self.text("currency").upper()
         if not CURRENCY.fullmatch(text):
-            raise Unreadable(f"“{text[:40]}” is not a currency.")
+            raise UnreadableCell(f"“{text[:40]}” is not a currency.")
         return text
 
 
@@ -174,24 +174,26 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     return places
 
 
-def _read(number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[str]) -> Row | Total | Problem:
+def _read(
+    number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[str]
+) -> ReportRow | ReportTotal | Problem:
     if len(cells) != len(header):
         return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
     try:
         if of.profile.total_word and of.text("type").casefold() == of.profile.total_word.casefold():
-            return Total(of.currency(), of.money("price"))
+            return ReportTotal(of.currency(), of.money("price"))
         return _row(number, of, alike)
-    except Unreadable as error:
+    except UnreadableCell as error:
         return Problem(number, str(error))
 
 
-def _row(number: int, of: Cells, alike: Counter[str]) -> Row:
+def _row(number: int, of: Cells, alike: Counter[str]) -> ReportRow:
     if not of.text("type") or not of.text("price"):
-        raise Unreadable("It has no type or no amount.")
+        raise UnreadableCell("It has no type or no amount.")
     parts = [of.text(name) for name in ("type", "paid", "reason")]
     identity = _identity(of)
     alike[identity] += 1  # two lines alike in one file are two lines
-    return Row(
+    return ReportRow(
         number=number,
         key=hashlib.sha256(f"{identity}#{alike[identity]}".encode()).hexdigest(),
         word=" / ".join(part for part in parts if part),

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce, Least, Round
 
 from orders.models import Order
 from orders.models.statuses import Status
-from shipping_portal.billing.models import CANCEL_REFUNDS, BillingReport, Charge, Kind, cents
+from shipping_portal.billing.models import CANCEL_REFUNDS, BillingReport, Charge, ChargeKind, cents
 
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
@@ -20,7 +20,7 @@ POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
 
 def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
     """Cancelled orders with an un-cancellation charge that still costs something: tell the sender, or dispute it."""
-    used = POSTED.filter(kind=Kind.UN_CANCELLATION)
+    used = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
     return _costing(now).filter(Exists(used), status=Status.CANCELLED)
 
 
@@ -28,7 +28,7 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
     """Cancelled orders charged and not refunded in that currency, though two reports of later weeks were posted."""
     posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
     refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
-    cost = POSTED.filter(~Exists(refund), kind=Kind.ORDER)
+    cost = POSTED.filter(~Exists(refund), kind=ChargeKind.ORDER)
     found = _costing(now).filter(Exists(cost), status=Status.CANCELLED)
     return found.filter(_reported("cancelled_at"))
 
@@ -40,7 +40,7 @@ def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
     """
     billed = Charge.objects.filter(posted_at__isnull=False, is_unexpected=True).values("order")
     booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
-    unbilled = booked.exclude(Exists(POSTED.filter(kind=Kind.ORDER))).values("pk")
+    unbilled = booked.exclude(Exists(POSTED.filter(kind=ChargeKind.ORDER))).values("pk")
     settled = POSTED.filter(report=None)
     return _recent(now).filter(~Exists(settled), pk__in=billed.union(unbilled))
 
@@ -53,7 +53,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
     subquery in the UPDATE was run anew for each line (20,000 lines ended at the statement timeout).
     """
     odd, turned = _odd(lines), defaultdict(list)
-    costs = lines.filter(kind=Kind.ORDER, order__isnull=False)
+    costs = lines.filter(kind=ChargeKind.ORDER, order__isnull=False)
     for line, order, is_marked in costs.values_list("pk", "order", "is_unexpected"):
         if is_marked != (order in odd):
             turned[not is_marked].append(line)
@@ -64,7 +64,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
 
 def _odd(lines: QuerySet[Charge]) -> set[int]:
     """The orders whose cost and cover among these lines are not what was agreed: the amount or the currency."""
-    costs = lines.filter(kind__in=(Kind.ORDER, Kind.COVER), order__isnull=False).order_by()
+    costs = lines.filter(kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False).order_by()
     sums = costs.values_list("order", "currency", "order__currency")
     billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
     return {
@@ -81,7 +81,7 @@ def accept(line: Charge) -> bool:
 
 def never_charged(now: dt.datetime) -> QuerySet[Order]:
     """Booked orders without a line of their cost, though two reports of their week or later ones were posted."""
-    cost = POSTED.filter(kind=Kind.ORDER)
+    cost = POSTED.filter(kind=ChargeKind.ORDER)
     return _recent(now).filter(~Exists(cost), _reported("booked_at"), status=Status.BOOKED)
 
 

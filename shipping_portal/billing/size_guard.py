@@ -19,7 +19,7 @@ from orders.models import Order
 from orders.models.statuses import Status
 from orders.parcel_details import ParcelDetails, in_metric
 from shipping_portal.accounts.models import ParcelSize, Sender
-from shipping_portal.billing.models import SIZE_CHARGES, Charge, Dispute, Kind
+from shipping_portal.billing.models import SIZE_CHARGES, Charge, ChargeKind, Dispute
 from shipping_portal.carrier.writing import KILOGRAMS
 
 LAST = 5
@@ -89,7 +89,7 @@ def histories(sender: Sender) -> dict[int, History]:
 def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
     """Of all sizes of a sender that were billed, by their keys; in two queries."""
     year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)
-    under = Q(kind=Kind.UNDER_DECLARED)
+    under = Q(kind=ChargeKind.UNDER_DECLARED)
     billed = _by_size(Charge.objects.posted().filter(year))
     charged = _size_charges().filter(year)
     parts = (billed, _by_size(charged), _by_size(charged.filter(under)))

@@ -14,32 +14,32 @@ from orders import listing
 from orders.system_views import SenderScope
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, Dispute, Kind
+from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, BillingReport, Charge, ChargeKind, Dispute
 from shipping_portal.keyset import Keyset
 
 WEEKS = 13
 ON_PAPER = 500
-PRICES = (Kind.ORDER, Kind.COVER)
-ADJUSTMENTS = (*SIZE_CHARGES, Kind.UN_CANCELLATION)
+PRICES = (ChargeKind.ORDER, ChargeKind.COVER)
+ADJUSTMENTS = (*SIZE_CHARGES, ChargeKind.UN_CANCELLATION)
 NOTHING = Decimal("0.00")
 COLUMNS = {
-    "order_cost": ("Order cost", (Kind.ORDER,)),
-    "cover": ("Extra Cover", (Kind.COVER,)),
-    "size_charges": ("Size charges", (Kind.UNDER_DECLARED,)),
-    "penalties": ("Penalties", (Kind.OVERSIZE,)),
-    "un_cancellations": ("Un-cancellations", (Kind.UN_CANCELLATION,)),
+    "order_cost": ("Order cost", (ChargeKind.ORDER,)),
+    "cover": ("Extra Cover", (ChargeKind.COVER,)),
+    "size_charges": ("Size charges", (ChargeKind.UNDER_DECLARED,)),
+    "penalties": ("Penalties", (ChargeKind.OVERSIZE,)),
+    "un_cancellations": ("Un-cancellations", (ChargeKind.UN_CANCELLATION,)),
     "refunds": ("Refunds", REFUNDS),
-    "credit": ("Credit", (Kind.CREDIT,)),
+    "credit": ("Credit", (ChargeKind.CREDIT,)),
 }
 LINES = Keyset("place")  # of a statement: group after group, in each as the report has them
 SIZE = "size"  # both kinds of size charge: where the mail about them leads
 FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     SIZE: ("Size charges and penalties", SIZE_CHARGES),
-    **{str(kind.value): (str(kind.label), (kind,)) for kind in Kind if kind != Kind.UNKNOWN},
+    **{str(kind.value): (str(kind.label), (kind,)) for kind in ChargeKind if kind != ChargeKind.UNKNOWN},
 }
 PLACE = Case(
-    *(When(kind=kind, then=Value(place)) for place, kind in enumerate(Kind.values)),
-    default=Value(len(Kind.values)),
+    *(When(kind=kind, then=Value(place)) for place, kind in enumerate(ChargeKind.values)),
+    default=Value(len(ChargeKind.values)),
     output_field=IntegerField(),
 )
 
@@ -71,7 +71,7 @@ def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
         return sum((amount for kind, unit, amount in found if unit == currency and kind in kinds), NOTHING)
 
     return [
-        Balance(unit, *(total(unit, kinds) for kinds in (PRICES, ADJUSTMENTS, REFUNDS, (Kind.CREDIT,))))
+        Balance(unit, *(total(unit, kinds) for kinds in (PRICES, ADJUSTMENTS, REFUNDS, (ChargeKind.CREDIT,))))
         for unit in sorted({unit for _, unit, _ in found})
     ]
 
@@ -133,7 +133,7 @@ class Statement:
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
         sums = self.whole.order_by().values("kind", "currency").annotate(count=Count("pk"), amount=Sum("amount"))
-        order = {kind: place for place, kind in enumerate(Kind.values)}
+        order = {kind: place for place, kind in enumerate(ChargeKind.values)}
         return sorted((dict(row) for row in sums), key=lambda row: (order[row["kind"]], row["currency"]))
 
     @property

@@ -102,7 +102,7 @@ ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))  # of 
 Where = tuple[str, ...]
 
 
-class Refusal(NamedTuple):
+class ParsedRefusal(NamedTuple):
     """What a refusal says: the carrier's code, its sentence, and messages by field.
 
     The keys are our field names, "" for the parcel as a whole, and the carrier's own name of what we have no field
@@ -115,19 +115,19 @@ class Refusal(NamedTuple):
     messages: dict[str, list[str]]
 
 
-def read_refusal(body: Any, contract: Contract) -> Refusal:
+def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
     """The refusal in a parsed body of any shape."""
     if isinstance(body, str):
-        return Refusal("", _words(body), {})
+        return ParsedRefusal("", _words(body), {})
     if not isinstance(body, dict):
-        return Refusal("", "", {})
+        return ParsedRefusal("", "", {})
     document = at(body, contract.error_messages)
     code, sentence = at(body, contract.error_code), at(body, contract.error_text)
     if document is None and code is None and sentence is None:
         document = body
     messages = _by_field(document, contract)
     sentence = "; ".join(messages.get("", [])) if messages else _words(sentence)
-    return Refusal(text(code, 100), sentence, messages)
+    return ParsedRefusal(text(code, 100), sentence, messages)
 
 
 def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ from shipping_portal import sheets
 from shipping_portal.exporting.parts import Parts
 
 
-class Sheet:
+class SheetWriter:
     """A CSV on its way into an archive: written row by row beside it, in a file of this process."""
 
     def __init__(self, file: BufferedRandom, heads: Sequence[str]) -> None:
@@ -62,10 +62,10 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self._files.close()
 
-    def sheet(self, heads: Sequence[str]) -> Sheet:
+    def sheet(self, heads: Sequence[str]) -> SheetWriter:
         """A CSV to be filled, then added."""
         file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the archive)
-        sheet = Sheet(self._files.enter_context(file), heads)
+        sheet = SheetWriter(self._files.enter_context(file), heads)
         self._files.enter_context(sheet.text)
         return sheet
 
@@ -77,7 +77,7 @@ class Archive:
     def add_text(self, path: str, text: str) -> None:
         self.add(path, text.encode())
 
-    def add_sheet(self, path: str, sheet: Sheet) -> None:
+    def add_sheet(self, path: str, sheet: SheetWriter) -> None:
         sha256 = hashlib.file_digest(sheet.end(), "sha256").hexdigest()
         self._copy(path, sheet.end())
         self._checked(path, sha256)

@@ -14,7 +14,7 @@ from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.places import normalise
 from shipping_portal.importing import columns, reading, units
 from shipping_portal.importing.models import Import
-from shipping_portal.importing.reading import Sheet, Unreadable
+from shipping_portal.importing.reading import Sheet, UnreadableFile
 
 NO_COLUMN = ""
 CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
@@ -24,7 +24,7 @@ UNIT_COLUMNS = (
 )
 
 
-class UploadForm(forms.Form):
+class ImportUploadForm(forms.Form):
     """One of the two; `sheet` is the table in it once the form is good."""
 
     file = forms.FileField(
@@ -52,9 +52,9 @@ class UploadForm(forms.Form):
         name = "file" if upload else "pasted"
         try:
             if upload and upload.size > reading.MOST_BYTES:
-                raise Unreadable(reading.TOO_LARGE)
+                raise UnreadableFile(reading.TOO_LARGE)
             self.sheet: Sheet = reading.read(upload.read() if upload else pasted.encode())
-        except Unreadable as error:
+        except UnreadableFile as error:
             raise ValidationError({name: str(error)}) from error
         return cleaned
 

@@ -19,7 +19,7 @@ HANDED_OVER = (ImportRow.State.OWED, ImportRow.State.BOOKED)
 
 
 @dataclass(frozen=True)
-class Line:
+class ListedRow:
     """A row with what it costs: as it is to be booked, or as the rule would book it. `price` is None without offers."""
 
     row: ImportRow
@@ -29,8 +29,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Page:
-    lines: list[Line]
+class RowsPage:
+    lines: list[ListedRow]
     number: int
     has_more: bool
 
@@ -43,7 +43,7 @@ class Page:
         return self.number + 1
 
 
-def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int) -> Page:
+def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int) -> RowsPage:
     """One page of these rows in the file's order; or those to be booked first, the dearest before the others."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
     mine = rows.select_related("quote", "order", "joined_into")
@@ -54,18 +54,18 @@ def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Re
         keys = sorted(rows.values_list("pk", flat=True), key=lambda pk: -prices.get(pk, -1))[start:end]
         by_key = mine.in_bulk(keys)
         found = [by_key[key] for key in keys if key in by_key]
-    return Page(lines(found[:LISTED], rule, last), number, len(found) > LISTED)
+    return RowsPage(lines(found[:LISTED], rule, last), number, len(found) > LISTED)
 
 
-def lines(rows: Iterable[ImportRow], rule: str, last: str) -> list[Line]:
+def lines(rows: Iterable[ImportRow], rule: str, last: str) -> list[ListedRow]:
     return [_line(row, rule, last) for row in rows]
 
 
-def _line(row: ImportRow, rule: str, last: str) -> Line:
+def _line(row: ImportRow, rule: str, last: str) -> ListedRow:
     if row.order:
-        return Line(row, row.order.product_name, row.order.total, row.order.currency)
+        return ListedRow(row, row.order.product_name, row.order.total, row.order.currency)
     offer = _offer(row, rule, last)
-    return Line(row, offer["name"], Decimal(offer["amount"]), offer["currency"]) if offer else Line(row)
+    return ListedRow(row, offer["name"], Decimal(offer["amount"]), offer["currency"]) if offer else ListedRow(row)
 
 
 def _offer(row: ImportRow, rule: str, last: str) -> dict[str, Any] | None:

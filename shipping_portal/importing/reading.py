@@ -33,7 +33,7 @@ BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGN
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """The file cannot be imported; the sentence tells its sender why and what to do."""
 
 
@@ -66,19 +66,19 @@ class Sheet:
 
 
 def read(data: bytes) -> Sheet:
-    """The table in these bytes. Raises Unreadable; nothing is guessed that cannot be told."""
+    """The table in these bytes. Raises UnreadableFile; nothing is guessed that cannot be told."""
     if len(data) > MOST_BYTES:
-        raise Unreadable(TOO_LARGE)
+        raise UnreadableFile(TOO_LARGE)
     text, encoding = _text(data)
     if not text.strip():
-        raise Unreadable("This file is empty.")
+        raise UnreadableFile("This file is empty.")
     delimiter, body = _delimiter(text)
     lines = _lines(body, delimiter)
     _, names = next(lines, (0, []))
     if not names:
-        raise Unreadable("This file is empty.")
+        raise UnreadableFile("This file is empty.")
     if len(names) > MOST_COLUMNS:
-        raise Unreadable(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
+        raise UnreadableFile(f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}.")
     header = [name.strip() or f"Column {place}" for place, name in enumerate(names, start=1)]
     dropped: list[str] = []
     rows = _rows(_without_what_is_below(lines, dropped))
@@ -88,10 +88,10 @@ def read(data: bytes) -> Sheet:
 def _text(data: bytes) -> tuple[str, str]:
     for start, sentence in NO_TABLES.items():
         if data.startswith(start):
-            raise Unreadable(sentence)
+            raise UnreadableFile(sentence)
     marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
     if not marked and b"\x00" in data:
-        raise Unreadable(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
+        raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
     for encoding in [marked] if marked else ["utf-8", "cp1252"]:
         try:
             text = data.decode(encoding)
@@ -99,9 +99,9 @@ def _text(data: bytes) -> tuple[str, str]:
             line = data.count(b"\n", 0, error.start) + 1
         else:
             if "\x00" in text:
-                raise Unreadable(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
+                raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
             return text, encoding
-    raise Unreadable(
+    raise UnreadableFile(
         f"A character on line {line} cannot be read. In your spreadsheet choose Save as, then “CSV UTF-8”."
     )
 
@@ -126,10 +126,10 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 yield number, [_plain(cell) for cell in line]
     except csv.Error as error:
         if "field limit" in str(error):
-            raise Unreadable(
+            raise UnreadableFile(
                 f"A cell near line {reader.line_num} has more than {LONGEST_CELL:,} characters."
             ) from error
-        raise Unreadable(
+        raise UnreadableFile(
             f"The quotation marks near line {max(reader.line_num, 1)} don't pair up, so it is unclear where a cell "
             "ends. Put the line right and upload the file again."
         ) from error
@@ -155,16 +155,16 @@ def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
         if len(rows) == MOST_ROWS:
             beyond += 1
         elif any(len(cell) > LONGEST_CELL for cell in line):
-            raise Unreadable(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
+            raise UnreadableFile(f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it.")
         else:
             rows[number] = line
     if beyond:
-        raise Unreadable(
+        raise UnreadableFile(
             f"This file has {len(rows) + beyond:,} rows. One import takes at most {MOST_ROWS:,}: split the file and "
             "import the parts one after the other."
         )
     if not rows:
-        raise Unreadable("This has a first line but no rows below it. The first line names the columns.")
+        raise UnreadableFile("This has a first line but no rows below it. The first line names the columns.")
     return rows
 
 

@@ -22,7 +22,7 @@ Trouble = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Cell:
+class FixCell:
     """One value in trouble: its control, and what is wrong with it."""
 
     control: forms.BoundField
@@ -44,7 +44,7 @@ class Fix:
     """One row as the grid shows it. `alike` counts the other rows in the same trouble."""
 
     row: ImportRow
-    cells: list[Cell]
+    cells: list[FixCell]
     who: str
     messages: list[str]
     alike: int
@@ -106,10 +106,10 @@ def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
     return {name: first.setdefault("".join(row.problems[name]), name) for name in form.fields if name in row.problems}
 
 
-def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[Cell]:
+def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCell]:
     """These controls, each with what is wrong with it and was not said before."""
     first = _first_shown(row, form)
-    return [Cell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
+    return [FixCell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
 
 
 def _values(row: ImportRow, file: Import, size: ParcelSize | None) -> dict[str, Any]:

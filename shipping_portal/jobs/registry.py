@@ -35,11 +35,11 @@ class NotYet(Exception):
         self.at = at
 
 
-_KINDS: dict[str, "Kind"] = {}
+_KINDS: dict[str, "JobKind"] = {}
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class JobKind:
     """One kind of owed work.
 
     `queue` holds the rows that may owe it, whenever they are due. `lane` leads from a row to its sender ("" where
@@ -92,14 +92,14 @@ class Kind:
 
 def job(
     name: str, *, queue: QuerySet[Any], order: int, lane: str = "", patience: int = 1
-) -> Callable[[Callable[[Any], None]], Kind]:
+) -> Callable[[Callable[[Any], None]], JobKind]:
     """Register the decorated function as the work of one kind: its task, and its place in the sweep."""
 
     if name in _KINDS:
         raise ValueError(f"there is a job {name!r} already")
 
-    def register(work: Callable[[Any], None]) -> Kind:
-        kind = _KINDS[name] = Kind(name, queue, work, lane, order, patience)
+    def register(work: Callable[[Any], None]) -> JobKind:
+        kind = _KINDS[name] = JobKind(name, queue, work, lane, order, patience)
 
         @shared_task(name=kind.task)
         def run(pk: int) -> None:
@@ -110,12 +110,12 @@ def job(
     return register
 
 
-def kinds() -> list[Kind]:
+def kinds() -> list[JobKind]:
     """Return all kinds, those first that hurt most while they wait."""
     return sorted(_KINDS.values(), key=lambda kind: kind.order)
 
 
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> JobKind | None:
     return _KINDS.get(name)
 
 

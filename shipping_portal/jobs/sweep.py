@@ -22,7 +22,7 @@ from django.utils import timezone
 from shipping_portal.celery import publish
 from shipping_portal.database_outage import database_answers
 from shipping_portal.jobs.models import lease
-from shipping_portal.jobs.registry import Kind, chores, kinds
+from shipping_portal.jobs.registry import JobKind, chores, kinds
 
 logger = logging.getLogger(__name__)
 BATCH = 50
@@ -69,7 +69,7 @@ class Sweep:
             logger.warning("database_unreachable", extra={"error": type(error).__name__})
         return done
 
-    def once(self, swept: Collection[Kind] = ()) -> Counter[str]:
+    def once(self, swept: Collection[JobKind] = ()) -> Counter[str]:
         """Look at every kind once; returns counts of rows, such as `book handed over`, `book done`, `book failed`."""
         counts: Counter[str] = Counter()
         for kind in swept or kinds():
@@ -78,7 +78,7 @@ class Sweep:
         self._forget()
         return counts
 
-    def _sweep(self, kind: Kind, counts: Counter[str]) -> None:
+    def _sweep(self, kind: JobKind, counts: Counter[str]) -> None:
         """Hand each row to the workers; do here what they passed over, or what no broker takes, while there is time."""
         own_work_ends = time.monotonic() + OWN_WORK_SECONDS
         for pk, due_at in due(kind, timezone.now(), without=self._waiting(kind)).items():
@@ -93,17 +93,17 @@ class Sweep:
             elif time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
-    def _passed(self, kind: Kind, pk: int, due_at: dt.datetime) -> int:
+    def _passed(self, kind: JobKind, pk: int, due_at: dt.datetime) -> int:
         """Return how often the workers passed this row over: it has been due since before it was handed to them."""
         before = self.handed.get((kind.name, pk))
         return before.times if before and before.due_at == due_at else 0
 
-    def _waiting(self, kind: Kind) -> dict[int, dt.datetime]:
+    def _waiting(self, kind: JobKind) -> dict[int, dt.datetime]:
         """Return the rows of this kind whose message is still good, with the `due_at` they had when it was sent."""
         now = timezone.now()
         return {pk: one.due_at for (name, pk), one in self.handed.items() if name == kind.name and one.until > now}
 
-    def _work(self, kind: Kind, pk: int) -> str:
+    def _work(self, kind: JobKind, pk: int) -> str:
         self.handed.pop((kind.name, pk), None)
         went_well = False
         with guarded(kind.name, pk):
@@ -140,7 +140,7 @@ def guarded(what: str, row: int | None = None) -> Iterator[None]:
 
 
 def due(
-    kind: Kind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
+    kind: JobKind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
 ) -> dict[int, dt.datetime]:
     """Return at most BATCH due rows with their `due_at`: oldest first, one of every lane before the second of any.
 

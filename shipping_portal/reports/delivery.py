@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from shipping_portal.accounts.countries import STATES, state_code
 from shipping_portal.accounts.models import Sender
-from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, Line, Mark, Section, some
+from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, ChartLine, Mark, Section, some
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 from tracking.timeline import COUNTRIES
@@ -80,10 +80,10 @@ def _row(place: str, now: list[float], before: list[float]) -> list[Cell]:
     return [Cell.of(place), Cell.of(len(now)), *figures, Cell.of(len(before)), last]
 
 
-def _line(place: str, count: int, spread: Spread | None, most: Decimal, sender: Sender) -> Line:
+def _line(place: str, count: int, spread: Spread | None, most: Decimal, sender: Sender) -> ChartLine:
     counted = some(count, sender)
     if spread is None:
-        return Line(place, f"{TOO_FEW} ({count})")
+        return ChartLine(place, f"{TOO_FEW} ({count})")
     low, middle, high = (float(100 * value / most) for value in (spread.low, spread.middle, spread.high))
     marks = [
         Mark("range", low, high - low, "", ""),
@@ -91,7 +91,7 @@ def _line(place: str, count: int, spread: Spread | None, most: Decimal, sender: 
         Mark("cap", high, 0, HIGH, spread.high),
         Mark("dot", middle, 0, MIDDLE, spread.middle),
     ]
-    return Line(place, f"{spread.middle} days, {spread.low} to {spread.high} · {counted}", marks)
+    return ChartLine(place, f"{spread.middle} days, {spread.low} to {spread.high} · {counted}", marks)
 
 
 def _headline(now: dict[str, list[float]], before: dict[str, list[float]], sender: Sender, span: Span) -> str:

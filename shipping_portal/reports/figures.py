@@ -63,7 +63,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """One row of a picture: its name as in the table, its figure in words, and its shapes, if it has any."""
 
     name: str
@@ -89,7 +89,7 @@ class Key:
 class Chart:
     """`group` tells two pictures of one section apart; `zero` is where nothing is, in percent, if not at the left."""
 
-    lines: list[Line]
+    lines: list[ChartLine]
     group: str = ""
     keys: list[Key] = field(default_factory=list)
     zero: str = ""
@@ -147,16 +147,16 @@ def percent(part: int, whole: int) -> Decimal:
     return exact.to_integral_value() if exact == exact.to_integral_value() else exact
 
 
-def counted(counts: dict[str, tuple[int, int]]) -> tuple[list[Line], list[list[Cell]]]:
+def counted(counts: dict[str, tuple[int, int]]) -> tuple[list[ChartLine], list[list[Cell]]]:
     """Rows of how many there are now and were before, each with a bar and a thin one under it, on one scale."""
     most = max((max(pair) for pair in counts.values()), default=0) or 1
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     rows: list[list[Cell]] = []
     for name, (now, before) in counts.items():
         marks = [
             Mark("bar", 0, 100 * now / most, NOW, now, pattern=len(lines) % 4 + 1),
             Mark("before", 0, 100 * before / most, BEFORE, before),
         ]
-        lines.append(Line(name, f"{now:,}", marks))
+        lines.append(ChartLine(name, f"{now:,}", marks))
         rows.append([Cell.of(name), Cell.of(now), Cell.of(before)])
     return lines, rows

@@ -15,7 +15,7 @@ from orders.models.statuses import Progress, Status
 from orders.system_views import SenderScope
 from shipping_portal.accounts import places
 from shipping_portal.accounts.templatetags.words import local_date
-from shipping_portal.billing.models import Charge, Kind
+from shipping_portal.billing.models import Charge, ChargeKind
 from tracking import polling, vocabulary
 from tracking.models import TrackingEvent
 
@@ -23,7 +23,7 @@ WEEKS = 26  # as far back as the list looks
 SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost
 LATE_DAYS = 3  # business days after the last day the carrier named, for one that has not arrived
 MOST = 1000  # parcels under way that are looked at one by one
-GIVEN_BACK = (Kind.DELAY_REFUND, Kind.LOSS_REFUND, Kind.OTHER_REFUND)
+GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
 UNDER_WAY = (
     Progress.COLLECTED,
     Progress.DROPPED_OFF,

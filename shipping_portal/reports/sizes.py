@@ -6,7 +6,7 @@ from django.db.models import Case, Count, Q, When
 
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import SIZE_CHARGES, Charge
-from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, Line, Mark, Section, percent, share
+from shipping_portal.reports.figures import FEWEST, TOO_FEW, Cell, Chart, ChartLine, Mark, Section, percent, share
 from shipping_portal.reports.spans import Span
 
 RATE = "Rate, %"
@@ -66,12 +66,12 @@ def _figures(parcels: int, charged: int, too_few: str) -> list[Cell]:
     return [Cell.of(parcels), Cell.of(charged), Cell("", too_few) if rate is None else Cell.of(rate)]
 
 
-def _line(name: str, parcels: int, charged: int, most: Decimal) -> Line:
+def _line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
     rate = _rate(parcels, charged)
     if rate is None:
-        return Line(name, f"{TOO_FEW} ({parcels})")
+        return ChartLine(name, f"{TOO_FEW} ({parcels})")
     bar = Mark("bar", 0, float(100 * rate / most), RATE, rate, pattern=3)
-    return Line(name, f"{rate} %: {charged:,} of {parcels:,}", [bar])
+    return ChartLine(name, f"{rate} %: {charged:,} of {parcels:,}", [bar])
 
 
 def _headline(now: Counts, before: Counts, span: Span) -> str:

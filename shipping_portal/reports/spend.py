@@ -8,15 +8,15 @@ from django.db.models import Sum
 
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import local_date, money_in
-from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, Charge, Kind, cents
-from shipping_portal.reports.figures import Cell, Chart, Key, Line, Mark, Section
+from shipping_portal.billing.models import REFUNDS, SIZE_CHARGES, Charge, ChargeKind, cents
+from shipping_portal.reports.figures import Cell, Chart, ChartLine, Key, Mark, Section
 from shipping_portal.reports.spans import Span
 
 PARTS = {
-    "Order cost": (Kind.ORDER, Kind.UN_CANCELLATION),
-    "Extra Cover": (Kind.COVER,),
+    "Order cost": (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION),
+    "Extra Cover": (ChargeKind.COVER,),
     "Size charges": SIZE_CHARGES,
-    "Refunds and credits": (*REFUNDS, Kind.CREDIT),
+    "Refunds and credits": (*REFUNDS, ChargeKind.CREDIT),
 }
 PART_OF = {kind: part for part, kinds in PARTS.items() for kind in kinds}
 MOST_BARS = 13
@@ -55,7 +55,7 @@ def _sums(user: User, sender: Sender, span: Span, step: int) -> tuple[dict[tuple
     for week, currency, kind, amount in lines.values_list("week", "currency", "kind").annotate(net=Sum("amount")):
         bar = span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
         sums = now[currency, bar] if week >= span.first else before[currency]
-        sums[PART_OF[Kind(kind)]] += cents(amount)
+        sums[PART_OF[ChargeKind(kind)]] += cents(amount)
     return now, before
 
 
@@ -93,7 +93,7 @@ def _chart(weeks: dict[str, Sums], total: Sums, currency: str) -> Chart:
     lines = []
     for name, sums in weeks.items():
         net = Cell.money(_net(sums), currency)
-        lines.append(Line(name, net.shown, _stack(sums, zero, whole)))
+        lines.append(ChartLine(name, net.shown, _stack(sums, zero, whole)))
     keys = [Key(number, part, Cell.money(total[part], currency)) for number, part in enumerate(PARTS, start=1)]
     return Chart(lines, currency, keys, zero=f"{zero:.2f}%" if left else "")
 

@@ -14,7 +14,7 @@ from orders import gateway
 from orders.models import CarrierCall
 from orders.models.account import BOOKINGS, QUOTES, Pause
 from shipping_portal.billing.models import BillingReport
-from shipping_portal.jobs.registry import Kind, chore, kinds
+from shipping_portal.jobs.registry import JobKind, chore, kinds
 from shipping_portal.staff import carrier_accounts
 from shipping_portal.staff.carrier_accounts import Known
 from tracking import webhook_health
@@ -26,7 +26,7 @@ SLOWEST_SHARE = 0.95
 
 
 @dataclass(frozen=True)
-class Operation:
+class OperationHealth:
     """Calls of one kind in the last 15 minutes. `errors` had no clear answer; 95 of 100 took at most `p95` ms."""
 
     name: str
@@ -59,7 +59,7 @@ class AccountHealth:
 
 @dataclass(frozen=True)
 class Health:
-    operations: list[Operation]
+    operations: list[OperationHealth]
     last_webhook_at: dt.datetime | None
     backlog: Backlog
     accounts: list[AccountHealth]
@@ -88,12 +88,12 @@ def _of_account(known: Known, now: dt.datetime) -> AccountHealth:
     )
 
 
-def _operations(now: dt.datetime) -> list[Operation]:
+def _operations(now: dt.datetime) -> list[OperationHealth]:
     calls = CarrierCall.objects.filter(at__gt=now - WINDOW)
     counted = calls.values("operation").annotate(calls=Count("pk"), errors=Count("pk", filter=~Q(outcome__in=CLEAR)))
     p95 = _p95(calls)
     return [
-        Operation(row["operation"], row["calls"], row["errors"], p95[row["operation"]])
+        OperationHealth(row["operation"], row["calls"], row["errors"], p95[row["operation"]])
         for row in counted.order_by("operation")
     ]
 
@@ -113,7 +113,7 @@ def backlog(now: dt.datetime) -> Backlog:
     return Backlog(sum(row["n"] for row in found), min(oldest, default=None))
 
 
-def _due(kind: Kind, now: dt.datetime) -> QuerySet[Any]:
+def _due(kind: JobKind, now: dt.datetime) -> QuerySet[Any]:
     rows = kind.due(now).select_related(None).order_by().annotate(job=Value(kind.name)).values("job")
     return rows.annotate(n=Count("pk"), oldest=Min("due_at"))
 
@@ -128,7 +128,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class HealthRow:
     """Scans first seen in one span of time, by how their webhook did."""
 
     title: str
@@ -148,7 +148,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Meter:
-    rows: list[Row]
+    rows: list[HealthRow]
     alarms: list[Alarm]
 
 
@@ -164,7 +164,7 @@ def meter(now: dt.datetime) -> Meter:
     day = webhook_health.owed().filter(since["Last 24 hours"], received_at__lte=now)
     found: list[Any] = list(day.values("account", "account__name").annotate(**counts).order_by("account"))
     rows = [
-        Row(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
+        HealthRow(title, *(sum(one[f"{kind}_{place}"] for one in found) for kind in KINDS))
         for place, title in enumerate(since)
     ]
     alarmed = (one for one in found if one["polled_first"] >= webhook_health.ALARM)

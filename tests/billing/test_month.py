@@ -10,7 +10,7 @@ from django.utils import timezone
 from orders import gateway
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import checking, posting, uploads
-from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Kind
+from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
 from tests import factories
 from tests.billing.sums import differences, of_ledger, of_portal
 from tests.billing.traffic import NOVELTY, File, Month, Trade
@@ -62,7 +62,7 @@ def post(file: File, by: User) -> BillingReport:
     if obstacles := posting.obstacles(report):
         assert [NOVELTY.casefold() in text.casefold() for text in obstacles] == [True]
         term = ChargeWord.objects.get(word__startswith=NOVELTY.casefold())
-        for waiting in checking.decide(term, Kind.OVERSIZE, now=timezone.now()):
+        for waiting in checking.decide(term, ChargeKind.OVERSIZE, now=timezone.now()):
             checking.work(waiting.pk)
         report.refresh_from_db()
     posting.post(report, by=by, now=timezone.now())
@@ -120,7 +120,7 @@ def test_a_month_is_the_ledgers_to_the_cent(
 ) -> None:
     holds(month(60), carrier, sam, alice, bob)
     kinds = set(Charge.objects.posted().values_list("kind", flat=True))
-    assert kinds == set(Kind) - {Kind.CREDIT, Kind.UNKNOWN}, "every kind of line is in it"
+    assert kinds == set(ChargeKind) - {ChargeKind.CREDIT, ChargeKind.UNKNOWN}, "every kind of line is in it"
 
 
 @pytest.mark.nightly

@@ -7,17 +7,17 @@ from decimal import Decimal
 import pytest
 
 from shipping_portal.billing.fields import DEFAULT_COLUMNS, Profile
-from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
+from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, ReportTotal, read
 from tests.billing.conftest import HEADER, line, refund, total, written
 from tests.table import table
 
-PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
+PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="ReportTotal")
 
 
 def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
     content = written(line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6"))
     (row,) = read(content, PROFILE)
-    assert isinstance(row, Row)
+    assert isinstance(row, ReportRow)
     assert (row.number, row.word, row.reference) == (2, "Order Invoiced / Paid", "Sq7K2m")
     assert (row.price, row.cover, row.currency) == (Decimal("16.80"), Decimal("2.30"), "AUD")
     assert row.day == dt.date(2026, 11, 18)
@@ -31,28 +31,28 @@ def test_a_customer_reference_is_kept_as_far_as_one_of_ours_goes_and_names_no_li
     for told, kept in (("unk-1", "unk-1"), ("n" * 300, "n" * 255)):
         content = written(line("SQ7K2M", Customer_Reference=told))
         (row,), (before,) = read(content, PROFILE), read(content, without)
-        assert isinstance(row, Row)
-        assert isinstance(before, Row)
+        assert isinstance(row, ReportRow)
+        assert isinstance(before, ReportRow)
         assert (row.customer_reference, before.customer_reference) == (kept, "")
         assert row.key == before.key
 
 
 def test_a_refund_has_the_day_it_was_given_back() -> None:
     (row,) = read(written(refund("SQ7K2M", Refund_Reason="Delay")), PROFILE)
-    assert isinstance(row, Row)
+    assert isinstance(row, ReportRow)
     assert (row.word, row.day) == ("Order Invoiced / Refunded / Delay", dt.date(2026, 11, 20))
 
 
 def test_the_files_own_totals_are_no_lines() -> None:
     found = list(read(written(line("SQ7K2M"), total("12.08"), total("3.00", "USD")), PROFILE))
-    assert found[1:] == [Total("AUD", Decimal("12.08")), Total("USD", Decimal("3.00"))]
+    assert found[1:] == [ReportTotal("AUD", Decimal("12.08")), ReportTotal("USD", Decimal("3.00"))]
 
 
 def test_lines_that_are_alike_in_one_file_are_two_lines_and_keep_their_keys() -> None:
     content = written(line("SQ7K2M"), line("SQ7K2M"))
-    first, second = (row for row in read(content, PROFILE) if isinstance(row, Row))
+    first, second = (row for row in read(content, PROFILE) if isinstance(row, ReportRow))
     assert first.key != second.key
-    again = [row.key for row in read(content, PROFILE) if isinstance(row, Row)]
+    again = [row.key for row in read(content, PROFILE) if isinstance(row, ReportRow)]
     assert again == [first.key, second.key]
 
 
@@ -62,7 +62,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
         row.key
         for content in (line("SQ7K2M", Customer_Reference="L-1"), line("SQ9M4R", "9.00", Customer_Reference="L-1"))
         for row in read(written(content), profile)
-        if isinstance(row, Row)
+        if isinstance(row, ReportRow)
     }
     assert len(keys) == 1
 
@@ -87,7 +87,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
 )
 def test_a_cell_that_cannot_be_read_is_told_with_its_line(cells: dict[str, str], message: str) -> None:
     good, bad = read(written(line("SQ7K2M"), line("SQ9M4R") | cells), PROFILE)
-    assert isinstance(good, Row)
+    assert isinstance(good, ReportRow)
     assert isinstance(bad, Problem)
     assert bad.number == 3
     assert message in bad.message
@@ -150,7 +150,7 @@ def test_a_file_with_two_columns_of_a_needed_name_is_no_report() -> None:
 def test_a_column_that_no_field_reads_may_be_there_twice() -> None:
     header, *rest = written(line("SQ7K2M")).decode().splitlines()
     [row] = read("\n".join([f"{header},Remark,Remark", *(f"{each},," for each in rest)]).encode(), PROFILE)
-    assert isinstance(row, Row)
+    assert isinstance(row, ReportRow)
 
 
 def test_columns_without_a_name_are_nobodys() -> None:
@@ -158,7 +158,7 @@ def test_columns_without_a_name_are_nobodys() -> None:
     profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
     header, *rest = written(line("SQ7K2M")).decode().splitlines()
     [row] = read("\n".join([f"{header},,", *(f"{each},one,two" for each in rest)]).encode(), profile)
-    assert isinstance(row, Row)
+    assert isinstance(row, ReportRow)
     assert row.customer_reference == ""
 
 
@@ -174,5 +174,5 @@ def test_columns_delimiter_and_dates_are_the_profiles() -> None:
         "%d.%m.%Y", refunds_positive=False, cover_inside=False, total_word="",
     )  # fmt: skip
     (row,) = read("\ufeffArt;Ref;Betrag;Whg;Tag\nFracht;SQ7K2M;-3.10;aud;18.11.2026\n".encode(), profile)
-    assert isinstance(row, Row)
+    assert isinstance(row, ReportRow)
     assert (row.price, row.currency, row.day) == (Decimal("-3.10"), "AUD", dt.date(2026, 11, 18))

@@ -8,7 +8,7 @@ import pytest
 
 from shipping_portal.importing import reading
 from shipping_portal.importing.forms import named_columns, shown_name
-from shipping_portal.importing.reading import Unreadable
+from shipping_portal.importing.reading import UnreadableFile
 from tests.catalogue.rows import rows
 
 HEAD = "Name,Suburb,Note\n"
@@ -87,7 +87,7 @@ def test_a_cell_stays_text(typed: str, cell: str) -> None:
 )  # fmt: skip
 def test_what_cannot_be_imported_says_why(data: bytes, sentence: str) -> None:
     began = time.monotonic()
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         reading.read(data)
     assert sentence in str(refused.value)
     assert time.monotonic() - began < 5

@@ -36,5 +36,5 @@ def test_an_order_that_only_mentions_records_stays() -> None:
 
 @table("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
 def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
-    with pytest.raises(reading.Unreadable, match="empty"):
+    with pytest.raises(reading.UnreadableFile, match="empty"):
         reading.read(data)

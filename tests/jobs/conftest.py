@@ -12,7 +12,7 @@ from django.utils import timezone
 from orders.models import Draft, Label, Order, PriceWait, Replacement
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.jobs import sweep
-from shipping_portal.jobs.registry import Kind, kind_of
+from shipping_portal.jobs.registry import JobKind, kind_of
 from tests import factories
 
 Message = tuple[str, int]
@@ -20,13 +20,13 @@ Waiting = Callable[[], Order]
 PAST = dt.timedelta(seconds=30)
 
 
-def named(name: str) -> Kind:
+def named(name: str) -> JobKind:
     kind = kind_of(name)
     assert kind
     return kind
 
 
-def doing(work: Callable[[Any], None]) -> Kind:
+def doing(work: Callable[[Any], None]) -> JobKind:
     """The bookings' kind with other work."""
     return replace(named("book"), work=work)
 

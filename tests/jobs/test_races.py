@@ -13,7 +13,7 @@ from django.conf import settings
 from orders.models import Order
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.models import Job
-from shipping_portal.jobs.registry import Kind, kinds
+from shipping_portal.jobs.registry import JobKind, kinds
 from shipping_portal.jobs.sweep import Sweep
 from tests.jobs.conftest import Waiting, doing
 from tests.test_races import at_once
@@ -26,7 +26,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
-def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(owed: dict[str, int], kind: Kind) -> None:
+def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(owed: dict[str, int], kind: JobKind) -> None:
     done: list[Job] = []
     assert at_once(*[partial(replace(kind, work=done.append), owed[kind.name])] * 8) == [None] * 8
     assert [row.pk for row in done] == [owed[kind.name]]

@@ -20,7 +20,7 @@ from shipping_portal.celery import app
 from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.models import Job
-from shipping_portal.jobs.registry import Chore, Kind, chores, kinds
+from shipping_portal.jobs.registry import Chore, JobKind, chores, kinds
 from shipping_portal.jobs.sweep import Sweep, due
 from tests import factories
 from tests.jobs.conftest import Message, Waiting, doing, named
@@ -35,12 +35,12 @@ BOOK = named("book")
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
-def test_exactly_the_due_rows_of_each_kind_are_found(owed: dict[str, int], kind: Kind) -> None:
+def test_exactly_the_due_rows_of_each_kind_are_found(owed: dict[str, int], kind: JobKind) -> None:
     assert list(due(kind, timezone.now())) == [owed[kind.name]]
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
-def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(owed: dict[str, int], kind: Kind) -> None:
+def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(owed: dict[str, int], kind: JobKind) -> None:
     taken: list[int] = []
 
     def work(row: Job) -> None:
@@ -204,7 +204,7 @@ def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
 ) -> None:
     look = sweep.due
 
-    def unreadable(kind: Kind, now: dt.datetime, **options: Any) -> Any:
+    def unreadable(kind: JobKind, now: dt.datetime, **options: Any) -> Any:
         if kind.name == "book":
             raise error
         return look(kind, now, **options)

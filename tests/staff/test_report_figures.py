@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender
-from shipping_portal.billing.models import Kind
+from shipping_portal.billing.models import ChargeKind
 from shipping_portal.reports import delivery, pickups, promises, spend
 from shipping_portal.reports.figures import Cell, counted, percent, share, some
 from shipping_portal.reports.shipments import Delivered, Planned, Scans
@@ -152,7 +152,7 @@ def test_what_is_given_back_goes_left_of_zero_and_no_two_parts_overlap() -> None
 
 
 def test_every_kind_of_charge_has_its_part_of_the_spend() -> None:
-    assert set(Kind) - set(spend.PART_OF) == {Kind.UNKNOWN}  # never posted
+    assert set(ChargeKind) - set(spend.PART_OF) == {ChargeKind.UNKNOWN}  # never posted
 
 
 def test_a_negative_amount_stays_a_number_in_a_file_and_a_formula_does_not() -> None:

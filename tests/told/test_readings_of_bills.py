@@ -8,8 +8,8 @@ from typing import Any
 from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.billing import fields, kinds
-from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Kind
-from shipping_portal.billing.reading import Row, read
+from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
+from shipping_portal.billing.reading import ReportRow, read
 from tests.billing.conftest import HEADER, line, written
 from tests.told.tables import changes, lines, outcome, told
 from tests.told.telling import compare
@@ -37,12 +37,12 @@ CELLS: dict[str, tuple[str, ...]] = {
 
 def first(row: dict[str, str]) -> Any:
     found = next(read(written(row), PROFILE))
-    return replace(found, key="") if isinstance(found, Row) else found
+    return replace(found, key="") if isinstance(found, ReportRow) else found
 
 
-def cell(name: str, text: str, plain: Row) -> str:
+def cell(name: str, text: str, plain: ReportRow) -> str:
     row = first(line("SQ7K2M") | {name: text})
-    return f"{name}={told(text)} -> {changes(row, plain) if isinstance(row, Row) else told(row)}"
+    return f"{name}={told(text)} -> {changes(row, plain) if isinstance(row, ReportRow) else told(row)}"
 
 
 def test_the_cells_of_a_report() -> None:
@@ -78,7 +78,7 @@ def keys(*files: list[dict[str, str]], own: str = "") -> list[int]:
     """Each line's key by its first appearance."""
     columns = fields.DEFAULT_COLUMNS | ({"line_id": own} if own else {})
     profile = replace(PROFILE, columns=columns)
-    found = [one.key for rows in files for one in read(written(*rows), profile) if isinstance(one, Row)]
+    found = [one.key for rows in files for one in read(written(*rows), profile) if isinstance(one, ReportRow)]
     return [found.index(key) for key in found]
 
 
@@ -118,7 +118,7 @@ def test_files_of_a_report_and_the_names_of_their_lines() -> None:
 
 
 W = [dt.date(2026, 11, 2) + dt.timedelta(weeks=n) for n in range(5)]
-MEANINGS = (*(kind for kind in Kind.values if kind not in ("unknown", "credit")), ChargeWord.ORDER_REFUND, "")
+MEANINGS = (*(kind for kind in ChargeKind.values if kind not in ("unknown", "credit")), ChargeWord.ORDER_REFUND, "")
 STEPS: dict[str, tuple[tuple[str, int, int], ...]] = {
     "nothing before": (), "charged in week 1": (("order", 1, 9),), "charged in 2, this report": (("order", 2, 7),),
     "charged in 3": (("order", 3, 9),),

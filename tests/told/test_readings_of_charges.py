@@ -9,7 +9,7 @@ from typing import Any
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import checking, kinds, line_reasons, lines, statements
-from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, Kind
+from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeKind, ChargeWord, Dispute
 from shipping_portal.billing.reading import read
 from tests.billing.conftest import line, written
 from tests.told import tables
@@ -96,8 +96,10 @@ def test_how_a_line_is_explained() -> None:
         "reads-bill-reasons",
         [
             *tables.lines(lambda kind, what, sender, of: explained(kind, sender, of, **what), measured, "measured"),
-            *tables.lines(lambda kind: (line_reasons.subtitle(kind), explained(kind, AU, BOOKED)), Kind.values, "kind"),
-            *tables.lines(lambda kind: explained(kind, AU, Order(pk=2), word="w" * 101), Kind.values, "with a word"),
+            *tables.lines(lambda kind: (line_reasons.subtitle(kind), explained(kind, AU, BOOKED)), ChargeKind.values,
+            "kind"),
+            *tables.lines(lambda kind: explained(kind, AU, Order(pk=2), word="w" * 101), ChargeKind.values,
+            "with a word"),
             *tables.lines(lambda text, of, sender: line_reasons.reason(Charge(report=None, reason=text, reverses=of),
             sender), ours, "ours"),
         ],
@@ -117,7 +119,7 @@ def test_weeks_sums_and_disputes() -> None:
         for state in Dispute.State.values
     }
     days = [dt.date(2026, 12, 27) + dt.timedelta(n) for n in range(9)]
-    sums = [(kind, "AUD", Decimal(10) ** n / 100) for n, kind in enumerate(Kind.values)] + [
+    sums = [(kind, "AUD", Decimal(10) ** n / 100) for n, kind in enumerate(ChargeKind.values)] + [
         ("order", "NZD", Decimal(-1)),
         ("credit", "CAD", Decimal("-0.005")),
     ]

@@ -17,7 +17,7 @@ from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.billing import uploads
 from shipping_portal.billing.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.models import BillingProfile, BillingReport
-from shipping_portal.billing.reading import NotAReport, Problem, Row, Total, read
+from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, ReportTotal, read
 
 FORM = ("delimiter", "date_form", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3
@@ -127,13 +127,13 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
     if not content:
         return {"name": ""}
     try:
-        records = (it for it in read(content, Profile(**form.chosen)) if not isinstance(it, Total))
+        records = (it for it in read(content, Profile(**form.chosen)) if not isinstance(it, ReportTotal))
         found = list(islice(records, TRIED))
     except NotAReport as refusal:
         return {"name": name, "refusal": str(refusal)}
     return {
         "name": name,
-        "rows": [record for record in found if isinstance(record, Row)],
+        "rows": [record for record in found if isinstance(record, ReportRow)],
         "problems": [record for record in found if isinstance(record, Problem)],
     }
 

@@ -18,12 +18,12 @@ from shipping_portal.billing import posting, uploads
 from shipping_portal.billing.admin.words import undecided
 from shipping_portal.billing.balancing import balances, tallies
 from shipping_portal.billing.fields import profile_of
-from shipping_portal.billing.models import BillingReport, Kind
+from shipping_portal.billing.models import BillingReport, ChargeKind
 
-KINDS = dict(Kind.choices)
+KINDS = dict(ChargeKind.choices)
 
 
-class UploadForm(forms.Form):
+class ReportUploadForm(forms.Form):
     """The carrier's file as it came."""
 
     file = forms.FileField(help_text="The carrier's CSV as it came. Nothing of it counts until you post it.")
@@ -63,8 +63,8 @@ class UploadForm(forms.Form):
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Take the file, then show what it comes to. A file that is here already is refused with a link to it."""
     if request.method != "POST":
-        return _page(request, context, UploadForm(initial={"account": gateway.accounts()[0].pk}))
-    form = UploadForm(request.POST, request.FILES)
+        return _page(request, context, ReportUploadForm(initial={"account": gateway.accounts()[0].pk}))
+    form = ReportUploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, context, form)
     try:
@@ -78,7 +78,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return redirect("admin:billing_billingreport_change", report.pk)
 
 
-def _taken(form: UploadForm, by: Any) -> BillingReport:
+def _taken(form: ReportUploadForm, by: Any) -> BillingReport:
     file, given = form.cleaned_data["file"], form.cleaned_data
     content, now = file.read(), timezone.now()
     with transaction.atomic():
@@ -90,7 +90,7 @@ def _taken(form: UploadForm, by: Any) -> BillingReport:
     return report
 
 
-def _page(request: HttpRequest, context: dict[str, Any], form: UploadForm) -> HttpResponse:
+def _page(request: HttpRequest, context: dict[str, Any], form: ReportUploadForm) -> HttpResponse:
     shown = {"title": "Upload a billing report", **context, "form": form}
     return TemplateResponse(request, "admin/upload_report.html", shown)
 

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.billing import checking
-from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Kind
+from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
 
 
-class MeaningForm(ReasonForm):
+class ChargeWordForm(ReasonForm):
     meaning = forms.ChoiceField(label="It means", choices=[("", "Choose"), *ChargeWord.MEANINGS])
     field_order = ["meaning", "reason"]
 
@@ -37,7 +37,7 @@ class ChargeWordAdmin(ActionsAdmin):
             _decide,
             needs="billing",
             audit="charge word decided",
-            form=MeaningForm,
+            form=ChargeWordForm,
             initial=lambda word: {"meaning": word.meaning},
         ),
     )
@@ -73,14 +73,14 @@ class ChargeWordAdmin(ActionsAdmin):
 
 def undecided(report: BillingReport) -> list[ChargeWord]:
     """The words that keep it from being posted, each with its `waiting` lines."""
-    lines = report.lines.filter(kind=Kind.UNKNOWN).order_by().values("term").annotate(waiting=Count("pk"))
+    lines = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by().values("term").annotate(waiting=Count("pk"))
     counts = {row["term"]: row["waiting"] for row in lines}
     return _with_waiting(ChargeWord.objects.filter(pk__in=counts).order_by("word"), counts)
 
 
 def with_waiting(words: Collection[ChargeWord]) -> list[ChargeWord]:
     """These words, each with its `waiting` lines: those not posted that have no other kind. One query."""
-    lines = Charge.objects.filter(term__in=[word.pk for word in words], kind=Kind.UNKNOWN, posted_at=None)
+    lines = Charge.objects.filter(term__in=[word.pk for word in words], kind=ChargeKind.UNKNOWN, posted_at=None)
     counted = lines.order_by().values("term").annotate(waiting=Count("pk"))
     return _with_waiting(words, {row["term"]: row["waiting"] for row in counted})
 

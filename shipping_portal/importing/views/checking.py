@@ -55,7 +55,7 @@ def check_page(request: MemberRequest, file: Import, form: BookAllForm, *, statu
     return render(request, "importing/import_check.html", context, status=status)
 
 
-def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.Page:
+def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.RowsPage:
     rows, typed = file.rows.filter(state__in=TABS.get(context["show"], ())), request.GET.get("page", "")
     number = int(typed) if PAGE.fullmatch(typed) else 1
     by_price = context["ready"] if context["by_price"] else None
@@ -131,7 +131,7 @@ def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
     return redirect("import_row", row.file.uuid, row.joined_into_id)
 
 
-def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.Cell]]:
+def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
     """What holds something, is needed or is in trouble; and apart from it what a parcel may have."""
     cells = row_form.cells(row, form, form.fields)
     filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]

@@ -13,7 +13,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.accounts.templatetags.words import local_date
 from shipping_portal.importing import checking, columns, progress, uploads
-from shipping_portal.importing.forms import MatchForm, UploadForm, guesses
+from shipping_portal.importing.forms import ImportUploadForm, MatchForm, guesses
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import
 
@@ -34,7 +34,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
     if request.sender.pickup_address() is None:
         messages.info(request, "First tell us where your parcels are picked up.")
         return redirect("start")
-    form = UploadForm(request.POST or None, request.FILES or None)
+    form = ImportUploadForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not form.is_valid():
         return render(request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200)
     before = uploads.taken_before(form.sheet, request.sender)

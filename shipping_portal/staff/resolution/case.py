@@ -32,7 +32,7 @@ OUTCOMES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """One line of the story."""
 
     at: dt.datetime
@@ -40,7 +40,7 @@ class Step:
     detail: str = ""
 
 
-def steps(order: Order, attempts: list[BookingAttempt]) -> list[Step]:
+def steps(order: Order, attempts: list[BookingAttempt]) -> list[HistoryStep]:
     """From the first to the last. Calls to the carrier are there for as long as their log is kept."""
     found = [*_changes(order), *_attempts(attempts), *_calls(order, attempts), *_audit(order)]
     return sorted(found, key=lambda step: step.at)
@@ -56,19 +56,19 @@ def span(duration: dt.timedelta) -> str:
     return f"{seconds / 3600:.0f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} d"
 
 
-def _changes(order: Order) -> Iterator[Step]:
+def _changes(order: Order) -> Iterator[HistoryStep]:
     for change in order.changes.select_related("by"):
         words = f"{Status(change.old).label} → {Status(change.new).label}"
-        yield Step(change.at, words, _signed(change.reason, change.by))
+        yield HistoryStep(change.at, words, _signed(change.reason, change.by))
 
 
-def _attempts(attempts: list[BookingAttempt]) -> Iterator[Step]:
+def _attempts(attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
     for attempt in attempts:
         what = f"key {attempt.key}, {len(attempt.body)} bytes, sha256 {attempt.body_sha256[:12]}…"
-        yield Step(attempt.sent_at, f"Attempt {attempt.generation} written down", what)
+        yield HistoryStep(attempt.sent_at, f"Attempt {attempt.generation} written down", what)
         if attempt.done_at:
             words = f"Attempt {attempt.generation}: {attempt.get_state_display().lower()}"
-            yield Step(attempt.done_at, words, ", ".join(broke(attempt)))
+            yield HistoryStep(attempt.done_at, words, ", ".join(broke(attempt)))
 
 
 def broke(attempt: BookingAttempt) -> Iterator[str]:
@@ -84,20 +84,20 @@ def broke(attempt: BookingAttempt) -> Iterator[str]:
         yield f"the answer named {attempt.seen_reference}"
 
 
-def _calls(order: Order, attempts: list[BookingAttempt]) -> Iterator[Step]:
+def _calls(order: Order, attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
     sent: Counter[int] = Counter()
     for call in reversed(order.calls.order_by("-pk")[:MOST_ROWS]):
         took = dt.timedelta(milliseconds=call.milliseconds)
         result = f"{f'HTTP {call.status}' if call.status else 'no HTTP status'}, after {span(took)}"
         outcome = OUTCOMES.get(call.outcome, call.outcome)
         if call.operation != "book":
-            yield Step(call.at, f"{call.operation.capitalize()}: {outcome.lower()}", result)
+            yield HistoryStep(call.at, f"{call.operation.capitalize()}: {outcome.lower()}", result)
             continue
         attempt = _attempt_of(call, attempts)
         sent[attempt] += 1
         again = f"Attempt {attempt} sent again under the same key, replay {sent[attempt] - 1}"
-        yield Step(call.at - took, again if sent[attempt] > 1 else f"Attempt {attempt} sent")
-        yield Step(call.at, outcome, result)
+        yield HistoryStep(call.at - took, again if sent[attempt] > 1 else f"Attempt {attempt} sent")
+        yield HistoryStep(call.at, outcome, result)
 
 
 def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
@@ -105,9 +105,9 @@ def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
     return max((attempt.generation for attempt in attempts if attempt.sent_at <= call.at), default=1)
 
 
-def _audit(order: Order) -> Iterator[Step]:
+def _audit(order: Order) -> Iterator[HistoryStep]:
     for row in Audit.objects.filter(subject=subject_of(order)).select_related("actor").order_by("-pk")[:MOST_ROWS]:
-        yield Step(row.at, row.action.capitalize(), _signed(row.reason, row.actor))
+        yield HistoryStep(row.at, row.action.capitalize(), _signed(row.reason, row.actor))
 
 
 def _signed(reason: str, by: object) -> str:
@@ -126,7 +126,7 @@ class Age:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CaseSummary:
     """What the sender reads on the parcel's page."""
 
     chip: str
@@ -137,15 +137,15 @@ class Reading:
 class Evidence:
     last_attempt: str  # names the attempt a decision is about
     age: Age
-    steps: list[Step]
+    steps: list[HistoryStep]
     candidates: list[Candidate]
     likeliest: str
     request: str
     response: str
     support_text: str
-    reads_now: Reading
-    reads_if_adopted: Reading
-    reads_if_not_booked: Reading
+    reads_now: CaseSummary
+    reads_if_adopted: CaseSummary
+    reads_if_not_booked: CaseSummary
 
 
 def evidence(order: Order) -> Evidence:
@@ -192,10 +192,10 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
     return since or (last.sent_at if last else order.submitted_at)
 
 
-def _reading(order: Order, now: dt.datetime) -> Reading:
+def _reading(order: Order, now: dt.datetime) -> CaseSummary:
     context = {"order": order, "sender": order.sender, "progress": "", "sees_contact": True}
     sentence = " ".join(render_to_string("orders/_status_sentence.html", context).split())
-    return Reading(status_label(order, now)[1], sentence)
+    return CaseSummary(status_label(order, now)[1], sentence)
 
 
 def _as_if(order: Order, status: str) -> Order:

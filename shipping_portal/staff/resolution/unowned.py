@@ -11,7 +11,7 @@ from django.db.models.functions import Abs
 
 from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
-from shipping_portal.billing.models import Charge, Kind, cents
+from shipping_portal.billing.models import Charge, ChargeKind, cents
 from shipping_portal.carrier.naming import Names, names_in
 from tracking import queues
 from tracking.models import Parcel, TrackingEvent
@@ -97,7 +97,7 @@ def _one(parcel: Any, scans: Sequence[TrackingEvent]) -> Scanned:
 
 
 MONEY = DecimalField(max_digits=16, decimal_places=2)
-MAY_BE_ITS_COST = (Kind.ORDER, Kind.COVER, Kind.UNKNOWN)
+MAY_BE_ITS_COST = (ChargeKind.ORDER, ChargeKind.COVER, ChargeKind.UNKNOWN)
 
 
 @dataclass(frozen=True)

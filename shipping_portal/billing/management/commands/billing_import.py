@@ -14,7 +14,7 @@ from orders import carrier_settings, gateway
 from orders.carrier_settings import UnknownAccount
 from shipping_portal.billing import checking, posting, uploads
 from shipping_portal.billing.balancing import balances
-from shipping_portal.billing.models import BillingReport, Kind
+from shipping_portal.billing.models import BillingReport, ChargeKind
 from shipping_portal.billing.reading import NotAReport
 
 State = BillingReport.State
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             self.stdout.write(f"  line {number}: {message}")
         for row in posting.totals(report):
             left_out = ", posted before" if row["is_repeat"] else ""
-            name = f"{Kind(row['kind']).label}{left_out}"
+            name = f"{ChargeKind(row['kind']).label}{left_out}"
             self.stdout.write(f"  {name:<46} {row['lines']:>6} {row['amount']:>12} {row['currency']}")
         for row in balances(report):
             self.stdout.write(f"  {'in all':<53} {row.found:>12} {row.currency}, stated {row.stated}")
