@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import re
 import subprocess
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from shipping_portal.carrier.points import Fields
@@ -52,6 +53,18 @@ def test_the_sandbox_shares_no_code_with_the_rest() -> None:
                 assert not foreign or node.module.startswith("shipping_portal.sandbox"), name
             if isinstance(node, ast.ImportFrom) and node.module and not name.startswith("shipping_portal/sandbox/"):
                 assert not node.module.startswith("shipping_portal.sandbox"), name
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    """Nor one that only a type checker follows. TopologicalSorter raises with the circle."""
+    modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): tree for name, tree in trees()}
+    imports: dict[str, set[str]] = {module: set() for module in modules if ".sandbox" not in module}
+    for module in imports:
+        for node in ast.walk(modules[module]):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found = {f"{node.module}.{alias.name}" for alias in node.names} & imports.keys()
+                imports[module] |= found or {node.module} & imports.keys()
+    assert list(TopologicalSorter(imports).static_order())
 
 
 def test_every_point_of_the_contract_is_read_somewhere() -> None:
