@@ -1,6 +1,7 @@
 """README's walk is true: every stop exists, and one traced booking calls them in that order."""
 
 import base64
+import itertools
 import json
 import re
 import runpy
@@ -33,6 +34,16 @@ def test_every_stop_is_an_existing_file_and_name() -> None:
     assert len(STOPS) > 20
     for path, name in STOPS:
         assert re.search(rf"^\s*def {name}\(", (ROOT / path).read_text(), re.MULTILINE), f"{path}: {name}"
+
+
+def test_each_walk_enters_a_module_once() -> None:
+    """What a heading leaves it does not come back to: nobody has to jump to and fro to follow it."""
+    walks = re.split(r"^\*\*.+\*\*$", README[README.index("## Follow one parcel") :], flags=re.MULTILINE)[1:]
+    found = [re.findall(r"^\d+\. `([\w/]+\.py): \w+` – ", walk, re.MULTILINE) for walk in walks]
+    assert sum(map(len, found)) == len(STOPS)
+    for walk in found:
+        entered = [path for path, _ in itertools.groupby(walk)]
+        assert len(entered) == len(set(entered)), walk
 
 
 def test_every_setting_is_in_the_table_and_in_the_example() -> None:
