@@ -67,8 +67,8 @@ def _rejected(reply: Reply, contract: Contract) -> CarrierError:
 def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
     body = scrub(reply.body, contract)
     refusal = read_refusal(parsed(reply), contract)
-    document = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
-    return AccountStopped(reply.status, document or text(body.decode("utf-8", "replace")), body)
+    sentence = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
+    return AccountStopped(reply.status, sentence or text(body.decode("utf-8", "replace")), body)
 
 
 def _retry_after(reply: Reply) -> float | None:
