@@ -102,7 +102,7 @@ def _of_order(name: str) -> Cell:
 CELLS: dict[str, Cell] = {
     "Week": lambda line, sender, role: statements.week_name(line.week),
     "Date": lambda line, sender, role: line.day,
-    "ChargeKind": lambda line, sender, role: line.get_kind_display(),
+    "Kind": lambda line, sender, role: line.get_kind_display(),
     "Reference": lambda line, sender, role: line.reference,
     "Your order number": _of_order("customer_reference"),
     "To": lambda line, sender, role: shown(line.order, role).name if line.order else "",

@@ -11,7 +11,7 @@ from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, Repo
 from tests.billing.conftest import HEADER, line, refund, total, written
 from tests.table import table
 
-PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="ReportTotal")
+PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 
 
 def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
