@@ -46,10 +46,12 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
 
     @admin.display(description="request, masked")
     def request(self, attempt: BookingAttempt) -> SafeString | str:
+        """Show the body that was sent, with who and where masked."""
         return details(masked(attempt.body, contract_of(attempt.order.account)), "What was sent")
 
     @admin.display(description="answer, masked")
     def answer(self, attempt: BookingAttempt) -> SafeString | str:
+        """Show the carrier's answer, with who and where masked."""
         response = bytes(attempt.response)
         return details(masked(response, contract_of(attempt.order.account)) if response else "", "What came back")
 
@@ -82,6 +84,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 
     @admin.display(description="order")
     def about(self, call: CarrierCall) -> SafeString | str:
+        """Link to the order the call was about, if any."""
         return link_to(call.order)
 
 
@@ -125,4 +128,5 @@ class DailySpendAdmin(ReadOnlyAdmin):
 
     @admin.display(description="DAILY_MONEY_LIMIT now")
     def limit(self, day: DailySpend) -> str:
+        """Show the limit that holds today, which may not be the one of that day."""
         return f"{settings.DAILY_MONEY_LIMIT:,.2f}"

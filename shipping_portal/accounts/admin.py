@@ -25,6 +25,8 @@ LARGEST_FILE = 2_000_000
 
 
 class GroupsForm(ReasonForm):
+    """Which groups an operator is in from now on, and why."""
+
     groups = forms.MultipleChoiceField(
         choices=[(name, name) for name in permissions.GROUPS],
         required=False,
@@ -128,6 +130,7 @@ class UserAdmin(ActionsAdmin):
 
     @admin.display(description="role")
     def role(self, user: User) -> str:
+        """Show the person's role in their sender account."""
         return user.membership.get_role_display() if hasattr(user, "membership") else "–"
 
     @admin.display(description="groups")
@@ -140,6 +143,8 @@ class UserAdmin(ActionsAdmin):
 
 
 class LocalityUploadForm(forms.Form):
+    """The file with a country's published suburbs and postcodes."""
+
     file = forms.FileField(help_text="UTF-8 CSV with the columns country, suburb, state, postcode. At most 2 MB.")
 
     def clean_file(self) -> Any:
@@ -157,6 +162,8 @@ class CheckedForm(ReasonForm):
 
 @admin.register(LocalityList)
 class LocalityListAdmin(ActionsAdmin):
+    """The lists of suburbs and postcodes, by country: the one in use, and those that can be used again."""
+
     admin_actions = (
         AdminAction(
             "use-again",
@@ -231,6 +238,8 @@ class LocalityAdmin(ReadOnlyAdmin):
 
 
 class AliasForm(ReasonForm, forms.ModelForm):
+    """One spelling that stands for another: “mt” for “mount”."""
+
     field_order = ["word", "stands_for", "reason"]
 
     class Meta:

@@ -15,12 +15,16 @@ HELD = "Your import is paused while we look into something. Parcels already book
 
 
 class HoldForm(ReasonForm):
+    """What the sender reads while their import is held, and why it is held."""
+
     text = SafeText(label="What the sender reads", max_length=300)
     field_order = ["text", "reason"]
 
 
 @admin.register(Import)
 class ImportAdmin(ActionsAdmin):
+    """Senders' imports: how far each is, and holding or releasing one."""
+
     admin_actions = (
         AdminAction(
             "hold",
@@ -76,28 +80,34 @@ class ImportAdmin(ActionsAdmin):
         return progress.with_counts(super().get_queryset(request))
 
     def notice(self, thing: Any) -> str:
+        """Say that the import is held, and what its sender reads."""
         return f"Paused by an operator; its sender reads: {thing.hold}" if thing.hold else ""
 
     @admin.display(description="state", ordering="state")
     def how_far(self, file: Import) -> str:
+        """Show the state in a word."""
         is_booking = file.state == Import.State.BOOKING and not file.finished_at
         state = "Being booked" if is_booking else str(file.get_state_display())
         return f"{state}, paused" if file.paused_at else state
 
     @admin.display(description="rows")
     def all(self, file: Any) -> int:
+        """Return how many parcels the file has."""
         return int(file.all_rows)
 
     @admin.display(description="booked")
     def booked(self, file: Any) -> int:
+        """Return how many of them were handed over for booking."""
         return int(file.booked_rows)
 
     @admin.display(description="to fix")
     def to_fix(self, file: Any) -> int:
+        """Return how many of them its sender has to put right."""
         return int(file.to_fix)
 
     @admin.display(description="rows by how they stand")
     def counts(self, file: Import) -> str:
+        """Show the rows by what became of them."""
         found = progress.counts(file)
         parts = {
             "to check": found.unchecked,

@@ -31,10 +31,12 @@ class Known:
 
     @property
     def takes_new_orders(self) -> bool:
+        """Return whether new orders go to this account."""
         return self.configured is not None and self.configured.takes_new_orders
 
     @property
     def role(self) -> str:
+        """Return in a few words what the settings say of the account."""
         if self.configured is None:
             return NAMED_BY_NOBODY
         if self.configured.is_closed:
@@ -43,6 +45,7 @@ class Known:
 
 
 def known(account: CarrierAccount) -> Known:
+    """Return the account with the settings that describe it."""
     return Known(account, settings_of(account))
 
 
@@ -56,6 +59,7 @@ def named() -> list[Known]:
 
 
 def asked_by_nobody() -> QuerySet[CarrierAccount]:
+    """Return the accounts that no settings describe any more."""
     configured = [configured.fingerprint for configured in carrier_settings.every() if not configured.is_closed]
     return CarrierAccount.objects.exclude(fingerprint__in=configured)
 

@@ -36,6 +36,7 @@ class OperationHealth:
 
     @property
     def error_percent(self) -> float:
+        """Return the share of calls that failed."""
         return 100 * self.errors / self.calls
 
 
@@ -59,6 +60,8 @@ class AccountHealth:
 
 @dataclass(frozen=True)
 class Health:
+    """The strip on the first page: calls, work that is owed, each account, and the last report."""
+
     operations: list[OperationHealth]
     last_webhook_at: dt.datetime | None
     backlog: Backlog
@@ -148,6 +151,8 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Meter:
+    """Scans by the way they came, and the alarm of each account."""
+
     rows: list[HealthRow]
     alarms: list[Alarm]
 

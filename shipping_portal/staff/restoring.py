@@ -38,6 +38,7 @@ def gaps() -> list[Gap]:
 
 
 def gap_of(restore: Restore) -> Gap:
+    """Return where the bookings of this gap may turn up."""
     since = restore.backup_at.isoformat()
     parcels = reverse("admin:tracking_parcel_changelist")
     charges = reverse("admin:billing_charge_changelist")

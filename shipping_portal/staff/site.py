@@ -21,6 +21,8 @@ from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
 
 class StaffSite(admin.AdminSite):
+    """The operators' site: it opens on what needs a person, for staff with a second factor."""
+
     site_header = "Shipping Portal desk"
     site_title = "Shipping Portal desk"
     index_title = "What needs you"
@@ -75,6 +77,7 @@ class StaffSite(admin.AdminSite):
     def password_change(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        """Send to the portal's own page, which ends other sessions too."""
         return redirect("account_change_password")
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:

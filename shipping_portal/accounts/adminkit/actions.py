@@ -134,6 +134,7 @@ class ActionsAdmin(ReadOnlyAdmin):
         ]
 
     def action_view(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
+        """Answer the page of one action: what it does, why it is done, and whether it applies now."""
         action = next((action for action in self.admin_actions if action.name == name), None)
         thing = self.get_object(request, str(pk))
         if action is None or thing is None:

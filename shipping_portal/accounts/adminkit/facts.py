@@ -47,6 +47,8 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
 
 
 class ReadOnlyInline(OnlyReads, admin.TabularInline):
+    """Related rows on a page, read and never changed there."""
+
     extra = 0
     can_delete = False
     show_change_link = True

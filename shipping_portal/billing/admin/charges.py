@@ -41,6 +41,7 @@ class OwnerForm(ReasonForm):
     field_order = ["owner", "reason"]
 
     def clean_owner(self) -> tuple[Sender, Order | None]:
+        """Return the sender, and the order if one was named. Refuses what names neither."""
         typed = self.cleaned_data["owner"].strip()
         number = Sender.pk_of(typed)
         if number and (sender := Sender.objects.filter(pk=number).first()):
@@ -96,6 +97,8 @@ def _is_reversible(charge: Charge) -> bool:
 
 
 class WeekFilter(admin.SimpleListFilter):
+    """The weeks that have reports, newest first."""
+
     title = "week"
     parameter_name = "week"
 
@@ -113,6 +116,8 @@ class WeekFilter(admin.SimpleListFilter):
 
 
 class DisputeInline(ReadOnlyInline):
+    """What its sender said about the line, and the answer."""
+
     model = Dispute
     fk_name = "charge"
     fields = ["made_at", "state", "text", "answer"]
@@ -120,6 +125,8 @@ class DisputeInline(ReadOnlyInline):
 
 @admin.register(Charge)
 class ChargeAdmin(ActionsAdmin):
+    """Lines of money: found, filtered, given to an owner, credited or taken back."""
+
     admin_actions = (
         AdminAction(
             "assign",
@@ -198,34 +205,42 @@ class ChargeAdmin(ActionsAdmin):
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
+        """Show the day from which the line counts."""
         return f"{charge.posted_at:%Y-%m-%d}" if charge.posted_at else "–"
 
     @admin.display(description="repeat", boolean=True)
     def repeats(self, charge: Charge) -> bool:
+        """Return whether an earlier report had the same line."""
         return charge.is_repeat
 
     @admin.display(description="amount")
     def money(self, charge: Charge) -> str:
+        """Show the amount with its currency."""
         return f"{charge.amount:,.2f}\N{NO-BREAK SPACE}{charge.currency}"
 
     @admin.display(description="parcel", ordering="order")
     def parcel(self, charge: Charge) -> SafeString | str:
+        """Link to the order, or show the reference that no order has."""
         return link_to(charge.order, charge.reference) if charge.order else charge.reference or "–"
 
     @admin.display(description="sender")
     def owner(self, charge: Charge) -> SafeString | str:
+        """Link to the sender who pays, if the line has one."""
         return link_to(charge.sender) if charge.sender else "Nobody yet"
 
     @admin.display(description="report")
     def from_report(self, charge: Charge) -> SafeString | str:
+        """Link to the report the line came in, with its line of the file."""
         if charge.report is None:
             return "None: a line of the operator's own"
         return link_to(charge.report, f"{charge.report}, line {charge.line}")
 
     @admin.display(description="takes back")
     def takes_back(self, charge: Charge) -> SafeString | str:
+        """Link to the line that this one takes back."""
         return link_to(charge.reverses)
 
     @admin.display(description="taken back by")
     def taken_back_by(self, charge: Charge) -> SafeString | str:
+        """Link to the line that takes this one back."""
         return link_to(getattr(charge, "reversed_by", None))

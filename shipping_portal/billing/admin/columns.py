@@ -66,6 +66,8 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
 
 @admin.register(BillingProfile)
 class BillingProfileAdmin(ReadOnlyAdmin):
+    """How an account's billing reports are written; changed only with a reason."""
+
     change_form_template = "admin/with_acts.html"
     list_display = ["account", "delimiter", "date_form", "refunds_positive", "cover_inside", "total_word"]
     list_select_related = ["account"]
@@ -112,6 +114,7 @@ class BillingProfileAdmin(ReadOnlyAdmin):
 
     @admin.display(description="columns")
     def read_as(self, profile: BillingProfile) -> str:
+        """Show which column is read as what."""
         read_columns = (f"{FIELDS[field]}: “{name}”" for field, name in profile.columns.items() if field in FIELDS)
         return ", ".join(read_columns)
 

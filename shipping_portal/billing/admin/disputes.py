@@ -72,6 +72,8 @@ def _prefilled(dispute: Dispute) -> dict[str, Any]:
 
 @admin.register(Dispute)
 class DisputeAdmin(ActionsAdmin):
+    """Senders' questions about lines, and the answers operators give."""
+
     admin_actions = (
         AdminAction(
             "answer",
@@ -102,18 +104,22 @@ class DisputeAdmin(ActionsAdmin):
 
     @admin.display(description="line")
     def line(self, dispute: Dispute) -> SafeString | str:
+        """Link to the line that is disputed."""
         return link_to(dispute.charge)
 
     @admin.display(description="parcel")
     def parcel(self, dispute: Dispute) -> SafeString | str:
+        """Link to the order the line is about."""
         return link_to(dispute.charge.order)
 
     @admin.display(description="the sender says")
     def says(self, dispute: Dispute) -> str:
+        """Show the beginning of what the sender wrote."""
         return dispute.text if len(dispute.text) <= 80 else f"{dispute.text[:80]}…"
 
     @admin.display(description="declared, measured, quoted")
     def compared(self, dispute: Dispute) -> str:
+        """Show what was declared and measured when the sender wrote."""
         facts = dispute.facts
         money = {"quoted": facts.get("quoted_currency", ""), "charged": facts.get("currency", "")}
         lines = (
@@ -125,4 +131,5 @@ class DisputeAdmin(ActionsAdmin):
 
     @admin.display(description="credit")
     def given(self, dispute: Dispute) -> SafeString | str:
+        """Link to the credit that was given for it."""
         return link_to(dispute.credit)

@@ -31,6 +31,7 @@ class TotalForm(ReasonForm):
     field_order = ["total", "currency", "reason"]
 
     def clean_currency(self) -> str:
+        """Return the currency in capital letters."""
         return str(self.cleaned_data["currency"]).upper()
 
 
@@ -77,6 +78,8 @@ POST = AdminAction(
 
 @admin.register(BillingReport)
 class BillingReportAdmin(ActionsAdmin):
+    """The carrier's weekly reports: uploaded, checked, posted or made void."""
+
     own_pages = ("billing_billingreport_upload",)
     admin_actions = (
         POST,
@@ -139,6 +142,7 @@ class BillingReportAdmin(ActionsAdmin):
         return [self.own_page("upload/", "upload", self.upload_view), *super().get_urls()]
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
+        """Answer the page that takes a report and shows what it comes to."""
         permissions.demand(request.user, "billing")
         return uploading.page(request, self.page_context(request))
 
@@ -175,22 +179,27 @@ class BillingReportAdmin(ActionsAdmin):
 
     @admin.display(description="matched")
     def matched(self, report: Any) -> int:
+        """Return how many lines have an owner."""
         return int(report.tally.matched)
 
     @admin.display(description="unmatched")
     def unmatched(self, report: Any) -> int:
+        """Return how many lines are nobody's yet."""
         return int(report.tally.unmatched)
 
     @admin.display(description="repeats")
     def repeats(self, report: Any) -> int:
+        """Return how many lines an earlier report had already."""
         return int(report.tally.repeats)
 
     @admin.display(description="lines come to")
     def comes_to(self, report: Any) -> str:
+        """Show what the lines come to, by currency."""
         return _sums(report.tally.found)
 
     @admin.display(description="file says")
     def says(self, report: BillingReport) -> str:
+        """Show what the file itself says they come to."""
         return _sums({currency: Decimal(total) for currency, total in report.stated.items()})
 
 

@@ -44,11 +44,13 @@ class ReportUploadForm(forms.Form):
     currency = forms.RegexField(r"^[A-Za-z]{3}$", required=False, label="Currency of that total, such as AUD")
 
     def clean_file(self) -> Any:
+        """Refuse a file larger than a report may be."""
         if self.cleaned_data["file"].size > uploads.LARGEST:
             raise forms.ValidationError(uploads.TOO_MUCH)
         return self.cleaned_data["file"]
 
     def clean(self) -> dict[str, Any]:
+        """Refuse a total without its currency, and the other way round."""
         total, currency = self.cleaned_data.get("total"), self.cleaned_data.get("currency")
         if (total is None) != (not currency) and not {"total", "currency"} & set(self.errors):
             self.add_error("currency", "A total needs its currency, and a currency its total.")
@@ -56,6 +58,7 @@ class ReportUploadForm(forms.Form):
 
     @property
     def stated(self) -> dict[str, Decimal]:
+        """Return the total that was typed, by currency."""
         total = self.cleaned_data["total"]
         return {} if total is None else {self.cleaned_data["currency"].upper(): total}
 

@@ -15,6 +15,8 @@ from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Ch
 
 
 class ChargeWordForm(ReasonForm):
+    """What one of the carrier's words means, and why it is decided so."""
+
     meaning = forms.ChoiceField(label="It means", choices=[("", "Choose"), *ChargeWord.MEANINGS])
     field_order = ["meaning", "reason"]
 
@@ -59,14 +61,17 @@ class ChargeWordAdmin(ActionsAdmin):
 
     @admin.display(description="means", ordering="meaning")
     def means(self, word: ChargeWord) -> str:
+        """Show the meaning that an operator decided."""
         return word.get_meaning_display() or "Not decided"
 
     @admin.display(description="lines waiting")
     def waiting(self, word: Any) -> int:
+        """Return how many lines wait for this word."""
         return int(word.waiting)
 
     @admin.display(description="lines waiting")
     def lines_waiting(self, word: ChargeWord) -> int:
+        """Return how many lines wait for this word, on its own page."""
         [counted] = with_waiting([word])
         return self.waiting(counted)
 

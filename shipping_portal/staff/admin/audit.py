@@ -54,6 +54,8 @@ class ActorFilter(admin.SimpleListFilter):
 
 @admin.register(Audit)
 class AuditAdmin(ReadOnlyAdmin):
+    """Who did what, when and why; filtered, and taken away as a file."""
+
     change_list_template = "admin/list_with_acts.html"
     list_display = ["at", "actor", "action", "subject", "sender", "reason"]
     list_filter = ["at", ActorFilter, "action"]

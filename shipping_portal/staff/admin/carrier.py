@@ -46,6 +46,8 @@ MEANINGS = {
 
 
 class PauseForm(ReasonForm):
+    """What senders read during a pause, when it ends, and why it is made."""
+
     text = SafeText(label="What senders read", max_length=300)
     ends = forms.ChoiceField(
         label="Ends",
@@ -59,6 +61,8 @@ class PauseForm(ReasonForm):
 
 
 class ChangePauseForm(PauseForm):
+    """Another text or end for a pause that is on."""
+
     ends = forms.ChoiceField(
         label="Ends", choices=[(AS_IT_IS, "As it is now"), *ENDS], required=False, widget=forms.RadioSelect
     )
@@ -151,6 +155,8 @@ def _held(now: dt.datetime) -> Q:
 
 @admin.register(CarrierAccount)
 class CarrierAccountAdmin(ActionsAdmin):
+    """The partner's accounts with the carrier: pauses, the carrier's own stop, and what settings say."""
+
     admin_actions = (
         *pause_actions(BOOKINGS, resumed="Waiting bookings are sent within a minute, at their accepted price or less."),
         *pause_actions(QUOTES, resumed="Senders get prices again at once."),
@@ -194,15 +200,18 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="role")
     def role(self, account: CarrierAccount) -> str:
+        """Show whether new orders go to it."""
         return known(account).role
 
     @admin.display(description="settings")
     def described_by(self, account: CarrierAccount) -> str:
+        """Show the prefix of the settings that describe it."""
         configured = known(account).configured
         return f"{configured.prefix}_…" if configured else "None"
 
     @admin.display(description="contract file")
     def contract_file(self, account: CarrierAccount) -> str:
+        """Show the name of its contract file."""
         configured = known(account).configured
         return Path(configured.contract_file).name or "None: every point as assumed" if configured else "–"
 
@@ -221,10 +230,12 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="bookings")
     def bookings(self, account: CarrierAccount) -> str:
+        """Show whether bookings are on, paused, and until when."""
         return _pause_state(account, BOOKINGS)
 
     @admin.display(description="prices")
     def quotes(self, account: CarrierAccount) -> str:
+        """Show whether prices are on, paused, and until when."""
         return _pause_state(account, QUOTES)
 
 

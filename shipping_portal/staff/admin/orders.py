@@ -92,6 +92,8 @@ FIELDSETS: Any = [
 
 
 class AttemptInline(ReadOnlyInline):
+    """Each attempt to book, as it was written down before it left."""
+
     model = BookingAttempt
     fields = [*("generation", "state", "sent_at", "done_at", "http_status", "error", "seen_reference", "replays")]
 
@@ -100,6 +102,8 @@ class AttemptInline(ReadOnlyInline):
 
 
 class ChangeInline(ReadOnlyInline):
+    """Every move from one status to another."""
+
     model = OrderChange
     fields = ["at", "old", "new", "by", "reason"]
     show_change_link = False
@@ -109,6 +113,8 @@ class ChangeInline(ReadOnlyInline):
 
 
 class CancelInline(ReadOnlyInline):
+    """Each cancellation that was asked for, and its answer."""
+
     model = CancelAttempt
     fields = ["asked_at", "by", "why", "state", "tries", "done_at", "http_status", "answer"]
     show_change_link = False
@@ -118,6 +124,8 @@ class CancelInline(ReadOnlyInline):
 
 
 class LabelInline(ReadOnlyInline):
+    """The label files: stored, owed or gone. Their bytes are not shown."""
+
     model = Label
     fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "served_at", "purged_at"]
 
@@ -135,6 +143,8 @@ COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 @admin.register(Order)
 class OrderAdmin(ActionsAdmin):
+    """One order with all that is known of it, and the actions that apply to it now."""
+
     admin_actions = (
         resolving.ADD_ORDER_ID,
         order_actions.UNDO,
@@ -188,10 +198,12 @@ class OrderAdmin(ActionsAdmin):
         return [*own, *super().get_urls()]
 
     def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Answer the page that settles an unclear booking."""
         permissions.demand(request.user, "resolve")
         return resolving.page(request, self._order(request, pk), self.page_context(request))
 
     def reveal_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Answer the page that shows what is masked elsewhere, once a reason is given."""
         permissions.demand(request.user, "reveal")
         return resolving.reveal_page(request, self._order(request, pk), self.page_context(request))
 
@@ -202,9 +214,11 @@ class OrderAdmin(ActionsAdmin):
         return order
 
     def notice(self, thing: Order) -> str:
+        """Say that a duplicate booking waits, if one does."""
         return order_actions.duplicate_booking_notice(thing)
 
     def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
+        """Return the actions that apply now, and the page that settles an unclear booking."""
         order = self.get_object(request, object_id)
         is_open = order is not None and order.status in resolving.RESOLVABLE
         may_resolve = is_open and permissions.may(request.user, "resolve")
@@ -213,6 +227,7 @@ class OrderAdmin(ActionsAdmin):
 
     @admin.display(description="next step")
     def resolve(self, order: Order) -> SafeString | str:
+        """Link to the page that settles it, where it is unclear."""
         if order.status not in resolving.RESOLVABLE:
             return "–"
         url = reverse("admin:orders_order_resolve", args=[order.pk])
@@ -220,14 +235,17 @@ class OrderAdmin(ActionsAdmin):
 
     @admin.display(description="order", ordering="pk")
     def name(self, order: Order) -> str:
+        """Show the carrier's reference, or the order's number here."""
         return str(order)
 
     @admin.display(description="scans")
     def scans(self, order: Order) -> SafeString | str:
+        """Link to the parcel with its scans."""
         return link_to(getattr(order, "parcel", None))
 
     @admin.display(description="calls to the carrier")
     def calls_made(self, order: Order) -> SafeString:
+        """Link to the calls to the carrier about it."""
         url = reverse("admin:orders_carriercall_changelist")
         return format_html('<a href="{}?order__id__exact={}">Calls about this order</a>', url, order.pk)
 

@@ -36,6 +36,8 @@ def _holds(restore: Restore) -> bool:
 
 @admin.register(Restore)
 class RestoreAdmin(ActionsAdmin):
+    """Restores from a backup: what the gap may have lost, what is held, and letting it go on."""
+
     admin_actions = (
         AdminAction(
             "release",
@@ -75,11 +77,13 @@ class RestoreAdmin(ActionsAdmin):
     readonly_fields = ["unknown", "held", "imports", "labels"]
 
     def notice(self, thing: Any) -> str:
+        """Say that bookings are paused while the gap is open."""
         open_now = "What was booked between backup and restore is known to the carrier only; bookings are paused."
         return open_now if thing.lifted_at is None else ""
 
     @admin.display(description="where its bookings turn up")
     def unknown(self, restore: Restore) -> SafeString:
+        """Link to scans, lines and orders in which a booking of the gap may turn up."""
         gap = restoring.gap_of(restore)
         return format_html(
             '<a href="{}">Scans for unknown references</a>, <a href="{}">billing lines nobody owns</a>, '
@@ -91,10 +95,12 @@ class RestoreAdmin(ActionsAdmin):
 
     @admin.display(description="parcels that are held")
     def held(self, restore: Restore) -> int:
+        """Return how many orders wait for a decision."""
         return restoring.held(restore)
 
     @admin.display(description="imports that are held")
     def imports(self, restore: Restore) -> SafeString | str:
+        """List the imports that are held, with their rows."""
         now = timezone.now()
         owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
         files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
@@ -103,6 +109,7 @@ class RestoreAdmin(ActionsAdmin):
 
     @admin.display(description="labels not shown yet")
     def labels(self, restore: Restore) -> int:
+        """Return how many labels are withheld until the carrier confirms their parcels."""
         return Label.objects.filter(state=Label.State.WITHHELD, order__status=Status.BOOKED).count()
 
 
@@ -114,6 +121,8 @@ def _try_again(letter: DeadLetter, *, now: dt.datetime, **written: Any) -> str:
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ActionsAdmin):
+    """Rows that failed five times in a row, and trying one again."""
+
     admin_actions = (
         AdminAction(
             "try-again",
@@ -134,10 +143,12 @@ class DeadLetterAdmin(ActionsAdmin):
 
     @admin.display(description="work", ordering="pk")
     def name(self, letter: DeadLetter) -> str:
+        """Show the job and its row."""
         return str(letter)
 
     @admin.display(description="about")
     def about(self, letter: DeadLetter) -> SafeString | str:
+        """Link to what the row is about."""
         owed = dead_letters.model_of(letter)
         if owed is None:  # a letter of an older release
             return str(letter.row)

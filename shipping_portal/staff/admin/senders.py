@@ -29,18 +29,24 @@ LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", 
 
 
 class SuspendForm(forms.Form):
+    """Why an account's bookings are stopped, in one of few kinds."""
+
     category = forms.ChoiceField(choices=Sender.Suspension.choices)
     text = SafeText(label="What the sender reads", min_length=10, max_length=1000)
     note = SafeText(label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender.")
 
 
 class CreditForm(ToSenderForm):
+    """A credit to an account, and why it is given."""
+
     amount = forms.DecimalField(min_value=Decimal("0.01"), max_digits=16, decimal_places=2)
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES.values()])
     field_order = ["amount", "currency", "reason"]
 
 
 class LimitsForm(ReasonForm):
+    """What an account may book in a day and ask for in a minute."""
+
     bookings_a_day = forms.IntegerField(min_value=0, max_value=100_000)
     money_a_day = forms.DecimalField(
         required=False,
@@ -97,6 +103,8 @@ def _shown(limit: Any) -> str:
 
 
 class MembershipInline(ReadOnlyInline):
+    """The people of the account."""
+
     model = Membership
     fields = ["user", "role", "created_at"]
     show_change_link = False
@@ -106,6 +114,8 @@ class MembershipInline(ReadOnlyInline):
 
 
 class PickupAddressInline(ReadOnlyInline):
+    """Where its parcels start."""
+
     model = PickupAddress
     fields = [*("name", "company", "email", "phone", "line1", "line2", "suburb", "state", "postcode", "is_default")]
     show_change_link = False
@@ -113,6 +123,8 @@ class PickupAddressInline(ReadOnlyInline):
 
 @admin.register(Sender)
 class SenderAdmin(ActionsAdmin):
+    """Business accounts: approved, limited, credited, stopped and started again."""
+
     admin_actions = (
         AdminAction(
             "approve",
@@ -206,17 +218,20 @@ class SenderAdmin(ActionsAdmin):
 
     @admin.display(description="used of its limits")
     def used(self, sender: Sender) -> SafeString:
+        """Show what was booked and asked for today, beside the limits."""
         found = limits.usage(sender, timezone.now())
         lines = ((one.name, one.used, f"; the owner's own limit is {one.own}" if one.own else "") for one in found)
         return format_html_join("", "<div>{}: {}{}</div>", lines)
 
     @admin.display(description="charges and credits")
     def charges(self, sender: Sender) -> SafeString:
+        """Link to the account's lines of money."""
         url = reverse("admin:billing_charge_changelist")
         return format_html('<a href="{}?sender__id__exact={}">Every line of this sender</a>', url, sender.pk)
 
     @admin.display(description="act")
     def act(self, sender: Sender) -> SafeString:
+        """Link to stopping the account, or to starting it again."""
         name, label = ("reinstate", "Reinstate") if sender.is_suspended else ("suspend", "Suspend")
         name, label = ("approve", "Approve") if _waits(sender) else (name, label)
         url = reverse("admin:accounts_sender_act", args=[sender.pk, name])

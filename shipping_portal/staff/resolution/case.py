@@ -135,6 +135,8 @@ class CaseSummary:
 
 @dataclass(frozen=True)
 class Evidence:
+    """What the page of an unclear booking shows."""
+
     last_attempt: str  # names the attempt a decision is about
     age: Age
     steps: list[HistoryStep]

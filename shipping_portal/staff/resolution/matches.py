@@ -44,6 +44,7 @@ class Candidate:
 
     @property
     def is_strong(self) -> bool:
+        """Return whether it is likely this order's booking, and nothing speaks against it."""
         likely = self.is_its_own or self.was_named or self.same_postcode
         return bool(likely) and not self.cannot_be and self.taken_by is None
 
