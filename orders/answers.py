@@ -72,7 +72,7 @@ def problem(error: Rejected, sender: Sender, country: str, *, to: str = "", oper
 
 
 def why_not_cancelled(error: Rejected) -> str:
-    """Why an order stays booked, for its sender."""
+    """Return why an order stays booked, for its sender."""
     refusal = sort_out(error, operation="cancel")
     sentences = [refused_fields.ended(text) for texts in refusal.fields.values() for text in texts]
     sentences += [OURS_CANCEL] if refusal.faults else []
@@ -80,7 +80,7 @@ def why_not_cancelled(error: Rejected) -> str:
 
 
 def why_silent(error: Exception) -> str:
-    """Why there is nothing to show, where asking again is safe."""
+    """Return why there is nothing to show, where asking again is safe."""
     if isinstance(error, Crowded) or (isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY):
         return SLOW_DOWN
     if isinstance(error, NotSent):
@@ -89,7 +89,7 @@ def why_silent(error: Exception) -> str:
 
 
 def unclear(error: Exception | None) -> str:
-    """Why nobody knows what the carrier did; without an answer, because a worker stopped while it waited."""
+    """Return why nobody knows what the carrier did; without an answer, because a worker stopped while it waited."""
     if not isinstance(error, OutcomeUnknown):
         return CUT_OFF
     return UNREADABLE if error.answered else SILENT
@@ -104,6 +104,6 @@ def put_at(form: ParcelForm, error: Rejected) -> None:
 
 
 def shortened(sentences: list[str]) -> str:
-    """The first sentences on one line, and how many more there are."""
+    """Return the first sentences on one line, and how many more there are."""
     more = f" And {len(sentences) - MOST} more." if len(sentences) > MOST else ""
     return f"{' '.join(sentences[:MOST])[:500]}{more}"

@@ -59,7 +59,7 @@ def _form(draft: Draft) -> ParcelForm | None:
 
 
 def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
-    """A no is an answer; the form will say which."""
+    """Return whether the carrier answered; a no is an answer, and the form will say which."""
     sender = wait.draft.sender
     try:
         booking_rules.refuse_unless_booking_is_on(sender, now, is_booking=False)

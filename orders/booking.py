@@ -64,7 +64,7 @@ def submit(
 
 
 def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
-    """The sender's yes: to a higher price, or to booking again what was settled as not booked.
+    """Book at the sender's yes: to a higher price, or again what was settled as not booked.
 
     An order stays with the carrier account it was made for, as do its attempts: elsewhere it is chosen and made anew.
 
@@ -113,7 +113,10 @@ def work(order: Order) -> None:
 
 
 def _is_ready(order: Order, now: dt.datetime) -> bool:
-    """Nothing was sent yet: suspended, stale, hopeless or held orders step aside here."""
+    """Return whether it may be sent.
+
+    Suspended, stale, hopeless and held orders step aside here, as nothing was sent yet.
+    """
     if _is_stopped(order):
         return False
     if _booked_by_nobody(order):
@@ -136,7 +139,7 @@ def _is_ready(order: Order, now: dt.datetime) -> bool:
 
 
 def _may_go(order: Order, client: Carrier, now: dt.datetime) -> bool:
-    """The last look, once it is its turn: at what may have changed while it waited, and at the price."""
+    """Return whether it may go, looking once more at what may have changed while it waited, and at the price."""
     if not _is_ready(order, now):
         return False
     if not order.account.take_probe(now):
@@ -146,7 +149,7 @@ def _may_go(order: Order, client: Carrier, now: dt.datetime) -> bool:
 
 
 def _is_stopped(order: Order) -> bool:
-    """Is its sender suspended? Read anew, and again after a price was asked for, which may have taken long."""
+    """Return whether its sender is suspended. Asking for a price may have taken long, so this is read once more."""
     sender = order.sender
     sender.refresh_from_db(fields=["suspended_at", "suspension_text"])
     if not sender.is_suspended:
@@ -157,7 +160,7 @@ def _is_stopped(order: Order) -> bool:
 
 
 def _is_paused(order: Order) -> bool:
-    """Were bookings paused since the account was read? Waiting for a turn and for a price takes a while."""
+    """Return whether bookings were paused since the account was read. Waiting for a turn and a price takes a while."""
     now = timezone.now()
     order.account.refresh_from_db()
     pause = order.account.pause_of(BOOKINGS, now)
@@ -167,13 +170,13 @@ def _is_paused(order: Order) -> bool:
 
 
 def _booked_by_nobody(order: Order) -> bool:
-    """Was the account turned off of whoever pressed Book, or said yes since?"""
+    """Return whether the account of whoever pressed Book, or said yes since, was turned off."""
     presses = order.changes.filter(new=Status.BOOKING).order_by("-pk")
     return presses.values_list("by__is_active", flat=True).first() is False
 
 
 def _hopeless(order: Order, now: dt.datetime) -> str:
-    """Why it is no use to go on trying, or ""."""
+    """Return why it is no use to go on trying, or ""."""
     if order.pickup_date and order.pickup_date < progress.day_at(order.details().pickup, now):
         return "The pickup day passed before the booking could be sent."
     # When it was pressed, or when the last pause of all bookings since then ended: nobody tried it before that.
@@ -183,7 +186,7 @@ def _hopeless(order: Order, now: dt.datetime) -> str:
 
 
 def _write_down(order: Order, now: dt.datetime) -> BookingAttempt | None:
-    """T2: the attempt with its exact bytes, committed before the first byte leaves. None when another was faster."""
+    """Write the attempt with its exact bytes, committed before the first byte leaves (T2)."""
     shipment = order.details().shipment(
         product_code=order.product_code, order_key=order.order_key(), pickup_date=order.pickup_date
     )

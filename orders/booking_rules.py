@@ -62,7 +62,7 @@ def bookable_offer(quote: Quote, code: str, pickup_date: dt.date | None, now: dt
 def refuse_unless_booking_is_on(
     sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
 ) -> None:
-    """Raises Suspended, Paused or LimitReached. What holds against other presses is counted by `move_to`.
+    """Raise Suspended, Paused or LimitReached unless the sender may book now; `move_to` counts against other presses.
 
     Where prices are only looked at (not `is_booking`), an account need not be approved.
     """
@@ -74,7 +74,7 @@ def refuse_unless_booking_is_on(
 
 
 def pickup_days(sender: Sender, pickup: Party, now: dt.datetime, *, first: dt.date | None = None) -> list[dt.date]:
-    """The pickup days on offer: `first`, the carrier's own, and the next business days where the parcel starts (§8).
+    """Return the pickup days on offer: `first`, the carrier's own, and the next business days where it starts (§8).
 
     Our calendar knows holidays on which this carrier drives, and may miss one on which it doesn't.
     """
@@ -100,7 +100,7 @@ COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or 
 
 
 def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
-    """The newest parcel of this sender to the same receiver in the same size, except the order of the form `but`."""
+    """Return the newest parcel to the same receiver in the same size, except the order of the form `but`."""
     details = ParcelDetails.from_json(quote.details)
     receiver = details.receiver
     alike = Order.objects.filter(
@@ -116,7 +116,7 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
 
 
 def duplicate_to_ask_about(quote: Quote, now: dt.datetime, *, form_token: uuid.UUID) -> Order | None:
-    """The parcel to ask about before this form books; none where the form was answered with its order before."""
+    """Return the parcel to ask about before this form books; none where the form was answered with its order before."""
     duplicate = booked_lately(quote, now, but=form_token)
     is_answered = duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
     return None if is_answered else duplicate

@@ -53,7 +53,7 @@ def ask(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
 
 
 def settle(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """The carrier told an operator what became of an unclear cancellation.
+    """Settle an unclear cancellation as the carrier told an operator.
 
     Raises Order.WrongStatus once it is settled, and while a worker asks the carrier.
     """
@@ -134,7 +134,7 @@ def _cancel(order: Order, attempt: CancelAttempt) -> None:
 
 
 def _elsewhere(order: Order, attempt: CancelAttempt) -> None:
-    """Nobody is asked. What may have been asked before the accounts changed is for an operator."""
+    """Ask nobody. What may have been asked before the accounts changed is for an operator."""
     if attempt.state == State.WANTED:
         return _back_to_booked(order, attempt, Rejected(0, "", ELSEWHERE))
     if _swap(attempt, state=State.UNKNOWN, answer=ELSEWHERE):
@@ -142,7 +142,7 @@ def _elsewhere(order: Order, attempt: CancelAttempt) -> None:
 
 
 def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
-    """Why the newest scans forbid cancelling, or "". What we know ourselves counts as much as what the carrier says
+    """Return why the newest scans forbid cancelling, or "". What we know ourselves counts like what the carrier says
     right before, as scans may be under way.
     """
     known = Order.objects.select_related("sender").get(pk=order.pk)
@@ -170,7 +170,7 @@ def _refused_by_fresh_scans(order: Order, client: Carrier) -> str:
 
 
 def _done(order: Order, attempt: CancelAttempt, answer: Cancelled) -> None:
-    """A clear yes is a fact, whoever holds the order by now."""
+    """Store a clear yes: a fact, whoever holds the order by now."""
     settling.persist(lambda: _store_yes(order.pk, attempt.pk, answer))
 
 
@@ -202,7 +202,7 @@ def _store_yes(order_id: int, attempt_id: int, answer: Cancelled) -> None:
 
 
 def found_cancelled(order: Order, viewed: Booked, *, why: str) -> None:
-    """The carrier shows a booked order as cancelled, and nobody here knows of it: its answer counts, and is told."""
+    """Settle a booked order that the carrier shows as cancelled without our asking, and notify its sender."""
     now = timezone.now()
     with transaction.atomic(durable=True):
         order = Order.objects.locked(order.pk)
@@ -230,7 +230,7 @@ def _back_to_booked(order: Order, attempt: CancelAttempt, error: Rejected) -> No
 
 
 def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
-    """What its sender is told until the parcel is on its way, cancelled, asked for again, or kept."""
+    """Return what its sender is told until the parcel is on its way, cancelled, asked for again, or kept."""
     is_there = order.progress in STILL_AT_SENDER
     return {"problem": {"kind": "cancel_refused", "text": why}, "cancel_refused_at": now if is_there else None}
 
@@ -256,7 +256,7 @@ def _unclear(order: Order, attempt: CancelAttempt, why: str, *, answer: CarrierE
 
 
 def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None) -> None:
-    """The order itself tells whether an earlier try worked. If it did not, a refusal stands."""
+    """Look at the order itself to see whether an earlier try worked. If it did not, a refusal stands."""
     if not order.renew():
         return
     try:
@@ -272,13 +272,13 @@ def _look(order: Order, attempt: CancelAttempt, refusal: Rejected | None = None)
 
 
 def _still_unclear(order: Order, attempt: CancelAttempt, error: CarrierError | None = None) -> None:
-    """Nobody asks at this moment any more, so that an operator may settle it."""
+    """Let go of the attempt, so that an operator may settle it, and try again later."""
     if _swap(attempt, state=State.UNKNOWN):
         _again(order, error)
 
 
 def _again(order: Order, error: CarrierError | None = None) -> None:
-    """Due again after a back-off; after eight tries an operator has it. No turn for the call is no try."""
+    """Make it due after a back-off; after eight tries leave it to an operator. A call that got no turn is no try."""
     tries = order.tries + 1
     if isinstance(error, Crowded):
         order.postpone(timezone.now() + dt.timedelta(seconds=error.retry_after or 0.0))
@@ -289,7 +289,7 @@ def _again(order: Order, error: CarrierError | None = None) -> None:
 
 
 def _swap(attempt: CancelAttempt, **changes: Any) -> bool:
-    """The fence: a worker that slept past its lease finds the attempt as another left it, and changes nothing."""
+    """Change the attempt as it was read; a worker that slept past its lease finds it changed, and changes nothing."""
     mine = CancelAttempt.objects.filter(pk=attempt.pk, state=attempt.state, sent_at=attempt.sent_at)
     if not mine.update(**changes):
         return False

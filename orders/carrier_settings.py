@@ -78,19 +78,22 @@ class CarrierSettings:
 
 
 def current() -> CarrierSettings:
-    """The account that takes new orders."""
+    """Return the account that takes new orders."""
     named = {name: getattr(settings, f"{CURRENT}_{name}") for name in settings.OF_A_CARRIER}
     return _described(CURRENT, named | {"WEBHOOK_SECRETS": settings.WEBHOOK_SECRETS})
 
 
 def every() -> list[CarrierSettings]:
-    """All accounts, the one that takes new orders first."""
+    """Return all accounts, the one that takes new orders first."""
     older = settings.OLDER_CARRIERS.items()
     return [current(), *(_described(f"{CURRENT}_{name}", named) for name, named in older)]
 
 
 def chosen(name: str) -> CarrierSettings:
-    """The account that OLDER_CARRIERS calls so; without a name the one that takes new orders. Raises UnknownAccount."""
+    """Return the account that OLDER_CARRIERS calls so; without a name the one that takes new orders.
+
+    Raises UnknownAccount.
+    """
     prefix = f"{CURRENT}_{name}" if name else CURRENT
     configured = next((configured for configured in every() if configured.prefix == prefix), None)
     if configured is None:
@@ -100,7 +103,7 @@ def chosen(name: str) -> CarrierSettings:
 
 
 def secrets() -> list[str]:
-    """What no log line and no page may show: every account's keys and webhook secrets."""
+    """Return what no log line and no page may show: every account's keys and webhook secrets."""
     configured = every()
     keys = [key for one in configured for key in (one.key, one.link_key)]
     return [*keys, *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets)]

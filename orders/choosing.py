@@ -52,13 +52,13 @@ class Total:
 
 
 def last_product(sender: Sender) -> str:
-    """The product code of the newest parcel; "" before the first."""
+    """Return the product code of the newest parcel; "" before the first."""
     newest = Order.objects.filter(sender=sender).order_by("-id")
     return newest.values_list("product_code", flat=True).first() or ""
 
 
 def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[str, Any] | None:
-    """The offer a rule means, or the cheapest where there is none of its kind; None when nothing is offered."""
+    """Return the offer a rule means, or the cheapest where there is none of its kind; None when nothing is offered."""
     by_price = sorted(bookable(products), key=lambda offer: Decimal(offer["amount"]))
     wanted = by_price
     if rule == Rule.CHEAPEST_PICKUP:
@@ -71,7 +71,7 @@ def choose(products: list[dict[str, Any]], rule: str, last: str = "") -> dict[st
 
 
 def unmet(products: list[dict[str, Any]], rule: str) -> list[str]:
-    """What the rule asks for and the parcel is not offered, where something else goes instead."""
+    """Return what the rule asks for and the parcel is not offered, where something else goes instead."""
     found = choose(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
         return []
@@ -83,7 +83,7 @@ def choices(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]:
 
 
 def totals(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
-    """One total for each rule that can be chosen now; "same as last time" only after the first parcel."""
+    """Return one total for each rule that can be chosen now; "same as last time" only after the first parcel."""
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
     return [total(rule, [choose(products, rule, last) for products in offered]) for rule in rules]
 

@@ -21,7 +21,7 @@ CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
 
 
 def _digits() -> str:
-    """How many digits an HS code has."""
+    """Return how many digits an HS code has."""
     return f"{contract().hs_code_shortest} to {contract().hs_code_longest} digits"
 
 
@@ -163,7 +163,7 @@ class Question:
 
 
 def questions(texts: Iterable[str]) -> list[Question]:
-    """One question for each group of words that the texts meet."""
+    """Return one question for each group of words that the texts meet."""
     return list(_met(" / ".join(texts)))
 
 

@@ -8,25 +8,25 @@ from shipping_portal.carrier.contract import Contract
 
 
 def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
-    """None once the environment doesn't name the account any more: nobody can be asked then."""
+    """Return the account's settings; None once the environment no longer names it, and nobody can be asked."""
     return next(
         (configured for configured in carrier_settings.every() if configured.fingerprint == account.fingerprint), None
     )
 
 
 def contract() -> Contract:
-    """The contract of the account that takes new orders."""
+    """Return the contract of the account that takes new orders."""
     return carrier_settings.current().contract
 
 
 def contract_of(account: CarrierAccount) -> Contract:
-    """The account's own contract; today's, once the environment doesn't name the account any more."""
+    """Return the account's own contract; today's, once the environment doesn't name the account any more."""
     configured = settings_of(account)
     return configured.contract if configured else contract()
 
 
 def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
-    """Does the carrier give us links to its Authorised Tracking Page, where a sender moves a pickup (interface §5)?
+    """Return whether the carrier links us to its Authorised Tracking Page, where a pickup is moved (interface §5).
 
     None of an account that the environment holds no key of any more.
     """
@@ -35,7 +35,7 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 
 
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:
-    """How a sender gets another pickup day, as a clause; never by cancelling (interface §3 rules 3, 4)."""
+    """Return how a sender gets another pickup day, as a clause; never by cancelling (interface §3 rules 3, 4)."""
     if has_parcel_tools(account):
         return "choose a new day in parcel tools"
     return f"contact us and quote {quote}; we'll move the day with the carrier"

@@ -19,12 +19,12 @@ class TooManyDrafts(Exception):
 
 
 def of(user: User) -> QuerySet[Draft]:
-    """The drafts of this person's account, the one changed last first."""
+    """Return the drafts of this person's account, the one changed last first."""
     return Draft.objects.for_user(user).order_by("-updated_at", "-pk")
 
 
 def find(user: User, text: str) -> Draft | None:
-    """The draft an address or a form names; None for another account's, for one that is gone, for nonsense."""
+    """Return the draft an address or a form names; None for another account's, for one that is gone, for nonsense."""
     named = as_uuid(text)
     return of(user).filter(uuid=named).first() if named else None
 
@@ -41,18 +41,18 @@ def save(sender: Sender, by: User, values: Mapping[str, str], *, now: dt.datetim
 
 
 def typed(posted: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Of what was posted, only the form's own controls."""
+    """Return what was posted in the form's own controls."""
     return {name: posted[name] for name in names if name in posted}
 
 
 def delete(user: User, text: str) -> None:
-    """The draft goes: its parcel is booked, or nobody wants it. One that is gone already is no trouble."""
+    """Delete a draft whose parcel is booked or not wanted. One that is gone already is left alone."""
     if named := as_uuid(text):
         Draft.objects.for_user(user).filter(uuid=named).delete()
 
 
 def old(now: dt.datetime) -> QuerySet[Draft]:
-    """Drafts nobody has touched for so long that nobody comes back to them."""
+    """Return drafts nobody has touched for so long that nobody comes back to them."""
     return Draft.objects.filter(updated_at__lt=now - dt.timedelta(days=DAYS))
 
 

@@ -20,7 +20,7 @@ class NothingWaits(Exception):
 
 
 def waiting(order: Order) -> QuerySet[BookingAttempt]:
-    """The attempts of this order that were answered with another reference than it has, nobody having settled it."""
+    """Return the attempts that were answered with another reference than the order has, nobody having settled it."""
     return order.attempts.filter(duplicate_booking_at__isnull=False).order_by("generation")
 
 
@@ -37,7 +37,7 @@ def note(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = Non
 
 
 def settle(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """An operator has asked the carrier; the reason is kept for good. Raises NothingWaits."""
+    """Settle a duplicate booking once an operator has asked the carrier; keep the reason. Raises NothingWaits."""
     with transaction.atomic():
         references = [attempt.seen_reference for attempt in waiting(order).select_for_update()]
         if not waiting(order).update(duplicate_booking_at=None):

@@ -14,7 +14,7 @@ Cell = Callable[[Order, dt.datetime], object]
 
 
 def columns(role: str, sender: Sender) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
-    """The heads, and what makes an order one row under them. Moments are in the sender's zone."""
+    """Return the heads, and what makes an order one row under them. Moments are in the sender's zone."""
     chosen = {**_COMMON, **_receiver(role), **_MONEY}
 
     def moment(at: dt.datetime | None) -> str:

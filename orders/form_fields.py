@@ -36,7 +36,7 @@ class PlainDecimalField(forms.Field):
 
 
 def _without_comma(text: str, places: int) -> str:
-    """How to write this number: with three digits after its comma it may be a thousand."""
+    """Return how to write this number: with three digits after its comma it may be a thousand."""
     dotted, plain = text.replace(",", "."), text.replace(",", "")
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
         decimals = f", or {dotted}, with a dot for the decimals" if places >= 3 else ""
@@ -54,7 +54,7 @@ class MeasureField(PlainDecimalField):
 
 
 def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
-    """The weight and the three lengths in these units, by the names of the new-parcel form, such as `weight_kg`."""
+    """Return the weight and the three lengths in these units, by their names in the form, such as `weight_kg`."""
     needed = {"required": "Enter the weight."}
     fields = {
         f"weight_{weight_unit}": MeasureField(label=f"Weight, {weight_unit}", example="1.2", error_messages=needed)

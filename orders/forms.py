@@ -27,7 +27,7 @@ SIZES = ("length", "width", "height")
 
 
 def _plain(amount: float) -> str:
-    """1500 for 1500.0."""
+    """Return the number without trailing zeros: 1500 for 1500.0."""
     return f"{amount:.2f}".removesuffix(".00")
 
 
@@ -60,7 +60,7 @@ class ParcelForm(ContentsForm):
             )
 
     def _take_size(self) -> None:
-        """Saved sizes to choose from. One chosen without measures means its own, where no script filled them in."""
+        """Offer the saved sizes. One chosen without measures means its own, where no script filled them in."""
         if not self.sizes:
             return
         self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
@@ -82,7 +82,7 @@ class ParcelForm(ContentsForm):
         return self.measures_of(size) | ({"description": size.description} if size.description else {})
 
     def measures_of(self, size: ParcelSize) -> dict[str, str]:
-        """A saved size as the form's values."""
+        """Return a saved size as the form's values."""
         found = {self.weight_name: size.weight}
         found |= {f"{side}_{self.size_unit}": getattr(size, side) for side in SIZES}
         return {name: f"{value.normalize():f}" for name, value in found.items()}
@@ -117,7 +117,7 @@ class ParcelForm(ContentsForm):
         return [self[name] for name in self.size_names]
 
     def details(self) -> ParcelDetails:
-        """The parcel to quote and book."""
+        """Return the parcel to quote and book."""
         cleaned = self.cleaned_data
         length, width, height = (cleaned[name] for name in self.size_names)
         return ParcelDetails(
@@ -133,7 +133,7 @@ class ParcelForm(ContentsForm):
         )
 
     def _size_entered(self) -> str:
-        """The size chosen, as long as the measures are still its own."""
+        """Return the size chosen, as long as the measures are still its own."""
         typed = {name: self.cleaned_data[name] for name in [self.weight_name, *self.size_names]}
         for size in self.sizes:
             same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
@@ -143,7 +143,7 @@ class ParcelForm(ContentsForm):
 
 
 def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
-    """The form's values for a parcel typed before, so that nothing is typed twice."""
+    """Return the form's values for a parcel typed before, so that nothing is typed twice."""
     weight_unit, size_unit = UNITS[sender.country]
     measures = details.measures
     values: dict[str, Any] = {**initial_of(details.receiver), "description": details.description}
@@ -162,7 +162,7 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
 
 
 def after_presses(typed: QueryDict) -> QueryDict:
-    """What was sent, after the small buttons that correct a field: clear the company, take a suggested place."""
+    """Return what was sent, after the small buttons that correct a field: clear the company, take a suggested place."""
     if not {"clear_company", "use_place"} & set(typed):
         return typed
     changed = typed.copy()

@@ -23,17 +23,17 @@ VERSION = "0.1"
 
 
 def account() -> CarrierAccount:
-    """The one account that takes new orders."""
+    """Return the one account that takes new orders."""
     return account_of(carrier_settings.current())
 
 
 def accounts() -> list[CarrierAccount]:
-    """All accounts the environment names, the one that takes new orders first."""
+    """Return all accounts the environment names, the one that takes new orders first."""
     return [account_of(configured) for configured in carrier_settings.every()]
 
 
 def account_of(configured: CarrierSettings) -> CarrierAccount:
-    """The row of these settings; another address or account id is another row."""
+    """Return the row of these settings; another address or account id is another row."""
     row, is_new = CarrierAccount.objects.get_or_create(
         fingerprint=configured.fingerprint, defaults={"name": configured.name[:120]}
     )
@@ -45,12 +45,12 @@ def account_of(configured: CarrierSettings) -> CarrierAccount:
 
 
 def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:
-    """A client of the account the order was made for, whichever takes new orders now. See `carrier`."""
+    """Return a client of the account the order was made for, whichever takes new orders now. See `carrier`."""
     return carrier(order.account, order, first=first, is_person=is_person)
 
 
 def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False) -> Carrier:
-    """A client of one account, for one call or a few; each is logged without body, query or secret.
+    """Return a client of one account, for one call or a few; each is logged without body, query or secret.
 
     Every call waits for its turn. A job names its `first` call, and begins only if the turn of that is near; where
     somebody waits at a page (`is_person`), the lane of people is used.
@@ -84,7 +84,10 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
 def client_of(
     configured: CarrierSettings, *, on_call: Callable[[Call], None] | None = None, turn: Turns | None = None
 ) -> Carrier:
-    """A client as these settings say. As it is, nothing is logged and no rate kept: there may be no database yet."""
+    """Return a client as these settings say.
+
+    As it is, nothing is logged and no rate kept: there may be no database yet.
+    """
     made: Carrier = import_string(settings.CARRIER_CLIENT)(
         base_url=configured.base_url,
         account=configured.account,
@@ -101,17 +104,17 @@ def client_of(
 
 
 def is_reachable(row: CarrierAccount) -> bool:
-    """Can its carrier still be asked? Any other would take its references and order ids for its own."""
+    """Return whether its carrier can be asked. Any other would take its references and order ids for its own."""
     configured = settings_of(row)
     return configured is not None and not configured.is_closed
 
 
 def replays_allowed(row: CarrierAccount) -> bool:
-    """Only a contract that says the carrier keeps keys allows resending, until one replay proves it wrong."""
+    """Return whether a booking may be sent again: only where the contract has keys, and no replay has disproved it."""
     return contract_of(row).replays and row.replays_off_at is None
 
 
 def backoff(tries: int, *, first: float = 1.0, cap: float = 300.0) -> dt.timedelta:
-    """Full jitter over a doubling delay: first, 2 x first, … up to cap seconds, scaled with the leases."""
+    """Return a random wait below a doubling delay (first, 2 × first, … up to `cap` seconds), scaled with the leases."""
     ceiling = min(cap, first * 2 ** min(tries, 20)) * settings.TIME_SCALE
     return dt.timedelta(seconds=random.uniform(ceiling * 0.1, ceiling))  # noqa: S311  (jitter, not a secret)

@@ -48,7 +48,7 @@ def work(label: Label) -> None:
 
 
 def _of_no_use(order: Order) -> dict[str, str] | None:
-    """What to write at labels that are not asked for any more; None where they are."""
+    """Return what to write at labels that are not asked for any more; None where they are."""
     if order.status == Status.CANCELLED:
         return {"address": ""}
     if not order.carrier_order_id:
@@ -76,14 +76,14 @@ def _fetch(label: Label) -> None:
 
 
 def _taken_along(label: Label) -> list[Label]:
-    """The order's other sizes, claimed: one look at the order tells of all of them."""
+    """Return the order's other sizes, claimed: one look at the order tells of all of them."""
     owed = Label.objects.filter(order=label.order, due_at__isnull=False, failures__lt=PARK_AFTER).exclude(pk=label.pk)
     ours = owed.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now())  # those are another worker's
     return [other for other in ours.exclude(state__in=SETTLED) if other.claim()]
 
 
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
-    """As the order itself tells them now. Raises OperationOff where it can't be looked at."""
+    """Return the links that the order itself names now. Raises OperationOff where it can't be looked at."""
     viewed = client.view(label.order.carrier_order_id)
     label.order.note_cancellable(viewed.is_cancellable)
     return viewed.labels
@@ -122,13 +122,13 @@ def _failed(label: Label, error: CarrierError, place: int) -> None:
 
 
 def wanted(size: str, links: tuple[LabelLink, ...], contract: Contract) -> LabelLink | None:
-    """The carrier's PDF of our size, if it is among these."""
+    """Return the carrier's PDF of our size, if it is among these."""
     sizes = _sizes(size, contract)
     return next((link for link in links if link.format == "pdf" and link.size in sizes), None)
 
 
 def _sizes(size: str, contract: Contract) -> list[str]:
-    """What the carrier calls one of our sizes."""
+    """Return what the carrier calls one of our sizes."""
     names = contract.full_page_sizes if size == "full" else contract.cropped_sizes
     return [normalise(word) for word in names]
 
@@ -142,7 +142,7 @@ def owe(order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime) -> None:
 
 
 def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
-    """The address of a label that the carrier will not name again; "" where the order can be looked at later."""
+    """Return the address of a label that the carrier will not name again; "" where the order can be looked at later."""
     link = None if contract.view else wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
@@ -165,7 +165,7 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
 
 
 def wait_after(tries: int) -> int:
-    """Seconds between this try, counted from 0, and the next."""
+    """Return seconds between this try, counted from 0, and the next."""
     return FIRST_WAITS[tries] if tries < len(FIRST_WAITS) else LATER_WAIT
 
 

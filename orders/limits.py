@@ -40,7 +40,7 @@ class DailyLimitReached(LimitReached):
 
 @contextmanager
 def owing(now: dt.datetime) -> Iterator[None]:
-    """The transaction that owes a booking. The desk is told when the limit of all senders refuses it."""
+    """Hold the transaction that owes a booking; notify the operators when the limit of all senders refuses it."""
     try:
         with transaction.atomic():
             yield
@@ -73,7 +73,7 @@ def _reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: boo
 
 
 def _give_back(order: Order) -> dict[str, Any]:
-    """To the day it counted for. What is still unbilled is read under the sender's lock: a bill may just be posted."""
+    """Give back what was reserved to its day. What is still unbilled is read under the sender's lock."""
     if counts := _locked_counts(order):
         day, reserved, unbilled = counts
         limits.change(order.sender_id, day, parcels=-1, money=-reserved, unbilled=-unbilled)
@@ -82,7 +82,7 @@ def _give_back(order: Order) -> dict[str, Any]:
 
 
 def _charged(order: Order, price: Decimal) -> dict[str, Any]:
-    """The carrier charged another price than was reserved: it counts, dearer or cheaper, on the day it was reserved."""
+    """Count another price than was reserved, dearer or cheaper, on the day it was reserved."""
     if price == order.reserved or not (counts := _locked_counts(order)):
         return {}
     day, reserved, unbilled = counts
@@ -93,7 +93,7 @@ def _charged(order: Order, price: Decimal) -> dict[str, Any]:
 
 
 def billed(order: Order, total: Decimal) -> None:
-    """Posted bills charge this much for it: what is more than was reserved counts on its day. Its sender is locked."""
+    """Count what posted bills charge beyond what was reserved, on its day. Its sender is locked."""
     more = total - order.reserved
     if order.reserved_on:
         limits.change(order.sender_id, order.reserved_on, money=more)
@@ -102,7 +102,7 @@ def billed(order: Order, total: Decimal) -> None:
 
 
 def unbilled_again(order: Order) -> None:
-    """Its bills were another order's: it counts at its own price again, and as not billed. Its sender is locked."""
+    """Count an order at its own price again, as not billed: its bills were another order's. Its sender is locked."""
     if counts := _locked_counts(order):
         day, reserved, unbilled = counts
         limits.change(order.sender_id, day, money=order.price - reserved, unbilled=order.price - unbilled)
@@ -111,7 +111,7 @@ def unbilled_again(order: Order) -> None:
 
 
 def _locked_counts(order: Order) -> tuple[dt.date, Decimal, Decimal] | None:
-    """What it counts for; None when it was given back since it was read, so that this move comes too late."""
+    """Return what it counts for; None when it was given back since it was read, so that this move comes too late."""
     Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
     own: QuerySet[Any, Any] = type(order)._default_manager.filter(pk=order.pk, reserved_on__isnull=False)
     return own.values_list("reserved_on", "reserved", "unbilled").first()

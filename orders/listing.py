@@ -63,7 +63,7 @@ def clean_search(text: str) -> str:
 
 
 def search(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]:
-    """Every word must occur. Who may not see contact details cannot find parcels by them either."""
+    """Return the orders in which every word occurs. Who may not see contact details can't find parcels by them."""
     for word in q.lower().split():
         if sees_contact(role):
             orders = orders.filter(search__contains=word)
@@ -102,7 +102,7 @@ def _booked_to(value: str, scope: SenderScope) -> Q | None:
 
 
 def _midnight(day: dt.date, scope: SenderScope) -> dt.datetime:
-    """When that day begins where the sender is."""
+    """Return when that day begins where the sender is."""
     day = max(day, dt.date(1970, 1, 1))
     return dt.datetime.combine(day, dt.time(), scope.sender.tzinfo).astimezone(dt.UTC)
 
@@ -153,7 +153,7 @@ FILTERS: dict[str, Filter] = {
 
 
 def active(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
-    """The filters that mean something, by name; a value nobody could have chosen filters nothing."""
+    """Return the filters that mean something, by name; a value nobody could have chosen filters nothing."""
     found = {name: one.where(query.get(name, "")[:200], scope) for name, one in FILTERS.items() if query.get(name)}
     return {name: where for name, where in found.items() if where is not None}
 
@@ -167,12 +167,12 @@ def narrowed(orders: QuerySet[Order], filters: dict[str, Q]) -> QuerySet[Order]:
 
 
 def count(orders: QuerySet[Order]) -> int:
-    """How many there are, as far as anybody cares: a table of years is not read to its end for one number."""
+    """Return how many there are, as far as anybody cares: a table of years is not read to its end for one number."""
     return orders.order_by()[: MOST_COUNTED + 1].count()
 
 
 def counted(number: int) -> str:
-    """The count in words: `52`, or `1,000+` where counting stopped."""
+    """Return the count in words: `52`, or `1,000+` where counting stopped."""
     return f"{number}" if number < MOST_COUNTED else f"{MOST_COUNTED:,}{'+' if number > MOST_COUNTED else ''}"
 
 

@@ -18,7 +18,7 @@ LONGEST_SHOWN = 8_000
 
 
 def masked(body: bytes | memoryview, contract: Contract) -> str:
-    """The body as indented JSON with names, e-mails, phones and streets masked and every signed link cut.
+    """Return the body as indented JSON with names, e-mails, phones and streets masked and every signed link cut.
 
     Suburb, state, postcode and country stay: they are what tells two parcels apart. Empty for an empty body.
     """
@@ -31,7 +31,7 @@ def masked(body: bytes | memoryview, contract: Contract) -> str:
 
 
 def revealed(body: bytes | memoryview, contract: Contract) -> str:
-    """The body as it is, people and all; only if it held a signed link or a secret it is shown with that cut."""
+    """Return the body as it is, people and all; only if it held a signed link or a secret it is shown with that cut."""
     exact = bytes(body)
     safe = scrub(exact, contract)
     text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
@@ -49,7 +49,7 @@ def _says_the_same(exact: bytes, safe: bytes) -> bool:
 
 
 def holds_link(text: str) -> bool:
-    """Does this text hold a signed link, of whichever account's carrier?"""
+    """Return whether this text holds a signed link of any account's carrier."""
     return any(signed(text, configured.contract) for configured in carrier_settings.every())
 
 
@@ -70,7 +70,7 @@ class SafeText(forms.CharField):
 
 
 def _personal(contract: Contract) -> frozenset[str]:
-    """The members that hold personal data, by their last name, as this contract calls them."""
+    """Return the members that hold personal data, by their last name, as this contract calls them."""
     paths = [getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL]
     return frozenset(path.rpartition(".")[2] for path in paths if path)
 
@@ -87,7 +87,7 @@ def _without_people(value: Any, personal: frozenset[str]) -> Any:
 
 
 def _mask(value: Any) -> Any:
-    """The first letter, and an e-mail's host; members of a masked member too."""
+    """Return the first letter, and an e-mail's host; members of a masked member too."""
     if isinstance(value, dict):
         return {key: _mask(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -98,5 +98,5 @@ def _mask(value: Any) -> Any:
 
 
 def without_emails(text: str) -> str:
-    """The text with each e-mail address down to its first letter and its host."""
+    """Return the text with each e-mail address down to its first letter and its host."""
     return EMAIL.sub(lambda found: f"{found[0][0]}•••@{found[1]}", text)

@@ -90,7 +90,7 @@ def moved(change: OrderChange) -> None:
 
 
 def _settled(change: OrderChange) -> str | None:
-    """The words for a move that settled something; a refusal that isn't the sender's to mend has its own."""
+    """Return the words for a move that settled something; a refusal that isn't the sender's to mend has its own."""
     words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
         return REFUSED_US
@@ -105,7 +105,7 @@ def booked(order: Order, at: dt.datetime) -> None:
 
 
 def not_as_agreed(order: Order) -> str:
-    """The price agreed to beside the one booked, each with its currency where they differ in that."""
+    """Return the price agreed to beside the one booked, each with its currency where they differ in that."""
     shown = money if order.unagreed_currency == order.currency else money_in
     booked_at = shown(order.unagreed_price, order.unagreed_currency)
     return f"You agreed to {shown(order.price, order.currency)}; the carrier booked it at {booked_at}."
@@ -168,7 +168,7 @@ def event(
 
 
 def cut(why: str) -> str:
-    """The carrier's words as far as a line has room for them."""
+    """Return the carrier's words as far as a line has room for them."""
     return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 

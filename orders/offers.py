@@ -108,7 +108,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
 
 
 def warnings(details: ParcelDetails) -> list[str]:
-    """What is allowed and still worth a second look (interface §2.1, §8)."""
+    """Return what is allowed and still worth a second look (interface §2.1, §8)."""
     found = [
         f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on the label."
         for number, line in enumerate((details.receiver.line1, details.receiver.line2), start=1)
@@ -143,7 +143,7 @@ def _offers(quote: Quote, details: ParcelDetails, now: dt.datetime) -> list[Offe
 
 
 def _closed(quote: Quote, details: ParcelDetails) -> list[Closed]:
-    """What was quoted and must fail; or duties paid upfront, which many carriers don't quote without their codes."""
+    """Return what was quoted and must fail; or duties paid upfront, which many carriers don't quote without codes."""
     found = [Closed(offer["name"], offer["refused"]) for offer in quote.products if offer.get("refused")]
     is_quoted = any(offer["duties_paid"] for offer in quote.products)
     if not is_quoted and not details.may_prepay_duties:
@@ -171,7 +171,7 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup
 
 
 def money_lines(members: list[list[str]]) -> list[tuple[str, Decimal, str]]:
-    """Every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
+    """Return every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
     return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
 
 

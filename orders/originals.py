@@ -42,7 +42,7 @@ class Contents:
 
 
 def stream(orders: list[Order], sizes: tuple[str, ...], *, by: User, at: dt.datetime) -> Iterator[bytes]:
-    """The archive, piece by piece; each label is read, checked, audited and let go before the next.
+    """Yield the archive, piece by piece; each label is read, checked, audited and let go before the next.
 
     `orders` have their labels and sender with them. A parcel without a label of these sizes gives the one it has.
     """
@@ -77,7 +77,7 @@ def _audit(label: Label, *, by: User, at: dt.datetime) -> None:
 
 
 def _wanted(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
-    """The stored labels of these sizes, else of any."""
+    """Return the stored labels of these sizes, else of any."""
     ready = [label for label in order.labels.all() if label.is_ready]
     found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
     if order.status != Status.BOOKED or not found:
@@ -97,7 +97,7 @@ def why_none(order: Order) -> str:
 
 
 def served(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -> bytes | None:
-    """The bytes as the carrier sent them, of a parcel still booked at this moment; else None, and why in words."""
+    """Return the bytes as the carrier sent them, of a parcel still booked; else None, and note why in `contents`."""
     try:
         return label.serve(at=at)
     except LabelBytes.DoesNotExist:  # cancelled, purged or taken back while the others were sent
@@ -120,7 +120,7 @@ def _note(contents: Contents, number: int, path: str, order: Order, label: Label
 
 
 def file_name(order: Order, number: int, *, of: int) -> str:
-    """`01_S7K2QX_NAIR_3056.pdf`: sorted as listed, found by reference, surname or postcode; plain characters only."""
+    """Return a name such as `01_S7K2QX_NAIR_3056.pdf`: in listed order, with reference, surname and postcode."""
     surname = order.receiver_name.split()[-1:]
     parts = (order.carrier_reference or "", *surname, order.receiver_postcode)
     words = [word for word in map(_plain, parts) if word]
@@ -128,7 +128,7 @@ def file_name(order: Order, number: int, *, of: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Capital letters without accents, digits and hyphens; what has none of them is left out."""
+    """Return capital letters without accents, digits and hyphens; what has none of them is left out."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().upper()
     return re.sub(r"[^A-Z0-9-]", "", letters)[:30]
 

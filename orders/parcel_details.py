@@ -28,7 +28,7 @@ class ParcelDetails:
     size: str = ""  # the uuid of the saved size it was typed with
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; decimals become strings."""
+        """Return plain JSON; decimals become strings."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
         return plain
 
@@ -47,11 +47,11 @@ class ParcelDetails:
         )
 
     def at_weight(self, weight: Decimal) -> Self:
-        """The same parcel at another weight, in its unit. Its measures are its saved size's own no longer."""
+        """Return the same parcel at another weight, in its unit. Its measures are its saved size's own no longer."""
         return replace(self, measures=replace(self.measures, weight=weight), size="")
 
     def hash(self) -> str:
-        """Names the inputs: changed inputs never ride an old price. The size's name is no input of a price."""
+        """Return a name for the inputs, so that changed ones never get an old price. The size's name is no input."""
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -77,7 +77,7 @@ class ParcelDetails:
         )
 
     def _as_dialled(self, end: Party) -> Party:
-        """One end of a parcel that leaves the country has its phone with the country's code."""
+        """Return one end of the parcel, its phone with the country's code where the parcel leaves the country."""
         if self.pickup.country == self.receiver.country or not end.phone:
             return end
         return replace(end, phone=across_borders(end.phone, end.country))
@@ -99,7 +99,7 @@ def items_from(plain: list[dict[str, Any]]) -> tuple[Item, ...]:
 
 
 def in_metric(measures: Measures) -> dict[str, Decimal]:
-    """The order's columns: kilograms to 0.1 g and centimetres to 0.01 mm."""
+    """Return the order's columns: kilograms to 0.1 g and centimetres to 0.01 mm."""
     cm = CENTIMETRES[measures.dimension_units]
     return {
         "weight_kg": (measures.weight * KILOGRAMS[measures.weight_units]).quantize(Decimal("0.0001")),
@@ -114,13 +114,13 @@ CUBIC_METRE = Decimal(1_000_000)  # in cubic centimetres
 
 
 def density(measures: Measures) -> Decimal:
-    """Kilograms per cubic metre of the box."""
+    """Return kilograms per cubic metre of the box."""
     volume = measures.length * measures.width * measures.height * CENTIMETRES[measures.dimension_units] ** 3
     return measures.weight * KILOGRAMS[measures.weight_units] * CUBIC_METRE / volume
 
 
 def odd(measures: Measures) -> str:
-    """`light` or `heavy` for its size; "" for a likely parcel."""
+    """Return `light` or `heavy` for its size; "" for a likely parcel."""
     found = density(measures)
     if is_likely(found):
         return ""
@@ -132,6 +132,6 @@ def is_likely(found: Decimal) -> bool:
 
 
 def doubt(measures: Measures) -> str:
-    """What is odd about the parcel, in words; "" for a likely one."""
+    """Return what is odd about the parcel, in words; "" for a likely one."""
     words = odd(measures)
     return f"This parcel is very {words} for its size. Check its weight, its measures and their units." if words else ""

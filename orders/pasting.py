@@ -109,7 +109,7 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
 
 
 def _place_before(text: str, code: re.Match[str], country: str) -> tuple[Locality, int, int] | None:
-    """The listed place whose name stands right before its postcode, with or without a state between or after."""
+    """Return the listed place whose name stands right before its postcode, with or without a state between or after."""
     written = code[0].replace("-", "") if country == "CA" else code[0]
     listed = list(active(country).filter(postcode=postal_code(country, written)))
     words = list(WORD.finditer(text[: code.start()]))
@@ -127,7 +127,7 @@ def _place_before(text: str, code: re.Match[str], country: str) -> tuple[Localit
 
 
 def _is_state(name: str, country: str) -> str:
-    """The state's code when the words name one; "" otherwise."""
+    """Return the state's code when the words name one; "" otherwise."""
     found = state_code(country, name)
     return found if found in STATES[country] else ""
 
@@ -147,7 +147,7 @@ def _state_after(text: str, end: int, country: str) -> tuple[int, str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The lines that say something; one line alone is cut at its commas."""
+    """Return the lines that say something; one line alone is cut at its commas."""
     lines = _plain(text.split("\n"))
     return lines if len(lines) > 1 else _plain(re.split(r"[,;\t|]", lines[0])) if lines else []
 
@@ -158,7 +158,7 @@ def _plain(lines: list[str]) -> list[str]:
 
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:
-    """Names stand above the street; what is below it, and no unit, stays unused."""
+    """Take the names above the street; what is below it, and no unit, stays unused."""
     useful = [piece for piece in pieces if not NOISE.search(piece)]
     pasted.left += [piece for piece in pieces if piece not in useful]
     if useful and not any(STREET.search(piece) for piece in useful):
@@ -183,7 +183,7 @@ def _take_lines(pieces: list[str], pasted: Pasted) -> None:
 
 
 def _unglued(pieces: list[str]) -> list[str]:
-    """`Priya Nair 4 Sample Street` without a comma: the name ends where the number begins."""
+    """Split `Priya Nair 4 Sample Street`: the name ends where the number begins."""
     cut = (GLUED.match(piece) for piece in pieces)
     return [part for found, piece in zip(cut, pieces, strict=True) for part in (found.groups() if found else [piece])]
 

@@ -21,7 +21,7 @@ UNPRINTED = Q(HAS_LABEL, status=Status.BOOKED, progress__in=WITH_THE_SENDER, pri
 
 
 def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
-    """Booked, still with the sender, a label stored and not yet printed: pickup today first, then by day."""
+    """Return booked orders, still here, whose stored label isn't printed: today's pickups first, then by day."""
     day = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
     is_pickup = ~Q(first_mile="drop-off")
     pickup_day = Case(When(is_pickup, then=day), output_field=DateField())
@@ -35,13 +35,13 @@ def _nulls_last() -> Case:
 
 
 def chosen(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list[Order]:
-    """These of the orders, printed before or not, in the order in which they were chosen."""
+    """Return these of the orders, printed before or not, in the order in which they were chosen."""
     place = {one: number for number, one in enumerate(uuids)}
     return sorted(orders.filter(uuid__in=uuids), key=lambda order: place[order.uuid])
 
 
 def label_of(order: Order) -> Label | None:
-    """The stored label to print: the size this sender prints, else the one there is."""
+    """Return the stored label to print: the size this sender prints, else the one there is."""
     if order.status != Status.BOOKED:
         return None
     ready = [label for label in order.labels.all() if label.is_ready]
@@ -53,7 +53,7 @@ def _as_listed(order: Order) -> tuple[Any, ...]:
 
 
 def _by_size(order: Order) -> tuple[Any, ...]:
-    """Named sizes first, by name; then the others, small to large."""
+    """Sort named sizes first, by name; then the others, small to large."""
     name = order.size.name.casefold() if order.size else ""
     return not name, name, order.length_cm * order.width_cm * order.height_cm, order.weight_kg
 
@@ -71,18 +71,21 @@ SORTS: dict[str, tuple[str, Callable[[Order], tuple[Any, ...]]]] = {
 
 
 def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """The label is on paper. False if somebody said so before; theirs stays. Raises WrongStatus unless booked."""
+    """Write down that the label is on paper. False if somebody said so before; theirs stays.
+
+    Raises WrongStatus unless booked.
+    """
     return _mark(order, Q(printed_at=None), "label printed", by=by, at=at, printed_at=at, printed_by=by)
 
 
 def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """It was put on paper once more: the newest print is the one that sticks on the parcel."""
+    """Write down that it was printed once more: the newest print is the one that sticks on the parcel."""
     printed = Q(printed_at__isnull=False)
     return _mark(order, printed, "label reprinted", by=by, at=at, printed_at=at, printed_by=by)
 
 
 def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """It was not printed after all, so it waits again."""
+    """Write down that it was not printed after all, so it waits again."""
     printed = Q(printed_at__isnull=False)
     return _mark(order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None)
 
@@ -91,7 +94,7 @@ def unmark(order: Order, *, by: User, at: dt.datetime) -> bool:
 def _mark(
     order: Order, only_if: Q, action: str, *, by: User, at: dt.datetime, **changes: dt.datetime | User | None
 ) -> bool:
-    """The one place that writes printed_at, with its audit row."""
+    """Write printed_at with its audit row. Nothing else writes it."""
     if order.status != Status.BOOKED:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):

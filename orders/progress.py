@@ -53,7 +53,7 @@ class Projection:
 
 
 def fold(steps: Iterable[Step], *, now: dt.datetime) -> Projection:
-    """The latest scan that says where the parcel is; scans from more than a day ahead are left out.
+    """Return the latest scan that says where the parcel is; scans from more than a day ahead are left out.
 
     A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed pickup is over
     as soon as any later scan shows the parcel moving.
@@ -74,14 +74,14 @@ MOST = 2  # from the second on a refund may apply; further ones change nothing
 
 
 def day_at(pickup: Party, at: dt.datetime) -> dt.date:
-    """The date where the parcel starts: the carrier plans its pickups by that, wherever the sender is (§8)."""
+    """Return the date where the parcel starts: the carrier plans its pickups by that, wherever the sender is (§8)."""
     return at.astimezone(ZoneInfo(places.zone(pickup.country, pickup.state, pickup.postcode))).date()
 
 
 def missed_pickups(
     expected: dt.date | None, *, booked_on: dt.date, heard_on: dt.date | None, today: dt.date, where: tuple[str, str]
 ) -> int:
-    """How many pickup days went by without a driver, counted up to two. All dates are those at the pickup address.
+    """Count the pickup days that went by without a driver, up to two. All dates are those at the pickup address.
 
     `asked` is the pickup day; left blank it is the next business day (interface §2.1). `where` is the country and
     state whose holidays count. `heard_on` is the day of the last scan: one from after the pickup day, of whatever

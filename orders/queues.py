@@ -10,12 +10,12 @@ from shipping_portal.accounts.adminkit.queues import Wait
 
 
 def not_read_in_full(now: dt.datetime) -> Q:
-    """Calls of the last day whose reply had rows we could not read: services that senders are not offered."""
+    """Return calls of the last day whose reply had rows we could not read: services that senders aren't offered."""
     return Q(unreadable__gt=0, at__gte=now - dt.timedelta(days=1))
 
 
 def label_missing(now: dt.datetime) -> Q:
-    """Labels we could not get, and sizes not offered where no other size is or may come, of parcels yet to leave."""
+    """Return the labels we could not get, of parcels yet to leave; a size is left out where another one is there."""
     others = Label.objects.filter(order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING])
     has_none = Q(~Exists(others), state=Label.State.ABSENT)
     missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # in the words of the index
@@ -24,7 +24,7 @@ def label_missing(now: dt.datetime) -> Q:
 
 
 def _refused_today(now: dt.datetime) -> Q:
-    """Days on which the limit refused somebody, and that are still under way somewhere on earth."""
+    """Return days on which the limit refused somebody, and that are still under way somewhere on earth."""
     return Q(refused_at__isnull=False, day__gte=(now - dt.timedelta(hours=12)).date())
 
 

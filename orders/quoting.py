@@ -27,14 +27,14 @@ class UnreadablePrices(CarrierError):
 
 
 def needs_codes() -> str:
-    """Why duties can't be paid upfront without full HS codes."""
+    """Return why duties can't be paid upfront without full HS codes."""
     return f"It needs a {contract().hs_code_duties_paid}-digit HS code for each item."
 
 
 def ask(
     sender: Sender, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False, typed: bool = True
 ) -> Quote:
-    """Prices for this parcel; the same inputs within the quote's life answer from the stored one.
+    """Return prices for this parcel; the same inputs within the quote's life answer from the stored one.
 
     A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
     count for nobody, and raise NotYet when that is used up.
@@ -70,7 +70,7 @@ def ask(
 
 
 def _readable(quote: Quote) -> Quote:
-    """Raises UnreadablePrices for one without products that is not known to be empty."""
+    """Return the quote; raise UnreadablePrices for one without products that is not known to be empty."""
     if quote.unreadable and not quote.products:
         raise UnreadablePrices(f"none of {quote.unreadable} rows could be read")
     return quote
@@ -83,7 +83,7 @@ def _kept(account: CarrierAccount, sender: Sender, details: ParcelDetails, now: 
 
 
 def offer_from(product: Product, details: ParcelDetails) -> dict[str, Any]:
-    """A product as the JSON a Quote keeps; the form is written on Quote. What must fail is marked as refused."""
+    """Return a product as the JSON a Quote keeps; the form is written on Quote. What must fail is marked as refused."""
     return {
         "code": product.code,
         "name": product.name,
@@ -104,7 +104,7 @@ def offer_from(product: Product, details: ParcelDetails) -> dict[str, Any]:
 
 
 def first_pickup(offer: dict[str, Any]) -> dt.date | None:
-    """The first pickup day by the carrier's own calendar (`eta.for_send_date`); None for a drop-off, or if not told."""
+    """Return the first pickup day by the carrier's own calendar (`eta.for_send_date`); None for a drop-off."""
     day = offer.get("pickup")  # quotes kept from before have none
     return dt.date.fromisoformat(day) if day and offer["first_mile"] != "drop-off" else None
 

@@ -21,25 +21,25 @@ AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 
 
 def reach_from(origin: str) -> set[str]:
-    """The countries a parcel from there may go to (interface §1); none named means any."""
+    """Return the countries a parcel from there may go to (interface §1); none named means any."""
     if origin not in contract().export_origins:
         return {origin}
     return {origin, *contract().destinations} if contract().destinations else set()
 
 
 def line(label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any) -> addresses.LineField:
-    """One line of text for the label; `needed` is the message when it is missing."""
+    """Return one line of text for the label; `needed` is the message when it is missing."""
     errors = {"required": needed, "max_length": f"Use at most {longest} characters; this has %(show_value)d."}
     return addresses.LineField(label=label, max_length=longest, required=bool(needed), error_messages=errors, **options)
 
 
 def labels(country: str) -> dict[str, str]:
-    """What that country calls the parts of an address, by their controls."""
+    """Return what that country calls the parts of an address, by their controls."""
     return {f"receiver_{part}": say(part.capitalize(), country) for part in PLACE}
 
 
 def hint(country: str) -> str:
-    """What the first line of an address there has room for."""
+    """Return what the first line of an address there has room for."""
     apart = f"{say('suburb', country)} and {say('postcode', country)}"
     return f"{addresses.LINE_ADVISED} characters or fewer fit on the label. Leave out the {apart}."
 
@@ -108,7 +108,7 @@ class ReceiverForm(addresses.OnceOnly):
         return json.dumps({country: labels(country) | {"hint": hint(country)} for country in known})
 
     def _offer_countries(self) -> None:
-        """Home first, then where the carrier's service is; whether it goes to any other, its prices tell."""
+        """Offer home first, then where the carrier's service is; whether it goes to any other, its prices tell."""
         origin = self.address.country
         first = [origin, *(code for code in Sender.Country.values if code != origin)]
         field = cast(CountryField, self.fields["receiver_country"])
@@ -124,7 +124,7 @@ class ReceiverForm(addresses.OnceOnly):
             field.help_text = only
 
     def _offer_instructions(self) -> None:
-        """Australian senders speak the carrier's industry terms (interface §2.1)."""
+        """Offer Australian senders the carrier's industry terms (interface §2.1)."""
         if self.address.country != "AU":
             self.fields["receiver_instructions"] = line(
                 "Delivery instructions", longest=contract().longest_instructions
@@ -212,7 +212,7 @@ class ReceiverForm(addresses.OnceOnly):
             self._refuse_pair(suburb, postcode, pair.near)
 
     def _take_unlisted(self, cleaned: dict[str, Any]) -> None:
-        """No list is loaded for this country: the carrier's own answer decides."""
+        """Take the place as typed: no list is loaded for this country, so the carrier's own answer decides."""
         country = cleaned["receiver_country"]
         if country not in STATES:
             cleaned["receiver_postcode"] = cleaned["receiver_postcode"].upper()
@@ -245,13 +245,13 @@ class ReceiverForm(addresses.OnceOnly):
         return text
 
     def receiver(self) -> Party:
-        """The cleaned receiver."""
+        """Return the cleaned receiver."""
         values = {part: self.cleaned_data[f"receiver_{part}"] for part in RECEIVER_PARTS}
         return Party(**values, instructions=self.cleaned_data["receiver_instructions"])
 
 
 def initial_of(receiver: Party) -> dict[str, str]:
-    """The form's values for a receiver who is known already."""
+    """Return the form's values for a receiver who is known already."""
     values = {f"receiver_{part}": getattr(receiver, part) for part in RECEIVER_PARTS}
     values |= {"receiver_instructions": receiver.instructions, "delivery_choice": "none"}
     for choice, term in (("authority_to_leave", AUTHORITY), ("signature", SIGNATURE)):

@@ -22,11 +22,11 @@ def shown(order: Order, role: str) -> Shown:
 
 
 def masked(name: str) -> str:
-    """`Priya Nair` is `P. Nair`; one word alone is its initial."""
+    """Return `P. Nair` for `Priya Nair`; one word alone becomes its initial."""
     first, *rest = name.split()
     return f"{first[0]}. {rest[-1]}" if rest else f"{first[0]}."
 
 
 def sees_contact(role: str) -> bool:
-    """E-mail, phone, address lines, labels and the carrier's own words are for those who book."""
+    """Return whether this role sees e-mail, phone, address lines, labels and the carrier's own words, as bookers do."""
     return role in BOOKERS

@@ -33,12 +33,12 @@ def recount(now: dt.datetime) -> None:
 
 
 def miscounted(now: dt.datetime) -> list[Any]:
-    """The rows whose counters are wrong: senders, and days of all of them."""
+    """Return the rows whose counters are wrong: senders, and days of all of them."""
     return [*_senders(), *_days(now)]
 
 
 def _senders() -> QuerySet[Any]:
-    """Senders whose counters are not what their orders say. One statement, so nothing moves while it looks."""
+    """Return senders whose counters are not what their orders say. One statement, so nothing moves while it looks."""
     orders = Order.objects.filter(sender=OuterRef("pk")).order_by().values("sender")
     today = orders.filter(reserved_on=OuterRef("counted_on"))
     in_all = orders.filter(reserved_on__isnull=False)

@@ -22,7 +22,7 @@ def is_same(one: str, other: str) -> bool:
 
 
 def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
-    """Those of this reference, newest first: one of each account at most."""
+    """Return the orders of this reference, newest first: one of each account at most."""
     if not _may_be_one(typed):
         return orders.none()
     # By key: side by side with a sender, SQLite would read all orders of that sender instead of the index.
@@ -31,6 +31,6 @@ def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
 
 
 def _may_be_one(typed: str) -> bool:
-    """Names and places, which are searched for all day, cost no query."""
+    """Return whether the text can be a reference, so that names and places, searched for all day, cost no query."""
     described = any(configured.contract.reference_typed(typed) for configured in carrier_settings.every())
     return described or bool(NUMBERED.fullmatch(typed))

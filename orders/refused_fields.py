@@ -30,12 +30,12 @@ ITEM = re.compile(rf"item_(?:(\d+)_)?({'|'.join(ITEM_PARTS)})", re.ASCII)
 
 
 def is_known(name: str) -> bool:
-    """Is this one of our forms' fields, or "" for the parcel as a whole?"""
+    """Return whether this is one of our forms' fields, or "" for the parcel as a whole."""
     return name in FORM or ITEM.fullmatch(name) is not None
 
 
 def sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
-    """The carrier's words after our labels; what it says of several fields alike stands once."""
+    """Return the carrier's words after our labels; what it says of several fields alike stands once."""
     labels: dict[str, list[str]] = {}
     for name, texts in fields.items():
         for text in texts:
@@ -54,7 +54,7 @@ def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
 
 
 def ended(text: str) -> str:
-    """A sentence with its full stop."""
+    """Return a sentence with its full stop."""
     return text if text[-1:] in {".", "!", "?", "…"} else f"{text}."
 
 
@@ -63,7 +63,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def _label(name: str, form: ParcelForm) -> str:
-    """What our pages call a field; "" for the parcel as a whole."""
+    """Return what our pages call a field; "" for the parcel as a whole."""
     if name in LABELS or not name:
         return LABELS.get(name, "")
     if name.startswith("sender_"):
@@ -79,7 +79,7 @@ def _label(name: str, form: ParcelForm) -> str:
 
 
 def _controls(name: str, form: ParcelForm) -> list[str]:
-    """The form's own names of a field; none where another page has it."""
+    """Return the form's own names of a field; none where another page has it."""
     found = [name]
     if name in {"receiver_suburb", "receiver_postcode"}:
         found = ["receiver_suburb", "receiver_postcode"]
@@ -95,6 +95,6 @@ def _controls(name: str, form: ParcelForm) -> list[str]:
 
 
 def _filled_rows(form: ParcelForm) -> list[int]:
-    """The carrier didn't say which item it means, so it means each."""
+    """Return the rows of items that are filled in: the carrier didn't say which one it means."""
     names = {row: f"item_{row}_description" for row in range(1, ROWS + 1)}
     return [row for row, name in names.items() if name in form.fields and form[name].value()] or [1]

@@ -15,7 +15,7 @@ from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent
 
 
 def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
-    """True when the booking may go at the accepted price or less.
+    """Return whether the booking may go at the accepted price or less.
 
     A quote older than its life is asked for again: equal or lower goes on, higher or gone goes back to the sender,
     and an unreachable carrier or a pause of prices only postpones. Nothing was sent in any of these.
@@ -50,7 +50,7 @@ def still_agreed(order: Order, client: Carrier, now: dt.datetime) -> bool:
 
 
 def is_old(order: Order, now: dt.datetime) -> bool:
-    """Has the accepted price outlived its quote?"""
+    """Return whether the accepted price has outlived its quote."""
     return now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
 
@@ -75,7 +75,7 @@ def _accept(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> boo
 
 
 def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
-    """The order's columns for an accepted offer."""
+    """Return the order's columns for an accepted offer."""
     return {
         "product_code": offer["code"],
         "product_name": offer["name"],

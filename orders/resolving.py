@@ -39,12 +39,12 @@ def _replayable(order: Order, attempt: BookingAttempt, now: dt.datetime) -> bool
 
 
 def _is_of_a_backup(attempt: BookingAttempt) -> bool:
-    """Was it sent before a restore? It may have been settled since the backup, and booked under another key."""
+    """Return whether it was sent before a restore: it may have been settled, and booked under another key, since."""
     return Restore.objects.filter(restored_at__gte=attempt.sent_at).exists()
 
 
 def _replay(order: Order, attempt: BookingAttempt) -> None:
-    """Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
+    """Send it again. Only an acceptance or a well-formed refusal settles it; anything else leaves it unknown."""
     client, lease = gateway.carrier_of(order, first="book"), order.due_at or timezone.now()
     mine = BookingAttempt.objects.filter(pk=attempt.pk, state=State.UNKNOWN, replays=attempt.replays)
     if not mine.update(replays=min(attempt.replays + 1, 30_000)):

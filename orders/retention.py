@@ -40,7 +40,7 @@ def purge_drafts(now: dt.datetime) -> int:
 
 @term("label files")
 def purge_labels(now: dt.datetime) -> int:
-    """The bytes go, the checksum stays: it still proves which file was once printed."""
+    """Delete the bytes of old labels. The checksum stays: it still proves which file was once printed."""
     purged = 0
     while ids := list(_over(now).values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
@@ -51,7 +51,7 @@ def purge_labels(now: dt.datetime) -> int:
 
 
 def _over(now: dt.datetime) -> QuerySet[Label]:
-    """Stored labels of parcels whose story ended, that were cancelled, or were last heard of, long enough ago."""
+    """Return stored labels whose parcel's story ended, or was last heard of, long enough ago."""
     before = now - dt.timedelta(days=settings.LABEL_RETENTION_DAYS)
     ended = Q(order__progress__in=sorted(TERMINAL), order__progress_at__lt=before)
     cancelled = Q(order__status=Status.CANCELLED, order__cancelled_at__lt=before)

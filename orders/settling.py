@@ -61,7 +61,7 @@ def _settle(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
 
 
 def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
-    """Booked once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
+    """Book it once. A reference known from elsewhere, or one for a settled attempt, is a conflict instead."""
     try:
         with transaction.atomic(durable=True):
             order = Order.objects.locked(attempt.order_id)
@@ -119,14 +119,14 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
 
 
 def _pickup_day(order: Order, booked: Booked) -> dt.date | None:
-    """The carrier's day; where its reply names none, the one asked for, else the one it quoted."""
+    """Return the carrier's day; where its reply names none, the one asked for, else the one it quoted."""
     if order.first_mile == "drop-off":
         return None
     return booked.pickup_date or order.pickup_date or order.quoted_pickup_date
 
 
 def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
-    """What the carrier charges, and whether anybody agreed to that."""
+    """Return what the carrier charges, and whether anybody agreed to that."""
     if booked is None:
         return {"charged_price": None}
     amount = booked.amount.quantize(CENT, ROUND_HALF_UP)
@@ -140,7 +140,7 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
 
 
 def _late_acceptance(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime) -> None:
-    """The carrier says yes to something already settled. Evidence is kept; nothing is overwritten."""
+    """Keep a yes to something already settled as evidence; nothing is overwritten."""
     if is_same(order.carrier_reference or "", booked.reference):
         return
     BookingAttempt.objects.filter(pk=attempt.pk).update(seen_reference=booked.reference, response=booked.body)
@@ -181,7 +181,7 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
 
 
 def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
-    """The carrier refuses the account, not the parcel: the order stays owed and every booking waits."""
+    """Leave the order owed and make every booking wait: the carrier refuses the account, not the parcel."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts = {"http_status": error.status, "response": error.body, "error": error.reason[:300], "done_at": at}
@@ -191,7 +191,7 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
 
 
 def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None) -> None:
-    """Sent, and no answer we can trust. The same key again where that is safe, else an operator."""
+    """Make it unclear: sent, and no answer we can trust. The same key again where that is safe, else an operator."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at}
@@ -207,7 +207,7 @@ def unknown(attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: Outco
 
 
 def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
-    """A reply that cannot be this parcel's: kept as evidence, never adopted; an operator decides."""
+    """Make it a conflict: a reply that cannot be this parcel's is evidence, never adopted. An operator decides."""
     with transaction.atomic(durable=True):
         order = Order.objects.locked(attempt.order_id)
         facts = {"seen_reference": booked.reference, "response": booked.body, "http_status": booked.status}
@@ -220,7 +220,7 @@ def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.dateti
 
 
 def first_replay_at(order: Order, at: dt.datetime) -> dt.datetime | None:
-    """When the resolver may ask with the same key; None where only an operator can tell."""
+    """Return when the resolver may ask with the same key; None where only an operator can tell."""
     if not gateway.replays_allowed(order.account):
         return None
     return at + dt.timedelta(seconds=FIRST_REPLAY_SECONDS * settings.TIME_SCALE)
@@ -232,7 +232,7 @@ def try_later(order: Order, now: dt.datetime, *, retry_after: float | None = Non
 
 
 def back_to_draft(order: Order, problem: dict[str, Any], *, at: dt.datetime) -> None:
-    """Nothing was sent; the sender is asked. See booking.confirm."""
+    """Ask the sender, as nothing was sent. See booking.confirm."""
     step_aside(order, Status.DRAFT, problem["text"] or problem["kind"], problem, at=at)
 
 
@@ -245,7 +245,7 @@ def step_aside(order: Order, status: str, reason: str, problem: dict[str, Any], 
 
 
 def send_until(lease: dt.datetime) -> float:
-    """The monotonic instant after which not one byte may leave under a lease that ends then."""
+    """Return the monotonic instant after which not one byte may leave under a lease that ends then."""
     return time.monotonic() + (lease - timezone.now()).total_seconds() - settings.CARRIER_DEADLINE
 
 

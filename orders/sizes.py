@@ -17,12 +17,12 @@ class TooManySizes(Exception):
 
 
 def listed(sender: Sender) -> QuerySet[ParcelSize]:
-    """All sizes, the favourites first; `used` is how many parcels were entered with each."""
+    """Return all sizes, the favourites first; `used` is how many parcels were entered with each."""
     return sender.sizes.annotate(used=Count("orders")).order_by("position", "pk")
 
 
 def offered(sender: Sender) -> list[ParcelSize]:
-    """What the new-parcel form offers: those used most and the default one, in the sender's own order."""
+    """Return what the new-parcel form offers: those used most and the default one, in the sender's own order."""
     every: list[Any] = list(listed(sender))
     top = sorted(every, key=lambda size: (size.pk != sender.default_size_id, -size.used))[:OFFERED]
     return [size for size in every if size in top]
@@ -40,7 +40,7 @@ def add(sender: Sender, size: ParcelSize) -> None:
 
 
 def move(size: ParcelSize, *, step: int) -> None:
-    """One place up (-1) or down (1) among its sender's sizes; at the end it stays."""
+    """Move it one place up (-1) or down (1) among its sender's sizes; at the end it stays."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=size.sender_id)
         order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))

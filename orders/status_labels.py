@@ -35,7 +35,7 @@ LABELS = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
 
 
 def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
-    """The state and its words for a chip: money first; where the parcel is only once it is booked."""
+    """Return the state and its words for a chip: money first; where the parcel is only once it is booked."""
     progress = order.shown_progress(now)
     if order.cancel_refused_at:
         return "cancel_refused", NOT_CANCELLED
@@ -47,14 +47,14 @@ def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
 
 
 def reason(order: Order) -> str:
-    """Why somebody has to look at it: the carrier's words, where it refused something or nobody knows what it did."""
+    """Return why somebody has to look at it, in the carrier's words, where it refused or nobody knows what it did."""
     has_reason = order.status in WITH_REASON or order.cancel_refused_at
     text = str(order.problem.get("text", "")) if has_reason else ""
     return ended(text) if text else ""
 
 
 def waits_for(order: Order, now: dt.datetime) -> Pause | None:
-    """What holds an owed booking up: the carrier's stop, a pause of bookings, or of the prices its old quote needs."""
+    """Return what holds an owed booking up: the carrier's stop, or a pause of bookings or of the prices it needs."""
     if order.status != Status.BOOKING:
         return None
     pause = order.account.pause_of(BOOKINGS, now) or order.account.stop_as_a_pause()

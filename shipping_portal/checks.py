@@ -45,7 +45,7 @@ def _address(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 @register("carrier")
 def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
-    """The address with a secret in its path names no user, so only the secret tells two accounts' deliveries apart."""
+    """Refuse one secret for two accounts: the address with a secret in its path names no user to tell them apart."""
     for one, other in combinations(carrier_settings.every(), 2):
         if one.fingerprint == other.fingerprint:
             yield Error(
@@ -68,7 +68,7 @@ def _secrets(configured: CarrierSettings) -> set[str]:
 
 @register("carrier")
 def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
-    """CARRIER_LINK_KEY signs links, so no older account can be called LINK: that would be its API key as well."""
+    """Refuse an older account called LINK: CARRIER_LINK_KEY, which signs links, would be its API key as well."""
     every = carrier_settings.every()
     for name, configured in zip(settings.OLDER_CARRIERS, every[1:], strict=True):
         others = {setting for other in every if other is not configured for setting in other.setting_names}
@@ -82,7 +82,7 @@ def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
 
 @register("carrier")
 def check_partner(**options: Any) -> Iterable[CheckMessage]:
-    """Interface §4: partner_id goes with quotes, orders and tracking; a User-Agent should mean something."""
+    """Warn where no partner_id is set, which goes with quotes, orders and tracking, or no User-Agent (§4)."""
     if settings.DEMO or settings.TESTING:
         return
     for configured in carrier_settings.every():
@@ -125,7 +125,7 @@ def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 @register("carrier")
 def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
-    """Interface §2.2 names the reference by a placeholder: left as it is, every paid booking would be unclear."""
+    """Refuse the placeholder by which interface §2.2 names the reference: every paid booking would be unclear."""
     if settings.DEMO or settings.TESTING:
         return
     for configured in carrier_settings.every():
@@ -193,7 +193,7 @@ def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.database)
 def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
-    """The demo's passwords are public, so nobody may log in with them anywhere else."""
+    """Refuse the demo's passwords outside the demo: they are public."""
     from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415  (models load after checks)
 
     if options.get("databases") and not settings.DEMO and people_left_behind():

@@ -27,7 +27,7 @@ Parcels already booked are safe. Wait a few seconds, then reload this page.</p>
 
 
 def database_answers() -> bool:
-    """After an error, outside any transaction: is the database there? A connection that was lost is replaced."""
+    """Return, after an error and outside any transaction, whether the database is there. Replaces a lost connection."""
     if connection.connection is not None and connection.is_usable():
         return True
     connection.close()

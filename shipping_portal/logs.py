@@ -36,7 +36,7 @@ STAMPS: list[Any] = [
 
 
 def configure(wanted: dict[str, Any]) -> None:
-    """Django's LOGGING_CONFIG: every logger, the web server's too, writes through the same formatter."""
+    """Make every logger, the web server's too, write through the same formatter (Django's LOGGING_CONFIG)."""
     line = {"handlers": ["line"], "propagate": False}
     through = {"handlers": [], "propagate": True}
     logging.config.dictConfig(
@@ -63,7 +63,7 @@ def configure(wanted: dict[str, Any]) -> None:
 
 
 def scrub(line: str) -> str:
-    """The line without credentials, signed links, one-time keys and e-mail addresses."""
+    """Return the line without credentials, signed links, one-time keys and e-mail addresses."""
     for secret in _secrets():
         line = line.replace(secret, CUT)
     for pattern, replacement in RULES:

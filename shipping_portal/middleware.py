@@ -15,7 +15,7 @@ PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 
 
 def gzip_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Middleware: gzip for whole answers made of words, never for one that is marked `no-transform`."""
+    """Compress whole answers made of words, never one that is marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -40,7 +40,7 @@ KEPT_RAW = "/webhooks/"  # those bytes are stored as they come, whatever they ar
 def refuse_what_no_browser_sends(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: a NUL in the address (PostgreSQL stores none), and a body that is no form, packed, or too large.
+    """Refuse a NUL in the address, which PostgreSQL can't store, and a body that is no form, packed or too large.
 
     Django limits the fields of a body, not the files, which it would write to the disk of a server that takes none.
     """
@@ -61,7 +61,7 @@ def refuse_what_no_browser_sends(
 
 
 def _is_form(request: HttpRequest) -> bool:
-    """UTF-8 fields, not packed; or nothing at all, which is for the page to judge."""
+    """Return whether the body is UTF-8 fields, not packed; or nothing at all, which is for the page to judge."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return False
     letters = (request.content_params or {}).get("charset", "utf-8").lower()

@@ -11,7 +11,7 @@ STARTS_A_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four 
 
 
 def cell(value: object) -> str:
-    """The value as text; an apostrophe in front of what a spreadsheet would calculate. Numbers stay numbers."""
+    """Return the value as text; an apostrophe in front of what a spreadsheet would calculate. Numbers stay numbers."""
     text = "" if value is None else str(value)
     if isinstance(value, int | Decimal):
         return text
@@ -28,7 +28,7 @@ class _Line:
 def stream(
     name: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, has_mark: bool = True
 ) -> StreamingHttpResponse:
-    """A download of `name`, written while the rows are read. Everything is quoted. `has_mark`: for Excel."""
+    """Show a download of `name`, written while the rows are read. Everything is quoted. `has_mark`: for Excel."""
     writer = csv.writer(_Line(), quoting=csv.QUOTE_ALL)
 
     def lines() -> Iterator[str]:

@@ -86,7 +86,7 @@ class ParcelAdmin(ReadOnlyAdmin):
 
 
 def _found_by_polling(within: dt.timedelta) -> Rule:
-    """What the gap meter's alarm counts, and the same over a day."""
+    """Return what the gap meter's alarm counts, and the same over a day."""
     return lambda now: Q(pk__in=webhook_health.found_first_by_polling(now, within=within).values("pk"))
 
 
@@ -256,7 +256,7 @@ class EventWordAdmin(ReadOnlyAdmin):
         return super().change_view(request, object_id, form_url, {"acts": acts, **(extra_context or {})})
 
     def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """GET shows what a meaning would change; POST keeps it, with a reason."""
+        """Show what a meaning would change; POST keeps it, with a reason."""
         word = EventWord.objects.filter(pk=pk).first()
         if word is None:
             raise Http404

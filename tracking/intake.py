@@ -78,7 +78,7 @@ def work(delivery: WebhookDelivery) -> None:
 
 
 def _scan_in(delivery: WebhookDelivery) -> tuple[Scan, str, TrackingEvent.Source]:
-    """The scan, its parcel's reference and the way it came. Raises BadScan."""
+    """Return the scan, its parcel's reference and the way it came. Raises BadScan."""
     body, contract = bytes(delivery.body), contract_of(delivery.account)
     if not delivery.polled_for:
         scan = read_event(body, contract)

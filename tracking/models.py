@@ -216,6 +216,6 @@ class LastTime(models.Model):
 
     @classmethod
     def is_first_in(cls, span: dt.timedelta, name: str, *, now: dt.datetime) -> bool:
-        """Whether it has not happened for so long; true for exactly one of any number of processes, then it has."""
+        """Return whether it has not happened for so long; true for exactly one of any number of processes."""
         _, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         return made or bool(cls.objects.filter(name=name, at__lte=now - span).update(at=now))

@@ -46,7 +46,7 @@ class WatchForm(forms.Form):
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def watched(request: MemberRequest) -> HttpResponse:
-    """Parcels booked elsewhere that this account follows; bookers add to them."""
+    """Show parcels booked elsewhere that this account follows; bookers add to them."""
     may_watch = request.membership.role in BOOKERS
     form = WatchForm(request.POST if request.method == "POST" and may_watch else None)
     if request.method == "POST":
@@ -85,7 +85,7 @@ def _watches(request: MemberRequest) -> QuerySet[Watch]:
 @audience(*EVERY_MEMBER)
 @require_GET
 def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
-    """What is known about a watched parcel. No label, no price and no parcel tools: it isn't ours."""
+    """Show what is known about a watched parcel. No label, no price and no parcel tools: it isn't ours."""
     found = get_object_or_404(_watches(request), uuid=watch)
     state = f"{found.parcel.progress}.{found.parcel.subscription}.{found.parcel.events.count()}"
     if request.GET.get("seen") == state:
@@ -103,7 +103,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 
 
 def _is_anothers(watch: Watch) -> bool:
-    """Did another account of this portal book it? Then the carrier's free words are not for this one."""
+    """Return whether another account of this portal booked it: then the carrier's free words are not for this one."""
     order = watch.parcel.order
     return order is not None and order.sender_id != watch.sender_id
 
@@ -120,7 +120,7 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The one page that shows a signed link (interface §5): fresh, to owner and shipper, while it is booked."""
+    """Show the one page that shows a signed link (interface §5): fresh, to owner and shipper, while it is booked."""
     mine = Order.objects.for_user(request.user).select_related("sender", "account")
     found = get_object_or_404(mine, uuid=order, status=Status.BOOKED)
     context: dict[str, object] = {"order": found}
@@ -139,7 +139,7 @@ class NoLink(Exception):
 
 
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
-    """A fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
+    """Return a fresh link with the sender's role, never stored; each showing is audited. Raises NoLink."""
     if order.status != Status.BOOKED:
         raise NoLink("Parcel tools are open only while the parcel is booked.")
     if not gateway.is_reachable(order.account):

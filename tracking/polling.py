@@ -30,7 +30,7 @@ BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
 
 
 def waits_silently(now: dt.datetime) -> Q:
-    """Pickups of the last weeks that no scan has told of, as far as polling still asks for them."""
+    """Return pickups of the last weeks that no scan has shown, as far as polling still asks for them."""
     oldest, today = now - GIVE_UP_SILENT, now.date()
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
     undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
@@ -98,7 +98,7 @@ def work(poll: Poll) -> None:
 
 
 def _ask(poll: Poll, client: Carrier) -> Tracked:
-    """Subscribing answers with the scans so far; a refusal is kept and the parcel polled all the same."""
+    """Subscribe, which answers with the scans so far; a refusal is kept and the parcel polled all the same."""
     parcel = poll.parcel
     if parcel.subscription == Parcel.Subscription.WANTED:
         try:
@@ -135,7 +135,7 @@ def take(parcel: Parcel, tracked: Tracked, *, now: dt.datetime) -> None:
 
 
 def _quarantine(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
-    """Once, however often the same scan is polled."""
+    """Set a scan aside once, however often the same one is polled."""
     body = scans.as_bytes(raw)
     sha256 = hashlib.sha256(body).hexdigest()
     same = {"account": parcel.account, "sha256": sha256, "polled_for": parcel.reference}
@@ -167,7 +167,7 @@ def _again(poll: Poll, *, is_answered: bool, first: float = 30.0) -> None:
 
 
 def interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
-    """Multiples of POLL_SECONDS until the next poll, by where the parcel is; None when its story is over."""
+    """Return multiples of POLL_SECONDS until the next poll, by where the parcel is; None when its story is over."""
     order = parcel.order
     if order and order.cancelled_at and not order.used_after_cancel_at:
         return DAILY if now - order.cancelled_at < WATCH_CANCELLED else None

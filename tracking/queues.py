@@ -13,13 +13,13 @@ UNREAD_AFTER = dt.timedelta(minutes=1)
 
 
 def unmatched(now: dt.datetime | None = None) -> Q:
-    """References that sent scans but belong to no order and to no watch."""
+    """Return references that sent scans but belong to no order and to no watch."""
     of_tests = {configured.contract.nobodys_reference for configured in carrier_settings.every()}
     return Q(order=None, watches=None, last_scan_at__isnull=False) & ~Q(reference__in=of_tests)
 
 
 def unread(now: dt.datetime) -> Q:
-    """Webhook bodies of the last week that gave no scan, or wait unread for over a minute."""
+    """Return webhook bodies of the last week that gave no scan, or wait unread for over a minute."""
     odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - dt.timedelta(days=7))
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 

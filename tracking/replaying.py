@@ -82,7 +82,7 @@ class Replayed:
 
 
 def preview(chosen: Sequence[int]) -> ReplayPreview:
-    """What reading these again would change, found by doing it in a transaction that is rolled back.
+    """Return what reading these again would change, found by doing it in a transaction that is rolled back.
 
     At most MOST, so that scans arriving for the same parcels wait a few seconds at the very worst.
     """
@@ -120,7 +120,7 @@ def replay(chosen: Sequence[int], *, by: Any, reason: str, now: dt.datetime) -> 
 
 
 def _read(pk: int) -> bool:
-    """Whether it could be read at all; a savepoint keeps one that could not from taking the rest with it."""
+    """Return whether it could be read at all; a savepoint keeps one that could not from taking the rest with it."""
     try:
         with transaction.atomic():
             intake.read(pk)
@@ -148,7 +148,7 @@ class ChoiceForm(forms.Form):
     until = forms.DateTimeField(label="Received before (UTC)", required=False, widget=MINUTES)
 
     def deliveries(self, now: dt.datetime) -> QuerySet[WebhookDelivery]:
-        """Oldest first. Call after is_valid."""
+        """Return the deliveries, oldest first. Call after is_valid."""
         state, since, until = (self.cleaned_data[name] for name in ("state", "since", "until"))
         rows = WebhookDelivery.objects.order_by("pk")
         if state == UNREAD:
@@ -170,7 +170,7 @@ class ReplayForm(ReasonForm):
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """GET previews what was chosen by state and time, or by `ids`; POST reads exactly the previewed ones again."""
+    """Show what reading again would change, chosen by state and time or by `ids`; POST reads exactly those again."""
     if request.method == "POST":
         form = ReplayForm(request.POST)
         if form.is_valid():
@@ -191,7 +191,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 def shown(
     request: HttpRequest, context: dict[str, Any], ids: list[int], *, form: ReplayForm | None = None
 ) -> HttpResponse:
-    """The page with what reading `ids` again would change."""
+    """Show the page with what reading `ids` again would change."""
     found = preview(ids) if ids else None
     chosen = ",".join(str(reading.delivery.pk) for reading in found.readings) if found else ""
     more = {

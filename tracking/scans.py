@@ -27,7 +27,7 @@ class ContentDiffers(Exception):
 
 
 def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_typed: bool = False) -> Parcel:
-    """The parcel of this reference at this account, in whatever case it was known; made if it was not.
+    """Return the parcel of this reference at this account, in whatever case it was known; made if it was not.
 
     It takes on the letters in which the carrier writes it. What a person typed tells those only until the carrier did,
     and not where it was typed in capitals alone.
@@ -43,7 +43,7 @@ def parcel_for(reference: str, *, account: CarrierAccount, at: dt.datetime, is_t
 
 
 def locked(parcel_id: int) -> Parcel:
-    """The parcel with its account, ours until the transaction ends. Its scans may be written only after that: an
+    """Return the parcel with its account, ours until the transaction ends. Its scans may be written only after that: an
     insert shares a lock on the parcel, and two who share it and then want more lock each other out.
     """
     # Not its key: whoever has stored the same scan holds its id, and needs the parcel's key to commit.
@@ -52,13 +52,13 @@ def locked(parcel_id: int) -> Parcel:
 
 
 def fingerprint(reference: str, scan: Scan) -> str:
-    """Names a scan that came without an event id: same parcel, same kind, same instant."""
+    """Return the fingerprint of a scan without an event id: same parcel, same kind, same instant."""
     parts = f"{reference.upper()}|{vocabulary.normalise(scan.event_type)}|{scan.scan_time.isoformat()}"
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetime) -> tuple[TrackingEvent, bool]:
-    """The stored event and whether it is new. Raises ContentDiffers when its id is taken by other content."""
+    """Return the stored event and whether it is new. Raises ContentDiffers when its id is taken by other content."""
     known = _known(parcel, scan)
     if known is None:
         try:
@@ -73,7 +73,7 @@ def store(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datetim
 
 
 def _known(parcel: Parcel, scan: Scan) -> TrackingEvent | None:
-    """By event id; else by fingerprint, which also joins a pushed scan with its polled twin."""
+    """Find the event by its id; else by fingerprint, which also joins a pushed scan with its polled copy."""
     if scan.event_id:
         by_id = TrackingEvent.objects.filter(event_id=scan.event_id, account=parcel.account_id).first()
         if by_id:
@@ -116,7 +116,7 @@ def _create(parcel: Parcel, scan: Scan, *, source: str, raw: bytes, at: dt.datet
 
 
 def _note_seen(event: TrackingEvent, scan: Scan, *, source: str, at: dt.datetime) -> None:
-    """A polled scan learns its event id from its pushed twin; each channel's first sight is kept for the gap meter."""
+    """Give a polled scan the event id of its pushed copy; keep each channel's first sight for webhook health."""
     changes: dict[str, object] = {}
     if scan.event_id and event.event_id is None:
         changes["event_id"] = uuid.UUID(scan.event_id)
@@ -163,7 +163,10 @@ def work(parcel: Parcel) -> None:
 
 
 def _usable(parcel: Parcel, order: Order | None) -> list[TrackingEvent]:
-    """The scans that count. Those from long before the booking are set aside: clocks that lost their date (F30)."""
+    """Return the scans that count.
+
+    Those from long before the booking are set aside: clocks that lost their date (F30).
+    """
     events = list(parcel.events.filter(set_aside=""))
     if order is None:
         return events
@@ -181,5 +184,5 @@ def _step(event: TrackingEvent, words: dict[str, str]) -> Step:
 
 
 def as_bytes(raw: object) -> bytes:
-    """A polled scan as the bytes we keep of it."""
+    """Return a polled scan as the bytes we keep of it."""
     return json.dumps(raw, ensure_ascii=True, default=str).encode()

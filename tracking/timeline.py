@@ -26,7 +26,7 @@ class TimelineEntry:
 
 
 def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
-    """Two queries, however many scans, and one for the account if it is not there yet."""
+    """Return a parcel's scans as entries, in two queries and one for the account if it is not there yet."""
     if parcel is None:
         return []
     events = list(parcel.events.order_by("-scan_time", "-pk")[:500])
@@ -52,7 +52,7 @@ def _words(event_type: str, meanings: dict[str, str]) -> str:
 
 
 def place(suburb: str, state: str, postcode: str, country: str) -> str:
-    """One line; the country as a name, whether the carrier sent a code or a name (interface §2.2)."""
+    """Return one line; the country as a name, whether the carrier sent a code or a name (interface §2.2)."""
     known = COUNTRIES.get(country.strip().upper()) or _SHORT.get(country.strip().casefold(), country)
     town = " ".join(part for part in (suburb, state, postcode) if part)
     return ", ".join(part for part in (town, known) if part)

@@ -19,7 +19,7 @@ LARGEST_BODY = 64 * 1024
 @public
 @csrf_exempt
 def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
-    """200 once stored, whatever it was; 401 asks for the credentials, 404 for wrong ones, 413 for too much.
+    """Answer 200 once stored, whatever it was; 401 asks for credentials, 404 wrong ones, 413 too much.
 
     A reply other than 2xx makes the carrier try up to 3 times more (interface §6.5), so nothing that is
     authenticated, whole and of sane size is ever answered otherwise while the database takes it. A body that
@@ -52,7 +52,7 @@ class _Unread(Exception):
 
 
 def _body(request: HttpRequest) -> bytes:
-    """The whole body. Raises _Unread when it is too large, broke off, or has an end that nobody marks.
+    """Return the whole body. Raises _Unread when it is too large, broke off, or has an end that nobody marks.
 
     The trap is a body in chunks: without a Content-Length Django reads nothing of it, so it is taken from the
     server, which knows where it ends (gunicorn says so by `wsgi.input_terminated`).
@@ -73,7 +73,7 @@ def _body(request: HttpRequest) -> bytes:
 
 
 def _basic(request: HttpRequest) -> str | None:
-    """`user:secret` from the Authorization header; some clients send it only after a 401."""
+    """Return `user:secret` from the Authorization header; some clients send it only after a 401."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     if scheme.casefold() != "basic":
         return None
@@ -84,7 +84,7 @@ def _basic(request: HttpRequest) -> str | None:
 
 
 def _whose(given: str, *, in_path: bool) -> CarrierSettings | None:
-    """The account that a delivery belongs to, by its secret; in a path only the part behind the colon is given.
+    """Return the account that a delivery belongs to, by its secret; in a path only the part behind the colon is given.
 
     Every accepted secret of every account is compared, in constant time.
     """

@@ -13,12 +13,12 @@ from tracking.models import EventWord, Parcel, TrackingEvent
 
 
 def normalise(word: str) -> str:
-    """How words are compared: the carrier writes both "Dropped off" and "Dropped Off"."""
+    """Return how words are compared: the carrier writes both "Dropped off" and "Dropped Off"."""
     return " ".join(word.split()).casefold()[:100]
 
 
 def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
-    """Folded word → progress; "" says nothing about where the parcel is. The operator's map wins over the contract.
+    """Return progress by normalised word; "" says nothing about where it is. The operator's map wins over the contract.
 
     That map is one for all carrier accounts: what deciding a word moves is shown before it counts, and a word that two
     carriers use differently goes into the [words] of their contract files instead.
@@ -31,7 +31,10 @@ def meanings(words: Iterable[str], contract: Contract) -> dict[str, str]:
 
 
 def meanings_in(events: QuerySet[TrackingEvent]) -> dict[tuple[int, str], str]:
-    """What the words of these scans mean, by account and as they are spelled there. Two queries, and one an account."""
+    """Return what the words of these scans mean, by account and as they are spelled there.
+
+    Two queries, and one an account.
+    """
     words: dict[int, list[str]] = defaultdict(list)
     for account, word in events.order_by().values_list("account", "event_type").distinct():
         words[account].append(word)
@@ -43,7 +46,7 @@ def meanings_in(events: QuerySet[TrackingEvent]) -> dict[tuple[int, str], str]:
 
 
 def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
-    """Scans whose word means one of these."""
+    """Return the condition for scans whose word means one of these."""
     by_account: dict[int, list[str]] = defaultdict(list)
     for (account, word), progress in known.items():
         if progress in wanted:
@@ -55,7 +58,7 @@ def says(wanted: Collection[str], known: dict[tuple[int, str], str]) -> Q:
 
 
 def is_known(word: str, contract: Contract) -> bool:
-    """Whether the contract names this word at all, "Info" included."""
+    """Return whether the contract names this word at all, "Info" included."""
     return contract.progress(word) is not None
 
 
@@ -73,6 +76,6 @@ def note(word: str, at: dt.datetime, contract: Contract) -> None:
 
 
 def parcels_with(word: EventWord) -> QuerySet[Parcel]:
-    """Every parcel that was scanned with this word, however the carrier spelled it."""
+    """Return every parcel that was scanned with this word, however the carrier spelled it."""
     scanned = TrackingEvent.objects.filter(event_type__in=word.spellings)
     return Parcel.objects.filter(pk__in=scanned.values("parcel"))

@@ -27,7 +27,7 @@ class TooManyWatched(Exception):
 
 
 def reference_in(text: str) -> str:
-    """The reference in what was pasted: itself or a tracking page's address. Raises NotAReference.
+    """Return the reference in what was pasted: itself or a tracking page's address. Raises NotAReference.
 
     The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its references have another.
     """
@@ -93,5 +93,5 @@ def _parcel_of(reference: str, now: dt.datetime) -> Parcel:
 
 
 def stop(watched: Watch) -> None:
-    """No longer follow it; what was seen stays with the operator."""
+    """Stop following it; what was seen stays with the operator."""
     watched.delete()

@@ -91,7 +91,7 @@ def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
 
 
 def waiting(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
-    """The polls of its active parcels, by key, those due soonest first."""
+    """Return the polls of its active parcels, by key, those due soonest first."""
     # Not `parcel__account`: SQLite would read all parcels that the account ever had, and sort them.
     theirs = Exists(Parcel.objects.filter(pk=OuterRef("parcel"), account=account))
     active = Poll.objects.filter(theirs, due_at__gt=now, parked_at=None)
@@ -110,7 +110,7 @@ LATE = Q(pushed_at__gt=F("scan_time") + LATE_AFTER)
 
 
 def owed() -> QuerySet[TrackingEvent]:
-    """Scans the carrier owes us a webhook for: of its orders for us, and of what it follows for us, from then on."""
+    """Return scans the carrier owes us a webhook for: of its orders for us, and of what it follows for us."""
     subscribed = Q(parcel__subscription=Parcel.Subscription.ON, scan_time__gte=F("parcel__created_at"))
     return TrackingEvent.objects.filter(Q(parcel__order__isnull=False) | subscribed)
 

@@ -25,7 +25,7 @@ class Move:
 
 
 def moves(as_they_would_be: Iterable[Parcel]) -> list[Move]:
-    """Parcels as they were read inside the transaction, compared with what is stored after its end."""
+    """Return parcels as they were read inside the transaction, compared with what is stored after its end."""
     changed = {parcel.pk: parcel for parcel in as_they_would_be}
     stored = Parcel.objects.in_bulk(list(changed))
     return [
@@ -59,7 +59,7 @@ class Effect:
 
 
 def effect(word: EventWord, progress: str) -> Effect:
-    """What this meaning would change. Nothing is written: the newest parcels are folded and rolled back."""
+    """Return what this meaning would change. Nothing is written: the newest parcels are folded and rolled back."""
     concerned = parcels_with(word)
     tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
     with transaction.atomic():
@@ -85,7 +85,7 @@ def reword(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.date
 
 
 def _owe_folds(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
-    """Batch after batch, each due once the one before has had its time. What is owed sooner stays so."""
+    """Owe them batch after batch, each due once the one before has had its time. What is owed sooner stays so."""
     keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH):
         due_at = now + dt.timedelta(seconds=start / FOLDS_A_SECOND)

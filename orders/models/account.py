@@ -32,11 +32,11 @@ class Pause:
     ends_at: dt.datetime | None = None
 
     def is_over(self, now: dt.datetime) -> bool:
-        """The one look at the clock: nothing has to run for a pause to end."""
+        """Return whether the pause has ended: by the clock alone, so nothing has to run for that."""
         return self.ends_at is not None and self.ends_at <= now
 
     def look_again_at(self, now: dt.datetime) -> dt.datetime:
-        """When what waits for it may be tried again."""
+        """Return when what waits for it may be tried again."""
         return min(now + AT_MOST, self.ends_at or now + AT_MOST)
 
 
@@ -80,7 +80,7 @@ class CarrierAccount(models.Model):
         return self.name
 
     def holds_until(self, now: dt.datetime) -> dt.datetime | None:
-        """When booking may be tried again, or None when it may be tried now."""
+        """Return when booking may be tried again, or None when it may be tried now."""
         if pause := self.pause_of(BOOKINGS, now):
             return pause.look_again_at(now)
         if self.stopped_at and self.probe_due_at and self.probe_due_at > now:
@@ -90,21 +90,21 @@ class CarrierAccount(models.Model):
         return None
 
     def pause_of(self, what: str, now: dt.datetime) -> Pause | None:
-        """The pause everybody waits for; None while this is on, also when the pause ended by itself."""
+        """Return the pause everybody waits for; None while this is on, also when the pause ended by itself."""
         pause = self.kept_pause(what)
         return None if pause is None or pause.is_over(now) else pause
 
     def stop_as_a_pause(self) -> Pause | None:
-        """The carrier's stop as senders are told of it; None while the account is in order."""
+        """Return the carrier's stop as senders are told of it; None while the account is in order."""
         return Pause(STOPPED, self.stopped_at, HELD_UP, None) if self.stopped_at else None
 
     def kept_pause(self, what: str) -> Pause | None:
-        """The pause as it is written here, over or not."""
+        """Return the pause as it is written here, over or not."""
         since, text, ends_at = (getattr(self, name) for name in PAUSE_FIELDS[what])
         return Pause(what, since, text, ends_at) if since else None
 
     def take_probe(self, now: dt.datetime) -> bool:
-        """While the account is stopped one booking in five minutes goes out to see; True if it is ours."""
+        """Return whether this booking may go out to see: one in five minutes does while the account is stopped."""
         if not self.stopped_at:
             return True
         due = Q(probe_due_at=None) | Q(probe_due_at__lte=now)
@@ -112,7 +112,7 @@ class CarrierAccount(models.Model):
         return bool(CarrierAccount.objects.filter(due, pk=self.pk).update(probe_due_at=later))
 
     def give_probe_back(self, at: dt.datetime) -> None:
-        """The booking that was to go out and see was not sent: the next may go at once."""
+        """Let the next booking go out to see at once, as this one was not sent."""
         CarrierAccount.objects.filter(pk=self.pk, stopped_at__isnull=False).update(probe_due_at=at)
 
     def stop(self, reason: str, at: dt.datetime) -> None:
@@ -124,13 +124,13 @@ class CarrierAccount(models.Model):
         CarrierAccount.objects.filter(pk=self.pk).update(fault_at=at, fault=words[:300])
 
     def note_answer(self) -> None:
-        """The carrier answered a booking clearly: whatever stopped or rested the account is over."""
+        """End whatever stopped or rested the account: the carrier answered a booking clearly."""
         CarrierAccount.objects.filter(
             Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False), pk=self.pk
         ).update(failures=0, resting_until=None, stopped_at=None, stopped_reason="", probe_due_at=None)
 
     def note_failure(self, at: dt.datetime) -> None:
-        """Five unclear or unsent bookings in a row rest the account for half a minute."""
+        """Rest the account for half a minute after five unclear or unsent bookings in a row."""
         CarrierAccount.objects.filter(pk=self.pk).update(failures=F("failures") + 1)
         CarrierAccount.objects.filter(pk=self.pk, failures__gte=BREAK_AFTER_FAILURES).update(
             failures=0, resting_until=at + dt.timedelta(seconds=BREAK_SECONDS)

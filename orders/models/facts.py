@@ -55,7 +55,7 @@ class ParcelFacts(ReceiverFacts):
         abstract = True
 
     def details(self) -> ParcelDetails:
-        """The parcel as typed; the quote it came from may be gone by now."""
+        """Return the parcel as typed; the quote it came from may be gone by now."""
         return ParcelDetails(
             pickup=Party(**self.pickup),
             receiver=self.receiver(),

@@ -70,7 +70,7 @@ class Label(Job):
         return content
 
     def intact_bytes(self) -> bytes:
-        """The carrier's bytes, of a parcel booked at this moment, checked against the sha256 stored with them.
+        """Return the carrier's bytes, of a parcel booked at this moment, checked against the sha256 stored with them.
 
         Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked or the file is gone.
         """

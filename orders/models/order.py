@@ -27,7 +27,7 @@ OPEN = Q(used_after_cancel_at__isnull=False) | ~(
 
 class OrderQuerySet(models.QuerySet["Order"]):
     def for_user(self, user: Any) -> Self:
-        """Every view starts here: other people's orders do not exist."""
+        """Return the orders this person may see. Every view starts here: other people's orders do not exist."""
         return self.filter(sender__memberships__user=user)
 
     def held(self) -> Self:
@@ -153,35 +153,35 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return self.carrier_reference or f"order {self.pk}"
 
     def keep(self) -> None:
-        """Its sender has read that it wasn't cancelled, and keeps it booked."""
+        """Keep it booked: its sender has read that it wasn't cancelled."""
         Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
 
     def note_pickup_date(self, day: dt.date) -> None:
-        """The carrier moved the pickup; a derived missed pickup disappears with it."""
+        """Write the pickup day that the carrier moved to; a derived missed pickup disappears with it."""
         if self.first_mile != "drop-off" and self.carrier_pickup_date != day:
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
 
     def note_cancellable(self, is_cancellable: bool | None) -> None:
-        """The carrier's newest word on whether it would still cancel; None is no word."""
+        """Write whether the carrier would still cancel; None is no word from it."""
         if is_cancellable is not None and self.is_cancellable != is_cancellable:
             Order.objects.filter(pk=self.pk).update(is_cancellable=is_cancellable)
             self.is_cancellable = is_cancellable
 
     def expected_pickup(self) -> dt.date | None:
-        """The carrier's day: as it booked it, else as it was asked for, else as it was quoted; None: the calendar's."""
+        """Return the day the carrier booked, else the one asked for, else the one quoted; None: the calendar's."""
         return self.carrier_pickup_date or self.pickup_date or self.quoted_pickup_date
 
     def shown_progress(self, now: dt.datetime) -> str:
-        """The stored progress; or a missed pickup, told by the calendar. See orders/progress.py."""
+        """Return the stored progress; or a missed pickup, told by the calendar. See orders/progress.py."""
         return Progress.PICKUP_MISSED if self._misses(now) else self.progress
 
     def missed_twice(self, now: dt.datetime) -> bool:
-        """A second business day went by without a driver: a refund may be due (interface §3 rule 2)."""
+        """Return whether a second business day went by without a driver: a refund may be due (interface §3 rule 2)."""
         return self._misses(now) > 1
 
     def progress_before_cancelling(self, now: dt.datetime) -> str:
-        """The progress of an order that is being cancelled, with a pickup missed meanwhile (interface §3)."""
+        """Return the progress of an order that is being cancelled, with a pickup missed meanwhile (interface §3)."""
         return Progress.PICKUP_MISSED if self._misses(now, while_in=HELD) else self.progress
 
     def _misses(self, now: dt.datetime, *, while_in: Collection[str] = (Status.BOOKED,)) -> int:
@@ -202,7 +202,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return self.status in HELD
 
     def order_key(self) -> str:
-        """Our key for this booking at the carrier; a new generation is a new key."""
+        """Return our key for this booking at the carrier; a new generation is a new key."""
         return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
 
     @property
@@ -218,7 +218,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         return Money(self.price, self.currency)
 
     def search_text(self) -> str:
-        """One lower-case line for the search box."""
+        """Return one lower-case line for the search box."""
         to = self.receiver()
         words = (to.name, to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
         return " ".join(word for word in words if word).lower()

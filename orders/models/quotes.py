@@ -40,14 +40,14 @@ class Quote(models.Model):
         return f"quote {self.uuid}"
 
     def is_live(self, now: dt.datetime) -> bool:
-        """Interface §8: a quote is used at once or kept a few minutes at most."""
+        """Return whether it may still be used: a quote is kept a few minutes at most (interface §8)."""
         return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
     def offer(self, code: str) -> dict[str, Any] | None:
-        """The product of this code, if it can be booked."""
+        """Return the product of this code, if it can be booked."""
         return next((offer for offer in bookable(self.products) if offer["code"] == code), None)
 
 
 def bookable(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of a quote's products that aren't known to be refused."""
+    """Return those of a quote's products that aren't known to be refused."""
     return [offer for offer in products if not offer.get("refused")]

@@ -38,7 +38,7 @@ class DatabaseMark(models.Model):
 
 class RestoreQuerySet(models.QuerySet["Restore"]):
     def open(self) -> Self:
-        """Those whose gap no operator has lifted yet."""
+        """Return those whose gap no operator has lifted yet."""
         return self.filter(lifted_at=None)
 
 

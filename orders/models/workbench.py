@@ -52,7 +52,7 @@ class PriceWait(Job):
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     def for_user(self, user: Any) -> Self:
-        """One's own, and those shared with the team."""
+        """Return one's own, and those shared with the team."""
         return self.filter(sender__memberships__user=user).filter(Q(made_by=user) | Q(is_shared=True))
 
 
@@ -82,7 +82,7 @@ class ReplacementQuerySet(models.QuerySet["Replacement"]):
         return self.filter(ended_at=None, restore=None, order__status__in=(Order.Status.CANCELLED, Order.Status.BOOKED))
 
     def left_out(self) -> Self:
-        """Those that Replacement.is_left_out is true of."""
+        """Return those that Replacement.is_left_out is true of."""
         return self.filter(ended_at__isnull=False, restore__isnull=False)
 
 

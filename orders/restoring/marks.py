@@ -38,7 +38,7 @@ class NoMarkFile(Exception):
 
 
 def signs() -> dict[str, Any]:
-    """What the server says of this database, as far as it tells this role; nothing on SQLite."""
+    """Return what the server says of this database, as far as it tells this role; nothing on SQLite."""
     if connection.vendor != "postgresql":
         return {}
     return {name: answer for name, sql in ASKED.items() if (answer := _ask(sql)) is not None}
@@ -78,7 +78,7 @@ def renew(*, now: dt.datetime) -> None:
 
 
 def _differences(mark: DatabaseMark) -> str:
-    """In words, or "". What was not told then, or is not told now, is not compared."""
+    """Return what differs, in words, or "". What was not known then, or is not now, is not compared."""
     now = signs().items()
     return ", ".join(MEANT[name] for name, answer in now if getattr(mark, name) not in (None, "", answer))
 
@@ -101,7 +101,7 @@ def _stamp(now: dt.datetime) -> str:
 
 
 def _outside() -> str | None:
-    """What the file says, or None where there is none. Raises NoMarkFile."""
+    """Return what the file says, or None where there is none. Raises NoMarkFile."""
     try:
         return Path(settings.RESTORE_MARK_FILE).read_text().strip()
     except FileNotFoundError:
@@ -127,7 +127,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _ask(sql: str) -> Any:
-    """None where this role may not ask, or this server does not know."""
+    """Return the answer of the database; None where this role may not ask, or this server does not know."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(sql)

@@ -22,13 +22,13 @@ register.simple_tag(has_parcel_tools)
 
 @register.simple_tag
 def parcel_tools(order: Order) -> str:
-    """The address of its parcel tools; "" where the carrier gives none."""
+    """Return the address of its parcel tools; "" where the carrier gives none."""
     return reverse("tracking_page", args=[order.uuid]) if has_parcel_tools(order.account) else ""
 
 
 @register.simple_tag
 def carrier_pauses() -> list[Pause]:
-    """What holds everybody up just now: the carrier's stop, and what the operator paused of bookings and prices."""
+    """Return what holds everybody up: the carrier's stop, and what the operator paused of bookings and prices."""
     account, now = gateway.account(), timezone.now()
     pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
@@ -36,13 +36,13 @@ def carrier_pauses() -> list[Pause]:
 
 @register.filter
 def age(seconds: int) -> str:
-    """How long ago, or for how long: `40 s`, `2 min`."""
+    """Return how long ago, or for how long: `40 s`, `2 min`."""
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min"
 
 
 @register.simple_tag(takes_context=True)
 def with_query(context: template.Context, **changes: Any) -> str:
-    """This page's query with some of it changed; None takes a key away. For filters that keep the search."""
+    """Return this page's query with some of it changed, None taking a key away: for filters that keep the search."""
     query = context["request"].GET.copy()
     query.pop("before", None)
     for name, value in changes.items():
@@ -55,7 +55,7 @@ def with_query(context: template.Context, **changes: Any) -> str:
 
 @register.simple_tag
 def next_pickup(order: Order) -> dt.date | None:
-    """The pickup day the carrier has named, if it is still ahead."""
+    """Return the pickup day the carrier has named, if it is still ahead."""
     known = order.expected_pickup()
     today = progress.day_at(Party(**order.pickup), timezone.now())
     return known if known and known >= today else None
@@ -63,11 +63,11 @@ def next_pickup(order: Order) -> dt.date | None:
 
 @register.filter
 def not_as_agreed(order: Order) -> str:
-    """The price agreed to beside the one booked."""
+    """Return the price agreed to beside the one booked."""
     return notifications.not_as_agreed(order)
 
 
 @register.filter
 def signed(amount: Decimal, currency: str) -> str:
-    """A part of a sum, with its sign apart: `− $18.80`."""
+    """Return a part of a sum, with its sign apart: `− $18.80`."""
     return f"{'−' if amount < 0 else '+'} {money(abs(amount), currency)}"

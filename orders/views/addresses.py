@@ -66,7 +66,7 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def merge_receivers(request: MemberRequest) -> HttpResponse:
-    """Those with the same name and postcode; posting `keep` leaves one row of its set."""
+    """Show those with the same name and postcode; posting `keep` leaves one row of its set."""
     sets = receivers.duplicates(request.sender)
     if request.method == "GET":
         return render(request, "orders/merge_receivers.html", {"sets": sets})

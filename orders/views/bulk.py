@@ -40,7 +40,7 @@ COLLECTED = "It's already been picked up, so it can't be cancelled."
 
 
 def chosen(request: MemberRequest) -> QuerySet[Order]:
-    """The chosen parcels that are this person's, newest first; at most 500. What is no parcel is left out."""
+    """Return the chosen parcels that are this person's, newest first; at most 500. What is no parcel is left out."""
     uuids = []
     for text in request.POST.getlist("order")[:MOST]:
         try:
@@ -51,7 +51,7 @@ def chosen(request: MemberRequest) -> QuerySet[Order]:
 
 
 def _back(request: MemberRequest) -> HttpResponse:
-    """To the list as it was."""
+    """Lead back to the list as it was."""
     query = QueryDict(request.POST.get("query", "")[:2000]).urlencode()
     return redirect(f"{reverse('parcels')}?{query}" if query else "parcels")
 
@@ -64,7 +64,7 @@ def _nothing_chosen(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def cancel_many(request: MemberRequest) -> HttpResponse:
-    """First a page that names what is cancelled and what is not, and why; `sure` cancels, each by its own rules."""
+    """Show what is cancelled and what is not, and why; with `sure`, cancel each by its own rules."""
     found = list(chosen(request).select_related("account"))
     if not found:
         return _nothing_chosen(request)
@@ -91,7 +91,7 @@ def _judged(request: MemberRequest, order: Order) -> dict[str, Any]:
 
 
 def why_not(order: Order, error: Exception) -> str:
-    """Why this parcel isn't cancelled, in a sentence."""
+    """Return why this parcel isn't cancelled, in a sentence."""
     if isinstance(error, Order.AlreadyCollected):
         return COLLECTED
     if isinstance(error, Order.PickupProblem):
@@ -129,7 +129,7 @@ def _cancelled(request: MemberRequest, found: list[Order]) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def note_many(request: MemberRequest) -> HttpResponse:
-    """A note of one's own on each chosen parcel; `note` is written over the one that was there, empty removes it."""
+    """Write a note of one's own on each chosen parcel, over the one that was there; an empty one removes it."""
     found = chosen(request)
     count = found.count()
     if not count:
@@ -154,7 +154,7 @@ def note_many(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def send_again(request: MemberRequest) -> HttpResponse:
-    """The new-parcel form with one parcel's values."""
+    """Show the new-parcel form with one parcel's values."""
     found = list(chosen(request)[:2])
     if len(found) != 1:
         messages.warning(request, "Choose one parcel to send again. For many at once, import a file.")
@@ -165,7 +165,10 @@ def send_again(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
-    """The chosen parcels, or by GET the whole list of that address, as a spreadsheet. Streamed; never a signed link."""
+    """Show the chosen parcels, or by GET the whole list of that address, as a spreadsheet.
+
+    Streamed; never a signed link.
+    """
     found = chosen(request) if request.method == "POST" else ListQuery(request).found.order_by("-pk")
     if request.method == "POST" and not found.exists():
         return _nothing_chosen(request)

@@ -28,7 +28,7 @@ CANCELS = {"not_sending": "not sending it"}  # what is wrong on a parcel is mend
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """GET asks and explains; POST cancels only for a need that cancelling serves, and only while it is allowed.
+    """Show what cancelling means; by POST cancel, only for a need that it serves and only while it is allowed.
 
     The need "keep" ends the notice that an earlier cancellation was refused.
     """

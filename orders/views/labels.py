@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 @audience(*BOOKERS)
 @require_GET
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
-    """The original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored.
+    """Show the original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored.
 
     While the carrier owes the label, the 404 says so.
     """
@@ -68,7 +68,7 @@ SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def print_queue(request: MemberRequest) -> HttpResponse:
-    """The labels that wait for paper, or those chosen by `order`; without JavaScript a list of links and buttons.
+    """Show the labels to print, or those chosen by `order`; without JavaScript a list of links and buttons.
 
     POST changes nothing: five hundred chosen parcels are more than an address can hold.
     """
@@ -101,7 +101,7 @@ def _in_order(orders: list[Order], query: QueryDict) -> list[Order]:
 
 
 def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
-    """The queue of the sender, or the chosen ones that are theirs. 404 when none of the chosen is."""
+    """Return the queue of the sender, or the chosen ones that are theirs. 404 when none of the chosen is."""
     mine = Order.objects.for_user(request.user).select_related("size", "printed_by").prefetch_related("labels")
     if "order" in query:
         found = printing.chosen(mine, _uuids(query.getlist("order")))
@@ -118,7 +118,7 @@ def _chosen(request: MemberRequest, query: QueryDict) -> list[Order]:
 
 
 def _uuids(texts: list[str]) -> list[uuid.UUID]:
-    """What is none names no parcel."""
+    """Return what is none names no parcel."""
     found = []
     for text in texts:
         try:
@@ -134,7 +134,7 @@ def _row(order: Order, label: Label) -> dict[str, Any]:
 
 
 def _way_back(query: QueryDict) -> str:
-    """The way back to this queue: only what it understands, and the plain queue if more is chosen than fits."""
+    """Return the way back to this queue: only what it understands, and the plain queue if more is chosen than fits."""
     kept = QueryDict(mutable=True)
     for name in ("order", "view", "sort"):
         kept.setlist(name, query.getlist(name))
@@ -149,7 +149,7 @@ def _too_many(request: HttpRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """`printed` is yes, again or no. Says what stands now, to the page's script; else leads back to where it was."""
+    """Write whether a label was printed (yes, again or no) and answer with what stands now, or lead back."""
     mine = Order.objects.for_user(request.user).select_related("sender", "printed_by")
     found = get_object_or_404(mine, uuid=order)
     mark = MARKS.get(request.POST.get("printed", ""))
@@ -169,7 +169,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 
 def _trail(order: Order) -> str:
-    """Who printed it and when; empty while nobody has."""
+    """Return who printed it and when; empty while nobody has."""
     if order.printed_at is None or order.printed_by is None:
         return ""
     return f"Printed by {order.printed_by.get_full_name()}, {local_moment(order.printed_at, order.sender)}"
@@ -178,7 +178,7 @@ def _trail(order: Order) -> str:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
-    """The untouched files of the queue, or of the chosen parcels. `size` is full, cropped or both."""
+    """Show the untouched files of the queue, or of the chosen parcels. `size` is full, cropped or both."""
     query = _query_of(request)
     if len(query.getlist("order")) > printing.MOST:
         return _too_many(request)
@@ -200,5 +200,5 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
 @audience(*BOOKERS)
 @require_GET
 def label_test_page(request: MemberRequest) -> HttpResponse:
-    """Two distances to measure on paper, before a parcel depends on the printer's scale. Not a label."""
+    """Show two distances to measure on paper, before a parcel depends on the printer's scale. Not a label."""
     return render(request, "orders/test_page.html")

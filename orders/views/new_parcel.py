@@ -26,7 +26,7 @@ REFUSED = "The carrier refused this booking."
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def new_parcel(request: MemberRequest) -> HttpResponse:
-    """The one form of interface §2.1; posting it asks the carrier for prices."""
+    """Show the one form of interface §2.1; posting it asks the carrier for prices."""
     if request.sender.is_suspended:
         return suspended(request, status=403 if request.method == "POST" else 200)
     address = request.sender.pickup_address()
@@ -52,14 +52,14 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
 
 
 def _refused(order: Order) -> dict[str, list[str]]:
-    """What there is to put right in a refused parcel, by field; nothing where the fault is ours alone."""
+    """Return what there is to put right in a refused parcel, by field; nothing where the fault is ours alone."""
     whole = {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
     fields: dict[str, list[str]] = order.problem.get("fields") or whole
     return fields
 
 
 def _unchecked(request: MemberRequest, form: ParcelForm) -> HttpResponse:
-    """Presses that take the form as it stands, half-typed or wrong."""
+    """Take presses that leave the form as it stands, half-typed or wrong."""
     if "save_draft" not in request.POST:
         # The form with a pasted address filled in; what no field used is shown.
         more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
@@ -69,7 +69,7 @@ def _unchecked(request: MemberRequest, form: ParcelForm) -> HttpResponse:
 
 
 def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
-    """On to the prices; a draft that is gone on with keeps what was typed since."""
+    """Lead on to the prices; a draft that is gone on with keeps what was typed since."""
     draft = draft_named(request)
     if draft:
         with suppress(drafting.TooManyDrafts):  # deleted this very moment, and no room for another
@@ -81,7 +81,7 @@ def _priced(request: MemberRequest, form: ParcelForm) -> HttpResponse:
 
 
 def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
-    """Prices for the form as it stands, beside it; nothing at all while something in it is not right yet."""
+    """Show prices beside the form as it stands; nothing at all while something in it is not right yet."""
     if not form.is_valid():
         if form.near:
             return render(request, "orders/_near.html", {"form": form})
@@ -97,7 +97,7 @@ def _prices_part(request: MemberRequest, form: ParcelForm) -> HttpResponse:
 
 
 def _form_page(request: MemberRequest, form: ParcelForm, prefill: Prefill, **more: Any) -> HttpResponse:
-    """The form; of a parcel the carrier refused, with its words."""
+    """Show the form; of a parcel the carrier refused, with its words."""
     context: dict[str, Any] = {"form": form, "order": prefill.refused, "draft": prefill.draft, "is_live_form": True}
     context |= {"kept": kept_in(request), **more}
     return render(request, "orders/new_parcel.html", context, status=422 if form.is_bound and form.errors else 200)
@@ -106,7 +106,7 @@ def _form_page(request: MemberRequest, form: ParcelForm, prefill: Prefill, **mor
 @audience(*BOOKERS)
 @require_safe
 def suggest_receivers(request: MemberRequest) -> HttpResponse:
-    """Receivers found by the start of a name, company, e-mail, phone or postcode, each as the form's values."""
+    """Answer with receivers found by the start of a name, company, e-mail, phone or postcode, as the form's values."""
     found = receivers.find(request.sender, request.GET.get("q", "")[:120])
     return JsonResponse(
         [
@@ -124,7 +124,7 @@ def suggest_receivers(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def unpaste(request: MemberRequest) -> HttpResponse:
-    """A pasted address as the form's values, and what of it none of them used."""
+    """Show a pasted address as the form's values, and what of it none of them used."""
     start = request.sender.pickup_address()
     home = start.country if start else request.sender.country
     pasted = pasting.read(request.POST.get("text", ""), home)

@@ -29,7 +29,7 @@ POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
-    """The orders this person may see, with what their pages read."""
+    """Return the orders this person may see, with what their pages read."""
     mine = Order.objects.for_user(request.user).select_related(
         "sender", "account", "parcel__account", "replaces", "printed_by"
     )
@@ -39,7 +39,10 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 @audience(*EVERY_MEMBER)
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """All this role may see of one parcel. htmx asks again with `seen` and gets 204 while that is still the state."""
+    """Show all this role may see of one parcel.
+
+    htmx asks again with `seen` and gets 204 while that is still the state.
+    """
     found = get_object_or_404(_with_replacements(orders_of(request)), uuid=order)
     state = _state(found, sees_money=request.membership.role in SEE_MONEY)
     if request.GET.get("seen") == state:
@@ -49,14 +52,14 @@ def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 
 def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
-    """Each with whether something is to be booked instead of it, or was and was left out after a restore."""
+    """Return each with whether something is to be booked instead of it, or was and was left out after a restore."""
     replacements = Replacement.objects.filter(order=OuterRef("pk"))
     open_now = Exists(replacements.filter(ended_at=None))
     return orders.annotate(is_being_replaced=open_now, is_left_out=Exists(replacements.left_out()) & ~open_now)
 
 
 def _state(order: Order, *, sees_money: bool) -> str:
-    """Changes whenever the page would say something else, to those who see its charges and those who don't."""
+    """Return a value that changes whenever the page would say something else, charges included for who sees them."""
     there = _counts(order)
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
     paused = ".paused" if waits_for(order, timezone.now()) else ""
@@ -68,7 +71,7 @@ def _state(order: Order, *, sees_money: bool) -> str:
 
 
 def _counts(order: Order) -> dict[str, int]:
-    """How many scans, posted charges and answered questions about them there are. One query."""
+    """Return how many scans, posted charges and answered questions about them there are. One query."""
     posted = Q(charges__posted_at__isnull=False)
     answered = posted & Q(charges__disputes__answered_at__isnull=False)
     return Order.objects.filter(pk=order.pk).aggregate(
@@ -79,7 +82,7 @@ def _counts(order: Order) -> dict[str, int]:
 
 
 def _waits_for_label(order: Order, now: dt.datetime) -> bool:
-    """Just booked, and its label is being fetched: the page looks again at once, but not for ever."""
+    """Return whether it was just booked and its label is being fetched: the page looks again, but not for ever."""
     if order.status != Status.BOOKED or order.booked_at is None:
         return False
     is_new = (now - order.booked_at).total_seconds() < SLOW_AFTER_SECONDS
@@ -112,7 +115,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
 
 
 def _labels(order: Order) -> list[Label]:
-    """The labels that may be shown, the size this sender prints first."""
+    """Return the labels that may be shown, the size this sender prints first."""
     if order.status != Status.BOOKED:
         return []
     return sorted(order.labels.all(), key=lambda label: label.size != order.sender.label_size)
@@ -121,7 +124,7 @@ def _labels(order: Order) -> list[Label]:
 @audience(*EVERY_MEMBER)
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
-    """The carrier's reference as an address people type; 404 unless it is their own."""
+    """Show the carrier's reference as an address people type; 404 unless it is their own."""
     found = with_reference(Order.objects.for_user(request.user), reference).first()
     if found is None:
         raise Http404
@@ -131,7 +134,7 @@ def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The wait for the carrier's answer. Asks itself again by htmx, or by refreshing without JavaScript."""
+    """Show the wait for the carrier's answer. The page asks again by htmx, or by refreshing without JavaScript."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.is_held:
         return _to_parcel(request, found)
@@ -145,7 +148,7 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 
 def _pace(order: Order) -> str:
-    """How soon to look again; "" when the next move is a person's."""
+    """Return how soon to look again; "" when the next move is a person's."""
     if order.status in {Status.UNCONFIRMED, Status.CONFLICT}:
         return "slow"
     if order.status != Status.BOOKING:
@@ -155,7 +158,7 @@ def _pace(order: Order) -> str:
 
 
 def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
-    """htmx would follow a 303 inside the fragment, so it is told to open the page itself."""
+    """Lead to the parcel. htmx would follow a 303 inside the fragment, so it is told to open the page itself."""
     if "seen" in request.GET:
         return HttpResponse(headers={"HX-Redirect": reverse("parcel", args=[order.uuid])})
     return redirect("parcel", order.uuid)
@@ -164,7 +167,7 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The sender's yes to the amount and currency the page showed: a new price, or what was not booked."""
+    """Book at the sender's yes to the amount and currency the page showed: a new price, or what was not booked."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         text = "It moved on since you opened the page. Nothing was booked twice."

@@ -54,7 +54,7 @@ class ListQuery:
         self.filters = listing.active(self.query, self.scope)
 
     def _query(self) -> QueryDict:
-        """The words of the address that mean something; a kept view stands for its own, and what is added wins."""
+        """Return the words of the address that mean something; a kept view has its own, and what is added wins."""
         query = QueryDict(self.kept.query if self.kept else "", mutable=True)
         self.is_without_search = self._may_not_read_it() and bool(query.pop("q", None))
         own = self.request.GET
@@ -64,7 +64,7 @@ class ListQuery:
         return query
 
     def _may_not_read_it(self) -> bool:
-        """What somebody else searched for may be a receiver's e-mail or street."""
+        """Return what somebody else searched for may be a receiver's e-mail or street."""
         is_anothers = self.kept is not None and self.kept.made_by_id != self.request.user.pk
         return is_anothers and not sees_contact(self.request.membership.role)
 
@@ -79,7 +79,7 @@ class ListQuery:
         return listing.narrowed(orders, self.filters)
 
     def link(self, **changes: str | None) -> str:
-        """This list with some of its query changed; None takes a word away."""
+        """Return the address of this list with some of its query changed; None takes a word away."""
         query = self.query.copy()
         for name, value in changes.items():
             query.pop(name, None)
@@ -134,7 +134,7 @@ LINKS: dict[str, dict[str, str | None]] = {
 
 
 def _opened(list_query: ListQuery) -> Order | None:
-    """The one parcel that was meant: by its whole reference, or as the only one that a search from the top finds."""
+    """Return the one parcel that was meant: by its whole reference, or as the only one a search from the top finds."""
     if not list_query.q:
         return None
     exact = with_reference(list_query.scope.orders, list_query.q).first()
@@ -145,7 +145,7 @@ def _opened(list_query: ListQuery) -> Order | None:
 
 
 def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, str, str]]:
-    """Each filter with the address without it: label, value in words, address."""
+    """Return each filter with the address without it: label, value in words, address."""
     chips = [
         (one.label, one.words(str(list_query.query[name]), choices), list_query.link(**{name: None}))
         for name, one in listing.FILTERS.items()
@@ -155,7 +155,7 @@ def _chips(list_query: ListQuery, choices: listing.Choices) -> list[tuple[str, s
 
 
 def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str, Any]:
-    """Which boxes are ticked, and the chosen parcels that stand on other pages."""
+    """Return which boxes are ticked, and the chosen parcels that stand on other pages."""
     if list_query.request.GET.get("select") != "all" or count > MOST:
         return {"is_all": False, "elsewhere": []}
     here = {order.uuid for order in rows}
@@ -164,7 +164,7 @@ def _selection(list_query: ListQuery, rows: list[Order], count: int) -> dict[str
 
 
 def _drafts(list_query: ListQuery) -> list[Draft]:
-    """Half-typed parcels; they are no orders yet, and only for those who may book."""
+    """Return half-typed parcels; they are no orders yet, and only for those who may book."""
     if list_query.request.membership.role not in BOOKERS:
         return []
     return list(drafting.of(list_query.request.user).select_related("made_by"))
@@ -189,7 +189,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 
 
 def _keep(request: MemberRequest, name: str, **values: Any) -> str:
-    """The slug under which it is kept."""
+    """Return the slug under which it is kept."""
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():
         mine.filter(pk=found.pk).update(**values)
@@ -204,7 +204,7 @@ def _keep(request: MemberRequest, name: str, **values: Any) -> str:
 
 
 def _kept_query(text: str) -> str:
-    """Only what the list understands, as long as a row holds."""
+    """Keep only what the list understands, as long as a row holds."""
     given, kept = QueryDict(text[:2000]), QueryDict(mutable=True)
     for name in KEPT:
         value = "".join(c for c in given.get(name, "") if c.isprintable())
@@ -216,7 +216,7 @@ def _kept_query(text: str) -> str:
 
 
 def _free_slug(request: MemberRequest, name: str) -> str:
-    """The name as an address: no system view's, and nobody else's in this account."""
+    """Return the name as an address: no system view's, and nobody else's in this account."""
     taken = {*VIEWS, *SavedView.objects.filter(sender=request.sender).values_list("slug", flat=True)}
     plain = slugify(name)[:60] or "view"
     numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
@@ -226,7 +226,7 @@ def _free_slug(request: MemberRequest, name: str) -> str:
 @audience(*EVERY_MEMBER)
 @require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
-    """Only who made a view takes it away."""
+    """Delete a view; only who made it may."""
     found = get_object_or_404(SavedView.objects.for_user(request.user).filter(Q(made_by=request.user)), slug=view)
     found.delete()
     messages.success(request, f"Deleted the view “{found.name}”. The parcels in it are untouched.")
@@ -245,7 +245,7 @@ ANY = uuid.UUID(int=0)
 
 
 def rows(orders: Iterable[Order], sender: Sender, role: str, now: dt.datetime) -> list[dict[str, Any]]:
-    """One dictionary of words for each order, all of the one sender."""
+    """Return one dictionary of words for each order, all of the one sender."""
     address = reverse("parcel", args=[ANY])
     return [_row(order, sender, role, now, address) for order in orders]
 

@@ -35,7 +35,7 @@ class Prefill:
 
 
 def prefill_from(request: MemberRequest) -> Prefill:
-    """`?quote=` edits that one, `?again=` sends another like it, `?draft=` goes on, `?receiver=` begins with a name.
+    """Prefill from `?quote=` (edit it), `?again=` (another like it), `?draft=` (go on) or `?receiver=` (a name).
 
     Raises Http404 for what isn't this account's.
     """
@@ -55,7 +55,7 @@ def prefill_from(request: MemberRequest) -> Prefill:
 
 
 def draft_named(request: MemberRequest) -> Draft | None:
-    """The draft a form or an address carries with it, as long as it is there."""
+    """Return the draft a form or an address carries with it, as long as it is there."""
     given = request.POST if request.method == "POST" else request.GET
     return drafting.find(request.user, given.get("draft", ""))
 
@@ -78,7 +78,7 @@ NO_PRICES = (CarrierError, quoting.TooManyQuotes, quoting.Paused, booking_rules.
 
 
 def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
-    """Prices for a good form; when there are none the form says why and keeps everything."""
+    """Ask for prices for a good form; when there are none the form says why and keeps everything."""
     try:
         return prices(request, form.details())
     except Rejected as error:
@@ -90,7 +90,7 @@ def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:
 
 
 def prices(request: MemberRequest, details: ParcelDetails, *, fresh: bool = False) -> Quote:
-    """A quote to book from. One that was booked already would answer with its order, so another is asked for."""
+    """Return a quote to book from. One that was booked already would answer with its order, so another is asked for."""
     now = timezone.now()
     booking_rules.refuse_unless_booking_is_on(request.sender, now, is_booking=False)
     quote = quoting.ask(request.sender, details, by=request.user, now=now, fresh=fresh)
@@ -121,7 +121,7 @@ def save_draft(request: MemberRequest, form: ParcelForm) -> HttpResponse | None:
 
 
 def keep(request: MemberRequest, form: ParcelForm, draft: Draft | None) -> Draft:
-    """The posted form in its draft, or in a new one. Raises drafting.TooManyDrafts."""
+    """Return the posted form in its draft, or in a new one. Raises drafting.TooManyDrafts."""
     values = drafting.typed(request.POST.dict(), form.fields)
     return drafting.save(request.sender, request.user, values, now=timezone.now(), draft=draft)
 
@@ -129,7 +129,7 @@ def keep(request: MemberRequest, form: ParcelForm, draft: Draft | None) -> Draft
 @audience(*BOOKERS)
 @require_POST
 def delete_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
-    """Nobody wants it any more."""
+    """Delete a draft that nobody wants any more."""
     found = get_object_or_404(drafting.of(request.user), uuid=draft)
     found.delete()
     messages.success(request, "Deleted the draft. Nothing else changed.")

@@ -28,7 +28,7 @@ FIELD_OF: dict[type[Exception], str] = {
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
-    """The offers side by side; posting checks the same parcel's prices again."""
+    """Show the offers side by side; posting checks the same parcel's prices again."""
     found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
     if request.method == "GET":
         return _quotes_page(request, found, BookForm())
@@ -46,12 +46,12 @@ def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
 
 
 def address_of(quote: Quote, draft: Draft | None = None, *, kept: str = "") -> str:
-    """The page of a quote; it carries the draft that goes when the parcel is booked, and the size that was `kept`."""
+    """Return the address of a quote's page, with the draft that goes once it is booked and the size that was `kept`."""
     return reverse("quotes", args=[quote.uuid]) + _query(draft=draft.uuid if draft else "", kept=kept)
 
 
 def kept_in(request: MemberRequest) -> str:
-    """The size (its uuid) whose weight stays as declared, though its parcels were measured heavier."""
+    """Return the size (its uuid) whose weight stays as declared, though its parcels were measured heavier."""
     given = request.POST if request.method == "POST" else request.GET
     return given.get("kept", "")[:36]
 
@@ -98,14 +98,14 @@ def book(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
 
 
 def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime) -> bool:
-    """Was the like of it booked a moment ago, and did nobody say yet that another one is meant?"""
+    """Return whether a parcel like it was booked a moment ago, and nobody has said yet that another one is meant."""
     if "another" in request.POST or request.sender.is_suspended:
         return False
     return booking_rules.duplicate_to_ask_about(quote, now, form_token=token) is not None
 
 
 def _quotes_page(request: MemberRequest, quote: Quote, form: BookForm, *, is_question: bool = False) -> HttpResponse:
-    """The offers; or with the question whether another parcel like the last is meant, at the service chosen."""
+    """Show the offers; or with the question whether another parcel like the last is meant, at the service chosen."""
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "form": form, "page": page, "draft": draft_named(request)}
     context |= {"asks_about": form.cleaned_data if is_question else {}}

@@ -44,7 +44,7 @@ NAMES = {
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The form as it was booked; posting it asks the carrier for the price of the mended parcel."""
+    """Show the form as it was booked; posting it asks the carrier for the price of the mended parcel."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if request.sender.is_suspended:
         return suspended(request, status=403 if request.method == "POST" else 200)
@@ -64,7 +64,7 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -> HttpResponse:
-    """What changes, what it costs, and the one button."""
+    """Show what changes, what it costs, and the one button."""
     found = get_object_or_404(orders_of(request), uuid=order)
     chosen_quote = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
     if request.method == "GET" and found.replacements.filter(ended_at=None).exists():
@@ -98,7 +98,7 @@ def replace_prices(request: MemberRequest, order: uuid.UUID, quote: uuid.UUID) -
 
 
 def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm) -> HttpResponse:
-    """Nothing is cancelled before its sender has seen what the new parcel costs now."""
+    """Show the new prices: nothing is cancelled before its sender has seen what the new parcel costs now."""
     details = ParcelDetails.from_json(old.details)
     try:
         quote = quoting.ask(request.sender, details, by=request.user, now=timezone.now(), fresh=True)
@@ -112,7 +112,7 @@ def _new_prices(request: MemberRequest, order: Order, old: Quote, form: BookForm
 @audience(*BOOKERS)
 @require_GET
 def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """The wait for the cancellation, then for the new booking; or why there is none."""
+    """Show the wait for the cancellation, then for the new booking; or why there is none."""
     found = get_object_or_404(orders_of(request), uuid=order)
     replacement = found.replacements.select_related("booked").order_by("-pk").first()
     if replacement is None:
@@ -130,7 +130,7 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
 
 
 def changed(before: ParcelDetails, after: ParcelDetails) -> Iterator[tuple[str, str, str]]:
-    """What differs, by name: (what, was, is)."""
+    """Yield what differs, by name: (what, was, is)."""
     for part, words in NAMES.items():
         was, now = getattr(before.receiver, part), getattr(after.receiver, part)
         if was != now:
@@ -166,7 +166,7 @@ def _contact(party: Party) -> str:
 
 
 def _typed(request: MemberRequest, order: Order) -> dict[str, object]:
-    """The form as booked; or as typed a moment ago, when the prices page leads back."""
+    """Return the form as booked; or as typed a moment ago, when the prices page leads back."""
     back = request.GET.get("quote", "")
     again = Quote.objects.for_user(request.user).filter(uuid=back).first() if _is_uuid(back) else None
     return initial_from(ParcelDetails.from_json(again.details) if again else order.details(), request.sender)
@@ -181,7 +181,7 @@ def _is_uuid(text: str) -> bool:
 
 
 def _unpasted(request: MemberRequest, order: Order, form: ParcelForm) -> HttpResponse:
-    """The form with a pasted address filled in; what no field used is shown."""
+    """Show the form with a pasted address filled in; what no field used is shown."""
     more = pasting.fill_in(form, request.POST.get("pasted", ""), form.address.country)
     return _form_page(request, order, form, **more)
 
@@ -192,7 +192,7 @@ def _form_page(request: MemberRequest, order: Order, form: ParcelForm, **more: A
 
 
 def _day_lost(order: Order, offered_days: list[dt.date]) -> Iterator[tuple[str, str, str]]:
-    """The pickup day that was chosen, where it can't be chosen any more."""
+    """Yield the pickup day that was chosen, where it can't be chosen any more."""
     if order.pickup_date and order.pickup_date not in offered_days:
         yield "Pickup day", local_date(order.pickup_date, order.sender), "Next business day"
 

@@ -12,17 +12,17 @@ from shipping_portal.carrier.errors import AccountStopped, Rejected
 
 
 def refused(request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409) -> HttpResponse:
-    """What was asked does not fit the order as it stands; says so and leads back to it."""
+    """Say that what was asked does not fit the order as it stands, and lead back to it."""
     return render(request, "409.html", {"title": title, "text": text, "order": order}, status=status)
 
 
 def suspended(request: HttpRequest, *, status: int) -> HttpResponse:
-    """Booking is off for this sender; the banner on the page says since when and why."""
+    """Say that booking is off for this sender; the banner on the page says since when and why."""
     return render(request, "orders/suspended.html", status=status)
 
 
 def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
-    """Why there are no prices or no booking, and what to do about it. Nothing was booked in any of these.
+    """Return why there are no prices or no booking, and what to do about it. Nothing was booked in any of these.
 
     A refusal names its fields as `to` does, the receiver's country.
     """
@@ -64,6 +64,6 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
 
 
 def _when(error: Exception) -> str:
-    """How long the carrier wants to be left alone, where it says so."""
+    """Return how long the carrier wants to be left alone, where it says so."""
     seconds = getattr(error, "retry_after", None)
     return f" in {math.ceil(seconds)} s" if seconds else ""

@@ -80,7 +80,7 @@ def add_size(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
-    """Parcels entered with this size keep the measures they were entered with."""
+    """Show a saved size and change it. Parcels entered with it keep the measures they were entered with."""
     found = _mine(request, size)
     return _form_page(request, SizeForm(request.POST or None, sender=request.sender, size=found))
 
@@ -88,7 +88,7 @@ def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
-    """`move` up or down one place, or make it the `default`; leads back to its row."""
+    """Move a size up or down one place, or make it the `default`; lead back to its row."""
     found = _mine(request, size)
     if request.POST.get("move") in STEPS:
         move(found, step=STEPS[request.POST["move"]])

@@ -29,7 +29,7 @@ class MemberRequest(HttpRequest):
 
 
 def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[Any], HttpResponse]:
-    """Middleware: attaches the membership, or None for operators and visitors."""
+    """Attach the membership to each request, or None for operators and visitors (middleware)."""
 
     def middleware(request: Any) -> HttpResponse:
         request.membership = None
@@ -70,7 +70,7 @@ def public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def frame(request: Any) -> dict[str, Any]:
-    """Template context of every page: the member, and what its role may do."""
+    """Return the context of every page: the member, and what their role may do."""
     membership = getattr(request, "membership", None)
     role = membership.role if membership else ""
     return {
@@ -83,16 +83,16 @@ def frame(request: Any) -> dict[str, Any]:
 
 
 def _theme(request: Any) -> str:
-    """The class of the page: `light` or `dark` if the person chose one; the device decides otherwise."""
+    """Return the class of the page: `light` or `dark` if the person chose one; the device decides otherwise."""
     theme = getattr(getattr(request, "user", None), "theme", "system")
     return "" if theme == "system" else theme
 
 
 def has_second_factor(user: Any) -> bool:
-    """Has this person an authenticator app enrolled?"""
+    """Return whether this person has an authenticator app enrolled."""
     return bool(user.is_authenticated) and is_mfa_enabled(user, types=[Authenticator.Type.TOTP])
 
 
 def require_second_factor(user: Any) -> bool:
-    """May this person work at the desk? An active operator with a second factor."""
+    """Return whether this person may work at the desk: an active operator with a second factor."""
     return bool(user.is_active and user.is_staff) and has_second_factor(user)

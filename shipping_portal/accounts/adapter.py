@@ -22,7 +22,7 @@ logger = structlog.get_logger("shipping_portal.accounts")
 
 
 def landing_page(user: Any) -> str:
-    """The first page after logging in: the desk for operators, first steps until there is a pickup address."""
+    """Return the first page after logging in: the desk for operators, first steps until there is a pickup address."""
     if user.is_staff:
         return resolve_url("admin:index")
     membership = Membership.objects.select_related("sender").filter(user=user).first()
@@ -63,27 +63,27 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     @transaction.atomic
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """The operators hear of a new account now, not before: anybody could have typed this address."""
+        """Confirm the address, and tell the operators of a new account: not before, as anybody could have typed it."""
         is_confirmed: bool = super().confirm_email(request, email_address)
         if is_confirmed:
             signing_up.announce(email_address.user, now=timezone.now())
         return is_confirmed
 
     def can_delete_email(self, email_address: EmailAddress) -> bool:
-        """An address that stands on the account's labels stays until another one does."""
+        """Refuse to remove an address that stands on the account's labels until another one does."""
         in_use = PickupAddress.objects.filter(
             email=email_address.email, sender__memberships__user=email_address.user_id
         )
         return super().can_delete_email(email_address) and not in_use.exists()
 
     def pre_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse | None:
-        """The demo's passwords are public, so its people cannot log in anywhere else."""
+        """Refuse the demo's people outside the demo: their passwords are public."""
         if demo.is_of_the_demo(user) and not settings.DEMO:
             return self.respond_user_inactive(request, user)
         return super().pre_login(request, user, **details)
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """The log-in's time runs from here (sessions.py)."""
+        """Log in; the log-in's time runs from here (sessions.py)."""
         super().login(request, user)
         request.session["began_at"] = time.time()
         logger.info("logged in", user=user.pk, ip=self.get_client_ip(request))
@@ -92,18 +92,18 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         logger.warning("log-in failed", ip=self.get_client_ip(request))
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address our own outermost proxy saw; what a client wrote further left is only its claim."""
+        """Return the address our own outermost proxy saw; what a client wrote further left is only its claim."""
         hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
         count = settings.TRUSTED_PROXY_COUNT
         return hops[-count] if 0 < count <= len(hops) else str(request.META["REMOTE_ADDR"])
 
     def add_message(self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any) -> None:
-        """Being logged in is plain to see; every other message stays."""
+        """Leave out that somebody logged in, which is plain to see; every other message stays."""
         if message_template != "account/messages/logged_in.txt":
             super().add_message(request, level, message_template, *args, **kw)
 
 
 class PortalMFAAdapter(DefaultMFAAdapter):
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """An operator's second factor is not optional."""
+        """Keep an operator from removing the second factor."""
         return not authenticator.user.is_staff

@@ -23,7 +23,10 @@ NUMBER_FIRST = {"apt", "bag", "box", "highway", "hwy", "level", "lot", "ph", "sh
 
 
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
-    """One line of Latin text, spaces tidied. Raises ValidationError with a sentence for the person who typed it."""
+    """Return one line of Latin text, spaces tidied.
+
+    Raises ValidationError with a sentence for the person who typed it.
+    """
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")
     line = " ".join(unicodedata.normalize("NFC", text).split())
@@ -40,7 +43,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
 
 def is_long(line: str) -> bool:
-    """Longer than interface §8 recommends: the end may not fit on the label."""
+    """Return whether it is longer than interface §8 recommends: the end may not fit on the label."""
     return len(line) > LINE_ADVISED
 
 
@@ -50,7 +53,7 @@ def same_name(a: str, b: str) -> bool:
 
 
 def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
-    """The words of an address line that repeat its suburb, postcode, state or country; "" when none do.
+    """Return the words of an address line that repeat its suburb, postcode, state or country; "" when none do.
 
     Only words that end a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12 Broadway` in Broadway
     pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb beside its state or postcode anywhere.
@@ -97,7 +100,7 @@ def _is_printable(c: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """The line in the Latin letters it has variants of: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
+    """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" where one is another script's."""
     letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
     return "".join(letters) if any(c.isalnum() for c in letters) and all(map(_is_printable, letters)) else ""
 
@@ -109,7 +112,7 @@ def _phrases(suburb: str, postcode: str = "", state: str = "", country: str = ""
 
 
 def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
-    """The tail of one comma-separated part that only says where the place is."""
+    """Return the tail of one comma-separated part that only says where the place is."""
     left = [normalise(word) for word in words]
     while tail := next((phrase for phrase in phrases if tuple(left[-len(phrase) :]) == phrase), None):
         before = left[: -len(tail)]
@@ -120,7 +123,7 @@ def _repeated(words: list[str], phrases: set[tuple[str, ...]]) -> str:
 
 
 def _inside(words: list[str], pairs: set[tuple[str, ...]]) -> str:
-    """The first of these phrases that stands anywhere in the part."""
+    """Return the first of these phrases that stands anywhere in the part."""
     left = [normalise(word) for word in words]
     for at in range(len(left)):
         for pair in pairs:

@@ -125,7 +125,7 @@ class UserAdmin(ActionsAdmin):
         return user.membership.sender if hasattr(user, "membership") else None
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Nobody finds out a password's hash letter by letter."""
+        """Refuse lookups into passwords, so that nobody finds out a hash letter by letter."""
         return not lookup.startswith("password") and super().lookup_allowed(lookup, value, request)
 
     @admin.display(description="role")
@@ -188,7 +188,7 @@ class LocalityListAdmin(ActionsAdmin):
         return [self.own_page("import/", "import", self.import_view), *super().get_urls()]
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Upload, read what would change, then confirm. Nothing changes before the confirmation."""
+        """Take a file, show what would change, then import it. Nothing changes before the confirmation."""
         permissions.demand(request.user, "localities")
         if "content" in request.POST:
             return self._import(request, CheckedForm(request.POST))

@@ -33,7 +33,7 @@ WITHOUT_POSTCODES = {
 
 @lru_cache(maxsize=1)
 def names() -> dict[str, str]:
-    """Every country's name by its code, in the order of the names."""
+    """Return every country's name by its code, in the order of the names."""
     table = resources.files("tzdata.zoneinfo").joinpath("iso3166.tab").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines() if line and not line.startswith("#"))
     named = {code: PLAIN_NAMES.get(code, name) for code, name in rows}
@@ -41,18 +41,18 @@ def names() -> dict[str, str]:
 
 
 def choices(first: Sequence[str], *, only: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Codes and names to choose from, those in `first` before all others; `only` these where any are given."""
+    """Return codes and names to choose from, those in `first` before all others; `only` these where any are given."""
     order = [*first, *(code for code in names() if code not in first)]
     return [(code, name(code)) for code in order if not only or code in only]
 
 
 def name(code: str) -> str:
-    """The name of a country, or the code itself where there is none of it."""
+    """Return the name of a country, or the code itself where there is none of it."""
     return names().get(code, code)
 
 
 def code_of(text: str) -> str:
-    """The code of a country told by its name or its code; "" for anything else."""
+    """Return the code of a country given by its name or its code; "" for anything else."""
     wanted = " ".join(text.split()).casefold()
     for code, known in names().items():
         if wanted in {code.casefold(), known.casefold(), *map(str.casefold, COUNTRY_NAMES.get(code, ()))}:
@@ -164,7 +164,7 @@ COUNTRY_NAMES = {
 
 
 def state_code(country: str, text: str) -> str:
-    """`Victoria` and `vic` give `VIC`; what is no state we know comes back upper case."""
+    """Return `VIC` for `Victoria` and `vic`; what is no state we know comes back in upper case."""
     typed = " ".join(text.split()).upper().replace(".", "")
     for code, (name, _) in STATES.get(country, {}).items():
         if typed in {code, name.upper()}:
@@ -173,5 +173,5 @@ def state_code(country: str, text: str) -> str:
 
 
 def state_name(country: str, code: str) -> str:
-    """The name of a state, or the code itself where we have no name."""
+    """Return the name of a state, or the code itself where we have no name."""
     return STATES.get(country, {}).get(code, (code, ""))[0]

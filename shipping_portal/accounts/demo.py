@@ -29,13 +29,13 @@ def is_of_the_demo(user: Any) -> bool:
 
 
 def refuse_reserved(email: str) -> None:
-    """Nobody could log in with it outside the demo. Raises ValidationError, for the field."""
+    """Raise ValidationError for an address of the demo: nobody could log in with it anywhere else."""
     if is_of_the_demo(User(email=email)) and not settings.DEMO:
         raise ValidationError(f"{DOMAIN} is kept for the demo. Use an address that reaches you.", code="demo")
 
 
 def people_left_behind() -> bool:
-    """Does either of the demo's two still have its public password? An empty database, not yet migrated, has neither.
+    """Return whether one of the demo's two still has its public password. A database not yet migrated has neither.
 
     Nobody else is looked for: no start may depend on who signed up.
     """
@@ -47,7 +47,10 @@ def people_left_behind() -> bool:
 
 @transaction.atomic
 def settle(now: dt.datetime) -> None:
-    """One business that ships from Fitzroy, its owner, and one operator with a second factor; as often as wanted."""
+    """Make one business that ships from Fitzroy, its owner, and one operator with a second factor.
+
+    As often as wanted.
+    """
     owner = _person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
     membership = Membership.objects.filter(user=owner).first()
     if membership is None:
@@ -67,7 +70,7 @@ def settle(now: dt.datetime) -> None:
 
 
 def operator_code(now: float | None = None) -> str:
-    """The operator's code at this moment. Raises Authenticator.DoesNotExist before the demo is settled."""
+    """Return the operator's code at this moment. Raises Authenticator.DoesNotExist before the demo is settled."""
     app = Authenticator.objects.get(user__email=OPERATOR_EMAIL, type=Authenticator.Type.TOTP)
     counter = int(time.time() if now is None else now) // CODE_SECONDS
     return totp.format_hotp_value(totp.hotp_value(decrypt(app.data["secret"]), counter))

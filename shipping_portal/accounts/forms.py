@@ -87,7 +87,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
         return bool(settings.SIGN_UP == "approve")
 
     def save(self, request: HttpRequest) -> User:
-        """The person and their account, both or neither."""
+        """Return the person and their account, both or neither."""
         with transaction.atomic():
             user: User = super().save(request)
             user.name = self.cleaned_data["name"]

@@ -70,13 +70,13 @@ COLUMNS = ("zone", "approved_at", *COUNTERS, *(limit.most for limit in LIMITS))
 
 
 def day_of(sender: Sender, now: dt.datetime) -> dt.date:
-    """The sender's day. One that was begun is gone on with, so a change of zone never begins it anew."""
+    """Return the sender's day. One that was begun is gone on with, so a change of zone never begins it anew."""
     today = now.astimezone(sender.tzinfo).date()
     return max(today, sender.counted_on or today)
 
 
 def used(sender: Sender, now: dt.datetime) -> dict[str, Any]:
-    """What counts at this moment, by the name of the counter."""
+    """Return what counts at this moment, by the name of the counter."""
     counters: dict[str, Any] = {name: getattr(sender, name) for name in COUNTERS}
     counters |= {"booked_today": 0, "spent_today": Decimal(0)}
     if sender.counted_on == day_of(sender, now):
@@ -179,7 +179,7 @@ class Usage:
 
 
 def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
-    """How much of each limit is used, in words."""
+    """Return how much of each limit is used, in words."""
     counts, currency = used(sender, now), sender.currency
 
     def line(name: str, counter: str, most: Any, own: Any = None) -> Usage:
@@ -199,7 +199,7 @@ def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
 
 
 def tomorrow(sender: Sender, now: dt.datetime) -> str:
-    """The day on which there is room again, as a page writes it."""
+    """Return the day on which there is room again, as a page writes it."""
     return local_date(day_of(sender, now) + dt.timedelta(days=1), sender)
 
 

@@ -81,7 +81,7 @@ def _rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
 
 
 def _read(content: bytes) -> dict[str, list[Place]]:
-    """Pairs by country, each once, in the file's order."""
+    """Return pairs by country, each once, in the file's order."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -144,7 +144,7 @@ class ListPreview:
 
 
 def preview(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
-    """The import itself, undone at the end, so that the preview cannot differ from it. Raises UnreadableList."""
+    """Import, and undo it at the end, so that the preview cannot differ from it. Raises UnreadableList."""
     with transaction.atomic():
         changes = import_list(content, source=source, by=by, at=at)
         previews = [ListPreview(change, _stranded(change.country)) for change in changes]

@@ -48,7 +48,7 @@ def work(first: Notification) -> None:
 
 
 def wait_after(tries: int) -> dt.timedelta:
-    """How long the mail server is left alone after so many tries before this one."""
+    """Return how long the mail server is left alone after so many tries before this one."""
     return min(dt.timedelta(minutes=2 ** min(tries, 10)), LONGEST_WAIT)
 
 
@@ -83,7 +83,7 @@ def _mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
 
 
 def token_for(user: User, kinds: Collection[str]) -> str:
-    """Names one person and the kinds of one e-mail; good for turning those off, and for nothing else."""
+    """Return a token that names one person and the kinds of one e-mail: good for turning those off only."""
     return signing.dumps([user.pk, *sorted(kinds)], salt=SALT)
 
 

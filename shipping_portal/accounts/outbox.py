@@ -160,18 +160,18 @@ def known(names: Collection[str], senders: Collection[int]) -> set[str]:
 
 
 def kinds_for(role: str) -> dict[str, NotificationKind]:
-    """The kinds a member of this role may get."""
+    """Return the kinds a member of this role may get."""
     return {name: kind for name, kind in KINDS.items() if role in kind.roles}
 
 
 def choices_of(user: User) -> dict[str, str]:
-    """What this person gets, by kind, where the role allows it: as chosen, else the kind's own rule."""
+    """Return what this person gets, by kind, where the role allows it: as chosen, else the kind's own rule."""
     chosen = dict(NotificationChoice.objects.filter(user=user).values_list("kind", "when"))
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
 
 
 def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
-    """Raises ValueError for what this kind does not offer."""
+    """Keep when this person hears of a kind. Raises ValueError for what the kind does not offer."""
     if when not in KINDS[kind].choices:
         raise ValueError(when)
     values: dict[str, Any] = {"when": when}
@@ -181,7 +181,7 @@ def choose(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
 
 
 def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]:
-    """Those this person may still read: since they were owed one may have left the team, or turned a kind off."""
+    """Return those this person may still read: one may have left the team since, or turned a kind off."""
     member = Membership.objects.filter(user=user, user__is_active=True).first()
     if member is None:
         return []
@@ -193,7 +193,10 @@ def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]
 
 
 def _batch_key(event: Event, when: str) -> str:
-    """What leaves as one e-mail: everything of a day; of a week each kind for itself, as each has its own page."""
+    """Return the key of what leaves as one e-mail: all of a day.
+
+    Of a week each kind by itself, as each has its page.
+    """
     if when == When.DAILY:
         return str(when)
     return f"{when}:{event.kind}" if when == When.WEEKLY else event.batch_key or event.kind
@@ -206,7 +209,7 @@ def _due_at(event: Event, when: str, now: dt.datetime) -> dt.datetime:
 
 
 def _members(senders: set[int]) -> defaultdict[int, list[Membership]]:
-    """By sender, with what each chose."""
+    """Return the members by sender, with what each chose."""
     members = Membership.objects.filter(sender__in=senders, user__is_active=True)
     found = defaultdict(list)
     for member in members.select_related("user").prefetch_related("user__notification_choices"):
@@ -234,7 +237,7 @@ def _when(user: User, event: Event) -> str:
 
 
 def _digest_at(sender: Sender, now: dt.datetime, *, on: int | None = None) -> dt.datetime:
-    """The next seven o'clock where the sender is, or the next on that day of the week."""
+    """Return the next seven o'clock where the sender is, or the next on that day of the week."""
     local = now.astimezone(sender.tzinfo)
     day = local.date() + dt.timedelta(days=local.hour >= DIGEST_HOUR)
     if on is not None:

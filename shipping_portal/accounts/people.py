@@ -23,7 +23,7 @@ class ChangeRefused(Exception):
 
 
 def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """Sessions of an inactive person end with their next request: the log-in backend no longer finds them."""
+    """Turn a person's account on or off. Sessions of an inactive person end with their next request."""
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
         raise ChangeRefused("You cannot turn off your own account.")
@@ -35,7 +35,7 @@ def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.
 
 
 def log_out(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Everywhere, at once. They may log in again."""
+    """Log a person out everywhere, at once. They may log in again."""
     _refuse_beyond_reach(person, by)
     with transaction.atomic():
         count = sessions.end_all(person)
@@ -53,7 +53,7 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
-    """Who is in a group is an operator; who is in none works at the desk no longer."""
+    """Set an operator's groups. Who is in none works at the desk no longer."""
     if not permissions.may(by, "operators"):
         raise ChangeRefused("Only an Ops lead sets groups.")
     _refuse_beyond_reach(person, by)
@@ -72,14 +72,14 @@ def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: d
 
 
 def why_no_groups(person: User) -> str:
-    """Why this person can be in no group, or ""."""
+    """Return why this person can be in no group, or ""."""
     if person.is_superuser:
         return "A superuser may do everything and is in no group."
     return "Who ships for a sender cannot work here as well." if hasattr(person, "membership") else ""
 
 
 def _refuse_beyond_reach(person: User, by: User) -> None:
-    """Support looks after senders' people. Otherwise it could lock out, or weaken, whoever may do more than it."""
+    """Refuse Support anybody but senders' people: it could lock out, or weaken, whoever may do more than it."""
     if person.is_superuser and not by.is_superuser:
         raise ChangeRefused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):

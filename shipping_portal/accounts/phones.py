@@ -9,7 +9,7 @@ LONGEST = 30
 
 
 def clean_phone(text: str, country: str) -> str:
-    """The number as its own country writes it, or with a plus when it is from elsewhere. Blank stays blank.
+    """Return the number as its own country writes it, or with a plus when it is from elsewhere. Blank stays blank.
 
     Raises ValidationError. The carrier takes no Australian 13, 1300 and 1800 numbers.
     """
@@ -27,7 +27,7 @@ def clean_phone(text: str, country: str) -> str:
 
 
 def across_borders(phone: str, country: str) -> str:
-    """The number as the carrier of another country dials it (E.164); one that can't be read stays as it is."""
+    """Return the number as the carrier of another country dials it (E.164); one that can't be read stays as it is."""
     try:
         number = phonenumbers.parse(phone, country)
     except NumberParseException:

@@ -64,7 +64,7 @@ class PickupAddressForm(OnceOnly):
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any) -> None:
-        """For this address of the sender, or for a new one; the first is the default."""
+        """Begin with this address of the sender, or with a new one; the first is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()
         self.address = address or PickupAddress(
@@ -150,7 +150,7 @@ class PickupAddressForm(OnceOnly):
         ]
 
     def save(self, *, by: Any, at: dt.datetime) -> PickupAddress:
-        """The address and its confirmed mailbox; with the default one, the account's time zone."""
+        """Return the address and its confirmed mailbox; with the default one, the account's time zone."""
         data, address = self.cleaned_data, self.address
         for name in STORED:
             setattr(address, name, data[name])
@@ -171,7 +171,7 @@ def _offer(field: Any, choices: list[tuple[str, str]]) -> None:
 
 
 def _typed(address: PickupAddress) -> dict[str, Any]:
-    """What the form shows of a saved address; a new one starts with the business name."""
+    """Return what the form shows of a saved address; a new one starts with the business name."""
     values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
     if address._state.adding:
         values["company"] = address.sender.name
@@ -183,7 +183,7 @@ class LastPickupAddress(Exception):
 
 
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """New parcels start here, and the account lives in the zone of this place."""
+    """Make new parcels start here; the account lives in the zone of this place."""
     sender = address.sender
     with transaction.atomic():
         _lock(sender)
@@ -208,7 +208,7 @@ def delete(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 
 def keep_zone(address: PickupAddress) -> None:
-    """The account's time zone is that of its default pickup address."""
+    """Set the account's time zone to that of its default pickup address."""
     zone = places.zone(address.country, address.state, address.postcode)
     Sender.objects.filter(pk=address.sender_id).update(zone=zone)
 

@@ -34,13 +34,13 @@ class Pair:
 
 
 def normalise(text: str) -> str:
-    """The form in which place names are compared: no case, accents, punctuation or double spaces."""
+    """Return the form in which place names are compared: no case, accents, punctuation or double spaces."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^\w\s]|_", " ", re.sub(r"['’.]", "", plain.casefold())).split())
 
 
 def postal_code(country: str, text: str) -> str:
-    """A postcode as it is published: no stray spaces; Canadian `k1p5m7` is `K1P 5M7`, a ZIP+4 loses its tail."""
+    """Return a postcode as it is published: no stray spaces; Canadian `k1p5m7` is `K1P 5M7`, a ZIP+4 loses its tail."""
     code = "".join(text.upper().split())
     if country == "CA" and len(code) == 6:
         return f"{code[:3]} {code[3:]}"
@@ -50,14 +50,14 @@ def postal_code(country: str, text: str) -> str:
 
 
 def active(country: str) -> QuerySet[Locality]:
-    """The pairs of the country's active list; empty where none is loaded."""
+    """Return the pairs of the country's active list; empty where none is loaded."""
     # A value and no join: so an index that begins with the list yields its pairs in order, and eight are soon found.
     loaded = LocalityList.objects.filter(country=country, is_active=True)
     return Locality.objects.filter(list=Subquery(loaded.values("pk")))
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
-    """Is this pair on the carrier's list? The state only decides between pairs that share both."""
+    """Check whether this pair is on the carrier's list. The state only decides between pairs that share both."""
     code = postal_code(country, postcode)
     listed = active(country)
     found = list(listed.filter(normalised__in=spellings(suburb), postcode=code).order_by("state"))
@@ -69,7 +69,7 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
 
 
 def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
-    """Pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
+    """Return pairs that begin with what is being typed: a suburb, a postcode, or both in either order."""
     words = text[:LONGEST_SEARCH].split()
     digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
@@ -86,7 +86,7 @@ def suggest(country: str, text: str, limit: int = 8) -> list[Locality]:
 
 
 def spellings(text: str) -> set[str]:
-    """The normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`."""
+    """Return the normalised text, and the ways the aliases let it be written: `mt eliza` is also `mount eliza`."""
     words = normalise(text[:LONGEST_SEARCH]).split()
     ways = {word: {word} for word in words}
     known = Q(word__in=[w.upper() for w in words]) | Q(stands_for__in=[w.upper() for w in words])
@@ -99,7 +99,7 @@ def spellings(text: str) -> set[str]:
 
 
 def zone(country: str, state: str, postcode: str = "") -> str:
-    """The IANA zone of a place; for a split state the zone of most of its people."""
+    """Return the IANA zone of a place; for a split state the zone of most of its people."""
     code = postal_code(country, postcode)
     for (where, start), name in ZONES_OF_POSTCODES.items():
         if where == country and code.startswith(start):
@@ -110,20 +110,20 @@ def zone(country: str, state: str, postcode: str = "") -> str:
 
 
 def business_days(country: str, state: str, *, after: dt.date, count: int) -> list[dt.date]:
-    """The next `count` days that are neither a weekend nor a public holiday of the state."""
+    """Return the next `count` days that are neither a weekend nor a public holiday of the state."""
     off = _holidays(country, state_code(country, state), after.year)
     days = (after + dt.timedelta(days=ahead) for ahead in itertools.count(1))
     return list(itertools.islice((day for day in days if day.weekday() < 5 and day not in off), count))
 
 
 def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
-    """What a blank pickup date means to the carrier (interface §2.1)."""
+    """Return what a blank pickup date means to the carrier (interface §2.1)."""
     return business_days(country, state, after=after, count=1)[0]
 
 
 @functools.lru_cache(maxsize=128)
 def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
-    """Those of this year and its neighbours, made at once: a set that fills itself is no good to several threads."""
+    """Return the holidays of this year and its neighbours, made at once: a set that fills itself is not thread-safe."""
     years = range(year - 1, year + 3)
     try:
         return set(holidays.country_holidays(country, subdiv=state or None, years=years))
@@ -132,7 +132,7 @@ def _holidays(country: str, state: str, year: int) -> Collection[dt.date]:
 
 
 def _near(listed: QuerySet[Locality], suburb: str, code: str) -> tuple[Locality, ...]:
-    """The same suburb elsewhere, then what shares the postcode or nearly the name, closest name first."""
+    """Return the same suburb elsewhere, then what shares the postcode or nearly the name, closest name first."""
     wanted = normalise(suburb[:LONGEST_SEARCH])
     same_name = list(listed.filter(normalised__in=spellings(suburb)).order_by("postcode")[:NEAR])
     others = list(listed.filter(postcode=code)[:50]) if code else []
@@ -146,6 +146,9 @@ def _near(listed: QuerySet[Locality], suburb: str, code: str) -> tuple[Locality,
 
 
 def _begins(field: str, start: str) -> Q:
-    """`start…` as a range of the index; the plain comparison stays, since collations order spaces their own way."""
+    """Express `start…` as a range of the index.
+
+    The plain comparison stays, as collations order spaces their own way.
+    """
     after = start[:-1] + chr(ord(start[-1]) + 1)
     return Q(**{f"{field}__gte": start, f"{field}__lt": after, f"{field}__startswith": start})

@@ -26,12 +26,12 @@ class AlreadyThere(Exception):
 
 
 def fingerprint(party: Party) -> str:
-    """Who and where, however it is capitalised: the same receiver has the same one. Contact details may change."""
+    """Return the same name for the same person and place, however capitalised. Contact details may change."""
     return hashlib.sha256(json.dumps([normalise(getattr(party, part)) for part in WHO_AND_WHERE]).encode()).hexdigest()
 
 
 def keys_of(party: Party) -> set[str]:
-    """The normalised words a receiver is found by: of the name and company, the whole e-mail, phone and postcode."""
+    """Return the normalised words a receiver is found by: name and company, the whole e-mail, phone and postcode."""
     words = normalise(f"{party.name} {party.company}").split()
     digits = "".join(c for c in party.phone if c.isdigit())
     codes = (normalise(party.postcode).replace(" ", ""), digits, digits.lstrip("0"))
@@ -52,7 +52,7 @@ def store(receiver: Receiver, party: Party, **values: Any) -> None:
 
 
 def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
-    """A parcel is booked to them: one more use. Of a receiver not kept by hand the newest contact details stay."""
+    """Count one more use of a receiver. Of one not kept by hand the newest contact details stay."""
     with transaction.atomic():
         receiver, is_new = Receiver.objects.get_or_create(
             sender=sender, fingerprint=fingerprint(party), defaults=asdict(party)
@@ -66,7 +66,7 @@ def remember(sender: Sender, party: Party, *, at: dt.datetime) -> None:
 
 
 def find(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
-    """Whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
+    """Return whom the first letters may mean: those kept by hand first, then by how often parcels went to them."""
     if len(normalise(text)) < FEWEST_LETTERS:
         return []
     return list(matching(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[:limit])
@@ -80,7 +80,7 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 
 def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
-    """Those with a key that begins with each of the words; a number with spaces is one word."""
+    """Return those with a key that begins with each of the words; a number with spaces is one word."""
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:
@@ -97,7 +97,7 @@ def matching(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
 
 
 def _begins(start: str) -> Q:
-    """`start…` as a range of the index; a letter that no other can follow has none."""
+    """Express `start…` as a range of the index; a letter that no other can follow has none."""
     begins = Q(key__startswith=start)
     if start[-1] in LAST_LETTERS:
         return begins
@@ -110,7 +110,7 @@ MOST_COMPARED = 20_000  # rows of one sender that are looked through for duplica
 
 
 def listed(sender: Sender, *, q: str = "", group: str = "", off_list: bool = False) -> QuerySet[Receiver]:
-    """Newest first; `q` by the beginnings of words."""
+    """Return the receivers, newest first; `q` by the beginnings of words."""
     found = matching(sender.receivers.order_by("-pk"), q)
     if group:
         found = found.filter(group=group)
@@ -123,7 +123,7 @@ def groups_of(sender: Sender) -> list[str]:
 
 
 def duplicates(sender: Sender) -> list[list[Receiver]]:
-    """Rows with the same name and postcode, each set with the one to keep first: the most used, then the newest."""
+    """Return rows with the same name and postcode, each set with the one to keep first: most used, then newest."""
     seen: dict[tuple[str, str], list[int]] = {}
     rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
     for key, name, postcode in rows[:MOST_COMPARED]:
@@ -134,7 +134,7 @@ def duplicates(sender: Sender) -> list[list[Receiver]]:
 
 
 def merge(kept: Receiver, others: Sequence[Receiver]) -> None:
-    """One row for all of them, with the uses of all. Parcels are unaffected: each has its receiver's words itself."""
+    """Merge them into one row, with the uses of all. Parcels keep their receiver's own words."""
     rows = Receiver.objects.filter(sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)])
     with transaction.atomic():
         known = list(rows.select_for_update())

@@ -73,7 +73,7 @@ class Verdict:
 
 
 def judge(email: str) -> Verdict:
-    """The verdict on an address by its form alone; whether it is verified is another question."""
+    """Return the verdict on an address by its form alone; whether it is verified is another question."""
     local, _, domain = email.strip().lower().rpartition("@")
     name, _, tag = local.partition("+")
     plain = re.sub(r"[-_.]", "", name)
@@ -93,7 +93,7 @@ def judge(email: str) -> Verdict:
 
 
 def usable(sender: Sender) -> list[str]:
-    """The verified addresses of this sender's people that may stand on its orders, the owners' first."""
+    """Return the verified addresses of this sender's people that may stand on its orders, the owners' first."""
     verified = EmailAddress.objects.filter(verified=True, user__membership__sender=sender, user__is_active=True)
     is_owner = Q(user__membership__role=Role.OWNER)
     owners_first = verified.order_by(Case(When(is_owner, then=0), default=1), "-primary", "pk")

@@ -40,7 +40,7 @@ class Live:
 
 
 def end_old_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: logs out whoever's time is over, before any page sees the request."""
+    """Log out whoever's time is over, before any page sees the request (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated and _is_over(request, time.time()):
@@ -58,7 +58,7 @@ def end_all(user: Any) -> int:
 
 
 def live(user: Any, *, this_key: str | None) -> list[Live]:
-    """Where this person is logged in, this place first, then the newest; at most a hundred."""
+    """Return where this person is logged in, this place first, then the newest; at most a hundred."""
     found = []
     for row in _of(user).order_by("-expire_date")[:MOST_SHOWN]:
         inside = row.get_decoded()
@@ -86,7 +86,7 @@ def end_others(user: Any, *, this_key: str | None) -> int:
 
 
 def device(user_agent: str) -> str:
-    """What kind of machine a browser says it runs on; enough to tell one's own telephone from a stranger's desk."""
+    """Return the kind of machine a browser says it runs on: enough to tell one's own telephone from a stranger's."""
     if re.search(r"iPad|Tablet|Android(?!.*Mobile)", user_agent):
         return "Tablet"
     if re.search(r"Mobi|iPhone", user_agent):
@@ -136,7 +136,7 @@ class SessionStore(InDatabase):
         return row
 
     def save(self, *arguments: Any, **named: Any) -> None:
-        """Django takes a database that went away for a log-out elsewhere, and answers 400: to reload helps, so 503."""
+        """Answer 503 while the database is away: Django takes that for a log-out elsewhere, though to reload helps."""
         try:
             super().save(*arguments, **named)
         except UpdateError as error:

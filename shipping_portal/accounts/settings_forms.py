@@ -133,7 +133,7 @@ class BookingForm(SettingsForm):
 
 
 def zones_of(country: str) -> set[str]:
-    """The zones that states and split states of this country live in."""
+    """Return the zones that states and split states of this country live in."""
     zones = {zone for _, zone in STATES[country].values()}
     zones |= {zone for (where, _), zone in ZONES_OF_POSTCODES.items() if where == country}
     return zones & available_timezones()

@@ -35,7 +35,7 @@ Approve or decline it at the desk:
 
 
 def is_open() -> bool:
-    """May a stranger open an account?"""
+    """Return whether a stranger may open an account."""
     return settings.SIGN_UP != "invited"
 
 

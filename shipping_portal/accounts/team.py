@@ -70,18 +70,18 @@ def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
 
 
 def find(token: str) -> Invitation | None:
-    """The invitation a link belongs to, open or not."""
+    """Return the invitation a link belongs to, open or not."""
     return Invitation.objects.select_related("sender", "invited_by").filter(token_hash=hashed(token)).first()
 
 
 def with_address(email: str) -> QuerySet[User]:
-    """Whose address this is: the first one they log in with, or another that they verified."""
+    """Return the person with this address: the first one they log in with, or another that they verified."""
     verified = EmailAddress.objects.filter(email__iexact=email, verified=True)
     return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
 
 
 def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
-    """The invited person says yes, once. One person belongs to one account."""
+    """Accept an invitation, once. One person belongs to one account."""
     if user not in with_address(invitation.email):
         raise NotPossible(f"This invitation is for {invitation.email}.")
     if Membership.objects.filter(user=user).exists() or user.is_staff:
@@ -113,7 +113,7 @@ def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> No
 
 
 def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
-    """Out of the account and logged out everywhere. What they booked stays."""
+    """Take a person out of the account and log them out everywhere. What they booked stays."""
     with _keeping_an_owner(member.sender):
         Audit.write("removed from the team", member, by=by, sender=member.sender, reason=str(member.user), at=now)
         Membership.objects.filter(pk=member.pk).delete()
@@ -122,7 +122,7 @@ def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
 
 
 def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
-    """Who is no owner any more brings nobody in: not even themselves, by a link sent to another address before."""
+    """End the invitations of somebody who is no owner any more, lest they bring in themselves by another address."""
     open_ones = member.sender.invitations.filter(accepted_at=None, revoked_at=None)
     open_ones.filter(invited_by=member.user).update(revoked_at=now)
 
@@ -140,7 +140,7 @@ def hashed(token: str) -> str:
 
 @contextmanager
 def _keeping_an_owner(sender: Sender) -> Iterator[None]:
-    """A change after which the account still has an owner who can log in; else none of it happened."""
+    """Roll the change back unless the account still has an owner who can log in after it."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=sender.pk)  # two owners may leave at once
         yield

@@ -70,7 +70,7 @@ class JoinForm(Plain):
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def team_page(request: MemberRequest) -> HttpResponse:
-    """Who is in, who is invited, and what was done; posting invites."""
+    """Show who is in, who is invited, and what was done; posting invites."""
     form = InviteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
@@ -95,7 +95,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_POST
 def change_member(request: MemberRequest, member: int) -> HttpResponse:
-    """`role` sets another role; `remove` ends the membership."""
+    """Set another `role`, or end the membership with `remove`."""
     found = get_object_or_404(request.sender.memberships.select_related("user", "sender"), pk=member)
     role = request.POST.get("role", "")
     try:
@@ -114,7 +114,7 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
 @audience(OWNER)
 @require_POST
 def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
-    """`resend` makes a new link, `revoke` ends it."""
+    """Make a new link with `resend`, or end the invitation with `revoke`."""
     found = get_object_or_404(_open(request), uuid=invitation)
     now = timezone.now()
     try:
@@ -143,7 +143,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
 @public
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """GET shows who invites to what; only a press of the button accepts, as mail scanners follow links."""
+    """Show who invites to what; only a press of the button accepts, as mail scanners follow links."""
     found = team.find(token)
     if found is None:
         raise Http404
@@ -177,7 +177,7 @@ def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
 
 
 def _new_person(email: str, typed: dict[str, Any]) -> User:
-    """The link came by e-mail, so the address is verified."""
+    """Create the person. Their address counts as verified, since the link came to it by e-mail."""
     user: User = User.objects.create_user(email, typed["password"], name=typed["name"])
     EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
     return user

@@ -38,7 +38,7 @@ class Balance:
 
 
 def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
-    """For each of these reports. One query."""
+    """Count the lines of each of these reports, in one query."""
     lines = Charge.objects.filter(report__in=[report.pk for report in reports]).exclude(key=STALE).order_by()
     made: dict[int, Tally] = defaultdict(Tally)
     for row in lines.values("report", "currency").annotate(
@@ -56,7 +56,7 @@ def tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
 
 
 def balances(report: BillingReport, tally: Tally | None = None) -> list[Balance]:
-    """By currency; lines posted before count here too, as the file's total has them."""
+    """Return the balance by currency; lines posted before count here too, as the file's total has them."""
     found = (tally or tallies([report])[report.pk]).found
     stated = {currency: Decimal(total) for currency, total in report.stated.items()}
     return [

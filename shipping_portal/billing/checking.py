@@ -123,7 +123,7 @@ class Reader:
         )
 
     def lines(self, row: ReportRow) -> list[Charge]:
-        """The row's line, and the Extra Cover in its price as a line of its own."""
+        """Return the row's line, and the Extra Cover in its price as a line of its own."""
         term, order = self.terms[kinds.normalise(row.word)], self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
         whole = row.price if self.profile.cover_inside else row.price + row.cover
@@ -140,7 +140,7 @@ class Reader:
         return made
 
     def _key(self, row: ReportRow, kind: str, order: Order | None) -> str:
-        """An order given back is billed anew when its label was used after all, by a line just like the first.
+        """Return the key of a row's line; another one where an order given back is billed anew.
 
         A report of an earlier week than that line holds the first, though it may be read after it.
         """
@@ -181,7 +181,7 @@ def _settle(report: BillingReport, totals: dict[str, Decimal], problems: list[Pr
 
 
 def decide(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:
-    """What a word means from now on. The reports that are not posted and have it are read again; gives them."""
+    """Return what a word means from now on. The reports that are not posted and have it are read again; gives them."""
     ChargeWord.objects.filter(pk=term.pk).update(meaning=meaning)
     waiting = BillingReport.objects.filter(lines__term=term, state__in=UNPOSTED).distinct()
     return [report for report in waiting if again(report, now=now)]

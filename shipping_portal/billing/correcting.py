@@ -54,7 +54,7 @@ def reverse(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charg
 
 
 def _ours(sender: Sender, by: User, now: dt.datetime, reason: str) -> dict[str, object]:
-    """What every line of ours has; it is posted at once, in the week it is where the sender is."""
+    """Return what every line of ours has; it is posted at once, in the week it is where the sender is."""
     day = now.astimezone(sender.tzinfo).date()
     return {
         "sender": sender, "key": uuid.uuid4().hex, "by": by, "reason": reason[:500], "posted_at": now,

@@ -33,7 +33,7 @@ def open_for(charge: Charge, *, by: User, text: str, now: dt.datetime) -> Disput
 
 
 def facts(charge: Charge) -> dict[str, Any]:
-    """What the question is about: weights in kg, volumes in m³, money with its currency."""
+    """Return what the question is about: weights in kg, volumes in m³, money with its currency."""
     order = charge.order
     return {
         "charged": str(charge.amount),

@@ -71,7 +71,7 @@ def give_profiles(now: dt.datetime) -> None:
 
 
 def profile_of(account: CarrierAccount) -> BillingProfile:
-    """The account's profile; the columns known of this carrier's family until an operator changes them."""
+    """Return the account's profile; the columns known of this carrier's family until an operator changes them."""
     made, _ = BillingProfile.objects.get_or_create(
         account=account, defaults={"columns": DEFAULT_COLUMNS, "total_word": "Total"}
     )

@@ -42,7 +42,7 @@ COSTS_AN_ORDER = {ChargeKind.ORDER, ChargeKind.UN_CANCELLATION}
 
 
 def terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
-    """By normalised word, what an operator decided of it; one met for the first time is kept for them."""
+    """Return by normalised word what an operator decided of it; one met for the first time is kept for them."""
     wanted = {normalise(word) for word in words}
     found = _stored(wanted)
     if new := wanted - set(found):
@@ -77,7 +77,7 @@ class History:
             self.add(charge, counts=charge.posted_at is not None or charge.report_id == self.report_id)
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:
-        """A line of another report that isn't posted yet says that something was given back, and no more."""
+        """Add a line. One of another report that isn't posted yet says that something was given back, and no more."""
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
             if charge.kind in COSTS_AN_ORDER and charge.report_id != self.report_id:
@@ -86,7 +86,9 @@ class History:
             self.given_back[charge.order_id][charge.week] += 1
 
     def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
-        """The kind of a line of this week. A plain order line is an un-cancellation once the order was charged before,
+        """Return a line's kind in this week.
+
+        A plain order line is an un-cancellation once the order was charged before,
         or when its label was used after it was cancelled: the family's report has no word of its own for it."""
         if not meaning:
             return ChargeKind.UNKNOWN
@@ -97,7 +99,7 @@ class History:
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
-        """Was every cost of it up to this week refunded because it was cancelled? Reports are read in any order."""
+        """Return whether every cost of it up to this week was refunded because it was cancelled."""
         return _upto(week, self._costs(order)) <= _upto(week, self.given_back[order.pk]) > 0
 
     def _refund(self, order: Order | None, week: dt.date) -> str:
@@ -108,7 +110,7 @@ class History:
         return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
     def _costs(self, order: Order) -> Counter[dt.date]:
-        """The weeks in which it was charged, and how often."""
+        """Return the weeks in which it was charged, and how often."""
         return self.weeks[order.pk, ChargeKind.ORDER] + self.weeks[order.pk, ChargeKind.UN_CANCELLATION]
 
 
@@ -117,13 +119,18 @@ def _upto(week: dt.date, counted: Counter[dt.date]) -> int:
 
 
 def may_be_cancelled(order: Order) -> bool:
-    """It is; or the carrier's lost answer may have been a yes. Once its label is used, nobody says so any more."""
+    """Return whether it is cancelled, or the carrier's lost answer may have been a yes.
+
+    No more once its label is used.
+    """
     unclear = Status.CANCEL_UNCONFIRMED
     return order.cancelled_at is not None or any(change.new == unclear for change in order.changes.all())
 
 
 def was_used(order: Order, week: dt.date) -> bool:
-    """Its label was used after it was cancelled, in this week or before. What moves was not cancelled after it moved,
+    """Return whether its label was used after it was cancelled, in this week or before.
+
+    What moves was not cancelled after it moved,
     so a scan from just before we heard of the cancellation tells it too."""
     moves = order.progress not in STILL_AT_SENDER and may_be_cancelled(order)
     used = order.used_after_cancel_at or (order.progress_at if moves else None)

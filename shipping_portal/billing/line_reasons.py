@@ -42,7 +42,7 @@ LONGEST_QUOTE = 100
 
 
 def page_of(charge: Charge) -> str:
-    """Where it is explained: on its parcel's page, else on its statement."""
+    """Return where it is explained: on its parcel's page, else on its statement."""
     if charge.order:
         return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
     return reverse("statement", args=[statements.week_name(charge.week)])
@@ -53,7 +53,7 @@ def subtitle(kind: str) -> str:
 
 
 def reason(charge: Charge, sender: Sender) -> str:
-    """One sentence for the sender; of the operator's own lines it is the one they wrote."""
+    """Return one sentence for the sender; of the operator's own lines it is the one they wrote."""
     if charge.report_id is None:
         return _ours(charge, sender)
     kind = ChargeKind(charge.kind)
@@ -74,7 +74,7 @@ def _ours(charge: Charge, sender: Sender) -> str:
 
 
 def measured(charge: Charge, sender: Sender) -> str:
-    """`You declared 1 kg; the carrier measured 1.6 kg.`; empty where the report measured nothing."""
+    """Return `You declared 1 kg; the carrier measured 1.6 kg.`; empty where the report measured nothing."""
     declared, found = declared_words(charge, sender), measured_words(charge, sender)
     if not found:
         return ""
@@ -82,7 +82,7 @@ def measured(charge: Charge, sender: Sender) -> str:
 
 
 def declared_words(charge: Charge, sender: Sender) -> str:
-    """As the report has it, else as the parcel was booked."""
+    """Return what was declared: as the report has it, else as the parcel was booked."""
     kg = charge.declared_kg
     if kg is None and charge.order and charge.measured_kg is not None:
         kg = charge.order.weight_kg
@@ -98,7 +98,7 @@ def _both(kg: Decimal | None, m3: Decimal | None, sender: Sender) -> str:
 
 
 def _weight(kg: Decimal | None, sender: Sender) -> str:
-    """In the units people of that country weigh in."""
+    """Write a weight in the units people of that country weigh in."""
     if kg is None:
         return ""
     return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb" if sender.country == "US" else f"{plain(kg)} kg"

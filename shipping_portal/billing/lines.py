@@ -18,7 +18,7 @@ ANSWERED = {Dispute.State.ACCEPTED: "The operator agreed", Dispute.State.DECLINE
 
 
 def rows(lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False) -> list[dict[str, Any]]:
-    """One dictionary of words for each line; `names_currency` where a page has money of several."""
+    """Return one dictionary of words for each line; `names_currency` where a page has money of several."""
     return [_row(line, sender, role, names_currency=names_currency) for line in lines]
 
 
@@ -41,14 +41,14 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
 
 
 def _booked(order: Order | None, sender: Sender) -> str:
-    """The week whose statement has its price, told by the day it was booked."""
+    """Return the week whose statement has its price, told by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
     return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
 
 
 def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
-    """Where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
+    """Return where “This looks wrong” stands: its words, the operator's answer, and whether it may be said (again)."""
     found = next(iter(line.disputes.all()), None)
     if found is None:
         return {"disputed": "", "answer": "", "may_dispute": True}
@@ -63,12 +63,12 @@ def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
 
 
 def groups(of: statements.Statement) -> list[dict[str, Any]]:
-    """What a statement is made of, in the interface's words (§2.5) with plain ones under them."""
+    """Return what a statement is made of, in the interface's words (§2.5) with plain ones under them."""
     return [{**row, "words": ChargeKind(row["kind"]).label, "subtitle": subtitle(row["kind"])} for row in of.groups]
 
 
 def filters(of: statements.Statement) -> dict[str, str]:
-    """The kinds that are on this statement, by the value in its address."""
+    """Return the kinds that are on this statement, by the value in its address."""
     there = {row["kind"] for row in of.groups}
     return {name: words for name, (words, kinds) in statements.FILTERS.items() if there.intersection(kinds)}
 
@@ -86,7 +86,7 @@ class Charged:
 
 
 def charged(found: Iterable[Charge], sender: Sender, role: str) -> Charged:
-    """The lines of one parcel, and their sums."""
+    """Return the lines of one parcel, and their sums."""
     lines = list(found)
     balances = statements.balances((line.kind, line.currency, line.amount) for line in lines)
     return Charged(rows(lines, sender, role, names_currency=len(balances) > 1), balances)
@@ -117,6 +117,6 @@ CELLS: dict[str, Cell] = {
 
 
 def cells(lines: Iterable[Charge], sender: Sender, role: str) -> Iterable[list[object]]:
-    """Rows under the heads of CELLS, while the lines are read."""
+    """Return rows under the heads of CELLS, while the lines are read."""
     for line in lines:
         yield [cell(line, sender, role) for cell in CELLS.values()]

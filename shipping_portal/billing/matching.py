@@ -23,7 +23,7 @@ class AlreadyAssigned(Exception):
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
-    """The orders of one carrier account with these references, which are in capitals in the answer."""
+    """Return the orders of one carrier account with these references, which are in capitals in the answer."""
     wanted = {reference.upper() for reference in references}
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
     found = found.prefetch_related(Prefetch("changes", OrderChange.objects.only("order_id", "new")))
@@ -48,7 +48,7 @@ def look_for_owners(now: dt.datetime) -> None:
 
 
 def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
-    """An operator says whose it is. Raises AlreadyAssigned, and ValueError for another sender's order."""
+    """Give a line to whom an operator says. Raises AlreadyAssigned, and ValueError for another sender's order."""
     if order and order.sender_id != sender.pk:
         raise ValueError(f"{order} is not {sender}'s")
     if not _attach(charge, sender, order):
@@ -56,7 +56,7 @@ def assign(charge: Charge, *, sender: Sender, order: Order | None = None) -> Non
 
 
 def acted_on(order: Order) -> bool:
-    """Has a person acted on a line that this order has by its reference? Then its lines stay where they are."""
+    """Return whether a person acted on a line that this order has by its reference: then its lines stay."""
     touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
     return _by_reference(order).filter(touched).exists()
 
@@ -77,7 +77,7 @@ def release(order: Order) -> None:
 
 
 def _by_reference(order: Order) -> QuerySet[Charge]:
-    """The carrier's own lines; not those an operator assigned by hand, whose reference is another."""
+    """Return the carrier's own lines; not those an operator assigned by hand, whose reference is another."""
     return order.charges.filter(report__isnull=False, reference__upper=str(order).upper())
 
 
@@ -96,7 +96,7 @@ def _attach(charge: Charge, sender: Sender, order: Order | None) -> bool:
 
 
 def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
-    """Was it matched by a reference that its order has no more? One that is assigned by hand needs none."""
+    """Return whether it was matched by a reference that its order lost. One assigned by hand needs none."""
     named = charge.reference.upper()
     if order is None or (order.carrier_reference or "").upper() != named:
         return False
@@ -104,7 +104,7 @@ def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
 
 
 def _kind(charge: Charge, order: Order | None) -> str:
-    """The amount never changes; which of the refunds it is, the order may tell only now."""
+    """Return the kind of a refund; its amount never changes, but the order may tell only now which refund it is."""
     if (
         order is None
         or charge.term is None

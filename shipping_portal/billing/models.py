@@ -145,18 +145,18 @@ class ReportFile(models.Model):
 
 class ChargeQuerySet(models.QuerySet["Charge"]):
     def for_user(self, user: Any) -> Self:
-        """Every sender's page starts here: what is not posted, or is not theirs, does not exist."""
+        """Return the posted lines this person may see. Every page of a sender starts here."""
         return self.posted().filter(sender__memberships__user=user)
 
     def posted(self) -> Self:
         return self.filter(posted_at__isnull=False)
 
     def unmatched(self) -> Self:
-        """Lines of posted or checked reports that belong to nobody yet."""
+        """Return lines of posted or checked reports that belong to nobody yet."""
         return self.filter(sender=None, is_repeat=False)
 
     def net(self) -> dict[str, Decimal]:
-        """What is owed, by currency: the sum of the lines and nothing else."""
+        """Return what is owed, by currency: the sum of the lines and nothing else."""
         sums = self.order_by().values("currency").annotate(net=Sum("amount"))
         return {row["currency"]: cents(row["net"]) for row in sums}
 
@@ -280,10 +280,10 @@ class Dispute(models.Model):
 
 
 def week_of(day: dt.date) -> dt.date:
-    """The Monday of its week."""
+    """Return the Monday of its week."""
     return day - dt.timedelta(days=day.weekday())
 
 
 def cents(amount: Decimal) -> Decimal:
-    """To the cent: SQLite adds as floating point, and what it adds comes back with a tail."""
+    """Round to the cent: SQLite adds as floating point, and what it adds comes back with a tail."""
     return round(amount, 2)

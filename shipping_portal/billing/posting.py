@@ -29,14 +29,14 @@ class NotReady(Exception):
 
 
 def totals(report: BillingReport) -> list[Any]:
-    """By currency and kind: `lines`, `amount`, and whether they repeat lines posted before."""
+    """Return `lines` and `amount` by currency and kind, and whether they repeat lines posted before."""
     lines = report.lines.order_by("currency", "is_repeat", "kind")
     sums = lines.values("currency", "is_repeat", "kind").annotate(lines=Count("pk"), amount=Sum("amount"))
     return [{**row, "amount": cents(row["amount"])} for row in sums]
 
 
 def obstacles(report: BillingReport) -> list[str]:
-    """Why it cannot be posted; empty when it can."""
+    """Return why it cannot be posted; empty when it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
     unknown = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by("word").values_list("word", flat=True).distinct()
@@ -52,7 +52,10 @@ def obstacles(report: BillingReport) -> list[str]:
 
 
 def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
-    """The totals of the carrier's invoice, for a file that states none. False for one posted, void or being read."""
+    """Return the totals of the carrier's invoice, for a file that states none.
+
+    False for one posted, void or being read.
+    """
     checked = BillingReport.objects.filter(pk=report.pk, state=State.CHECKED)
     return bool(checked.update(stated={currency: str(total) for currency, total in stated.items()}))
 
@@ -75,7 +78,7 @@ def post(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
 
 
 def _let_count(report: BillingReport, now: dt.datetime) -> None:
-    """Some thousand lines by each statement: those of a hundred thousand would come near the statement timeout."""
+    """Post some thousand lines by each statement: a hundred thousand would come near the statement timeout."""
     last = report.lines.aggregate(last=Max("line"))["last"] or 0
     for first in range(0, last + 1, BATCH):
         lines = report.lines.filter(is_repeat=False, line__gte=first, line__lt=first + BATCH)
@@ -84,13 +87,16 @@ def _let_count(report: BillingReport, now: dt.datetime) -> None:
 
 @transaction.atomic
 def void(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
-    """It was never meant: its lines go, its file stays, and the same file may be taken again. Raises NotReady."""
+    """Delete the lines of a report that was never meant; its file stays and may be taken again. Raises NotReady."""
     _end(report, State.VOID, [State.READING, State.CHECKED, State.DAMAGED], by=by, now=now)
     report.lines.all().delete()
 
 
 def count_repeats(report: BillingReport) -> int:
-    """The carrier says they are new, though alike: they count with this report. Gives how many. Raises NotReady."""
+    """Count repeated lines with this report, as the carrier says they are new. Returns how many.
+
+    Raises NotReady.
+    """
     with transaction.atomic():
         report.refresh_from_db()
         if report.state != State.CHECKED:
@@ -133,7 +139,7 @@ def _release(orders: QuerySet[Order]) -> None:
 
 
 def _count_dearer(orders: QuerySet[Order]) -> None:
-    """Only those of a day that still counts: rarely any, as bills tell of last week."""
+    """Count what bills charge beyond what was reserved, on a day that still counts: rarely any do."""
     own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
     billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
     for order in billed.filter(billed__gt=F("reserved")):

@@ -16,7 +16,7 @@ State = BillingReport.State
 
 
 def out_of_balance(now: dt.datetime | None = None) -> Q:
-    """Checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
+    """Return checked reports whose lines don't come to what the file says, or that say nothing. Two queries."""
     checked = list(BillingReport.objects.filter(state=State.CHECKED))
     found = tallies(checked)
     odd = [report.pk for report in checked if any(row.difference != 0 for row in balances(report, found[report.pk]))]

@@ -67,7 +67,7 @@ class Problem:
 
 
 def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal | Problem]:
-    """Every record of the file. Raises NotAReport before the first."""
+    """Yield every record of the file. Raises NotAReport before the first."""
     records = _records(content, profile.delimiter)
     number, header = _header(records)
     places = _places(header, profile.columns)
@@ -103,7 +103,7 @@ class Cells:
         return text
 
     def money(self, field: str) -> Decimal:
-        """To the cent. Raises UnreadableCell."""
+        """Read an amount to the cent. Raises UnreadableCell."""
         amount = self.number(field) or Decimal(0)
         if amount != round(amount, 2) or abs(amount) >= BIGGEST:
             raise UnreadableCell(f"“{self.text(field)[:40]}” is not an amount to the cent.")
@@ -140,7 +140,7 @@ class Cells:
 
 
 def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record that is not empty, with the line it begins on."""
+    """Yield each record that is not empty, with the line it begins on."""
     text = io.TextIOWrapper(io.BytesIO(content), encoding=_encoding(content), newline="")
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     begins = 1
@@ -208,7 +208,7 @@ def _row(number: int, of: Cells, alike: Counter[str]) -> ReportRow:
 
 
 def _identity(of: Cells) -> str:
-    """The carrier's own number of the line if there is one, else all of it that is mapped."""
+    """Return the carrier's own number of the line if there is one, else all of it that is mapped."""
     if own := of.text("line_id"):
         return f"id {own}"
     return "\x1f".join(of.text(name) for name in sorted(of.places) if name not in NAMES_NO_LINE)

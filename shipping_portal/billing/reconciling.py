@@ -19,13 +19,13 @@ POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
 
 
 def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
-    """Cancelled orders with an un-cancellation charge that still costs something: tell the sender, or dispute it."""
+    """Return cancelled orders whose un-cancellation charge still costs something: tell the sender, or dispute it."""
     used = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
     return _costing(now).filter(Exists(used), status=Status.CANCELLED)
 
 
 def not_refunded(now: dt.datetime) -> QuerySet[Order]:
-    """Cancelled orders charged and not refunded in that currency, though two reports of later weeks were posted."""
+    """Return cancelled orders not refunded in their currency, though two reports of later weeks were posted."""
     posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
     refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
     cost = POSTED.filter(~Exists(refund), kind=ChargeKind.ORDER)
@@ -34,7 +34,7 @@ def not_refunded(now: dt.datetime) -> QuerySet[Order]:
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
-    """Orders that cost something else than was agreed, until an operator accepts it, gives or takes back.
+    """Return orders that cost something else than was agreed, until an operator accepts it, gives or takes back.
 
     Known from the booking on; from the bill on by its lines.
     """
@@ -63,7 +63,7 @@ def note_unexpected(lines: QuerySet[Charge]) -> None:
 
 
 def _odd(lines: QuerySet[Charge]) -> set[int]:
-    """The orders whose cost and cover among these lines are not what was agreed: the amount or the currency."""
+    """Return the orders whose cost and cover among these lines are not what was agreed: the amount or the currency."""
     costs = lines.filter(kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False).order_by()
     sums = costs.values_list("order", "currency", "order__currency")
     billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
@@ -75,12 +75,12 @@ def _odd(lines: QuerySet[Charge]) -> set[int]:
 
 
 def accept(line: Charge) -> bool:
-    """The carrier was right to charge this. False where that was said before, or nothing was odd."""
+    """Accept that the carrier was right to charge this. False where that was said before, or nothing was odd."""
     return bool(Charge.objects.filter(pk=line.pk, is_unexpected=True).update(is_unexpected=False))
 
 
 def never_charged(now: dt.datetime) -> QuerySet[Order]:
-    """Booked orders without a line of their cost, though two reports of their week or later ones were posted."""
+    """Return booked orders without a line of their cost, though two reports of their week or later were posted."""
     cost = POSTED.filter(kind=ChargeKind.ORDER)
     return _recent(now).filter(~Exists(cost), _reported("booked_at"), status=Status.BOOKED)
 
@@ -90,14 +90,14 @@ def _recent(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _costing(now: dt.datetime) -> QuerySet[Order]:
-    """Those that still cost something in one currency, all its lines together, to the cent."""
+    """Return those that still cost something in one currency, all its lines together, to the cent."""
     # Rounded, because SQLite adds as floating point.
     sums = POSTED.order_by().values("currency").annotate(net=Round(Sum("amount"), 2))
     return _recent(now).filter(Exists(sums.filter(net__gt=0)))
 
 
 def _reported(moment: str) -> Q:
-    """This moment of the order's lies in a reported week, and reports of two weeks from then on are posted."""
+    """Return whether this moment lies in a reported week, and reports of two weeks from then on are posted."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by("account", "week")
     weeks: dict[int, list[dt.date]] = defaultdict(list)
     for account, week in posted.values_list("account", "week").distinct():

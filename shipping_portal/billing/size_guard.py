@@ -66,7 +66,7 @@ class Advice:
 
 
 def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
-    """What there is to say about this parcel's weight; nothing about a size whose weight was `kept` (its uuid)."""
+    """Return what to say about this parcel's weight; nothing about a size whose weight was `kept` (its uuid)."""
     size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
         return None
@@ -80,14 +80,14 @@ def advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice 
 
 
 def histories(sender: Sender) -> dict[int, History]:
-    """Of all sizes of a sender, by their keys; in two queries."""
+    """Return the history of each size of a sender, by its key, in two queries."""
     turn = Window(RowNumber(), partition_by=F("size"), order_by=F("pk").desc())
     billed = _billed(sender).filter(size__isnull=False)
     return _histories(billed.annotate(turn=turn).filter(turn__lte=LAST))
 
 
 def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
-    """Of all sizes of a sender that were billed, by their keys; in two queries."""
+    """Return the rate of each size of a sender that was billed, by its key, in two queries."""
     year = Q(sender=sender, week__gte=today - YEAR, order__size__isnull=False, order__status=Status.BOOKED)
     under = Q(kind=ChargeKind.UNDER_DECLARED)
     billed = _by_size(Charge.objects.posted().filter(year))
@@ -97,7 +97,7 @@ def rates(sender: Sender, today: dt.date) -> dict[int, Rate]:
 
 
 def in_unit(kilograms: Decimal, unit: str) -> Decimal:
-    """In kg or lb, to 0.01 and never less than was measured."""
+    """Write in kg or lb, to 0.01 and never less than was measured."""
     return (kilograms / KILOGRAMS[unit]).quantize(Decimal("0.01"), rounding=ROUND_UP)
 
 
@@ -107,7 +107,7 @@ def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
 
 
 def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
-    """The saved size it was typed with; or the only one of these sides, where another weight was typed over it."""
+    """Return the saved size it was typed with; or the only one of these sides, where another weight was typed."""
     if details.size:
         return sender.sizes.filter(uuid=details.size).first()
     sides = details.measures
@@ -119,13 +119,13 @@ def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
 
 
 def _billed(sender: Sender) -> QuerySet[Order]:
-    """Booked orders that a posted line is about; a cancelled one was never measured."""
+    """Return booked orders that a posted line is about; a cancelled one was never measured."""
     lines = Charge.objects.posted().filter(order=OuterRef("pk"))
     return sender.orders.filter(Exists(lines), status=Status.BOOKED)
 
 
 def _size_charges() -> QuerySet[Charge]:
-    """Posted ones that still stand."""
+    """Return posted size charges that still stand."""
     lines = Charge.objects.posted().filter(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
     return lines.exclude(disputes__state=Dispute.State.ACCEPTED)
 
@@ -140,7 +140,7 @@ def _histories(billed: QuerySet[Order]) -> dict[int, History]:
 
 
 def _above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:
-    """The heaviest weight measured of each order, where it is more than was declared."""
+    """Return the heaviest weight measured of each order, where it is more than was declared."""
     lines = _size_charges().filter(order__in=orders)
     found: dict[int, Decimal] = {}
     for order, measured, declared in lines.values_list("order", "measured_kg", "declared_kg"):

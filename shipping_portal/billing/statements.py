@@ -64,7 +64,7 @@ class Balance:
 
 
 def balances(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
-    """From (kind, currency, amount), as a statement's groups or a parcel's lines have them."""
+    """Return the balances of (kind, currency, amount), as a statement's groups or a parcel's lines have them."""
     found = list(sums)
 
     def total(currency: str, kinds: Iterable[str]) -> Decimal:
@@ -82,7 +82,7 @@ def lines_of(user: Any, sender: Sender) -> QuerySet[Charge]:
 
 
 def explained(lines: QuerySet[Charge]) -> QuerySet[Charge]:
-    """With what a row of them reads."""
+    """Read along what a row of these lines shows."""
     disputes = Prefetch("disputes", Dispute.objects.order_by("-made_at", "-pk"))
     return lines.select_related("order", "reverses").prefetch_related(disputes)
 
@@ -96,7 +96,7 @@ class Weeks:
 
 
 def week_rows(lines: QuerySet[Charge], *, before: dt.date | None) -> Weeks:
-    """Finds the weeks of the page first, so that only theirs are added up."""
+    """Find the weeks of the page first, so that only theirs are added up."""
     older = lines.filter(week__lt=before) if before else lines
     found = list(older.order_by("-week").values_list("week", flat=True).distinct()[: WEEKS + 1])
     shown = found[:WEEKS]
@@ -112,7 +112,7 @@ def week_rows(lines: QuerySet[Charge], *, before: dt.date | None) -> Weeks:
 
 
 def final_until() -> dt.date | None:
-    """The newest week whose report is posted; it and those before it are final."""
+    """Return the newest week whose report is posted; it and those before it are final."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED)
     newest: dt.date | None = posted.aggregate(newest=Max("week"))["newest"]
     return newest
@@ -161,7 +161,7 @@ class Statement:
 
 
 def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:
-    """The newest week that got size charges since then, and how many its statement lists."""
+    """Return the newest week that got size charges since then, and how many its statement lists."""
     size = lines.filter(kind__in=SIZE_CHARGES, week__gte=since.date() - dt.timedelta(days=28))
     by_week = size.order_by().values("week").annotate(count=Count("pk"), last=Max("posted_at"))
     newest = by_week.filter(last__gte=since).order_by(F("week").desc()).first()
@@ -180,13 +180,13 @@ NAME = re.compile(r"([0-9]{4})-W([0-9]{2})", re.ASCII)
 
 
 def week_name(week: dt.date) -> str:
-    """`2026-W47`, as ISO 8601 counts weeks."""
+    """Return `2026-W47`, as ISO 8601 counts weeks."""
     year, number, _ = week.isocalendar()
     return f"{year}-W{number:02}"
 
 
 def week_named(name: str) -> dt.date | None:
-    """The Monday of the week of that name; None for what is no week."""
+    """Return the Monday of the week of that name; None for what is no week."""
     found = NAME.fullmatch(name)
     try:
         return dt.date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else None
@@ -195,5 +195,5 @@ def week_named(name: str) -> dt.date | None:
 
 
 def week_words(week: dt.date, sender: Sender) -> str:
-    """`Mon 16 Nov – Sun 22 Nov`."""
+    """Return `Mon 16 Nov – Sun 22 Nov`."""
     return f"{local_date(week, sender)} – {local_date(week + dt.timedelta(days=6), sender)}"

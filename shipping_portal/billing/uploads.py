@@ -63,7 +63,7 @@ def take(
 
 
 def week_in(name: str, now: dt.datetime) -> dt.date:
-    """The week a report is for: that of the day before it was written, as its name says, else of yesterday."""
+    """Return the week a report is for: that of the day before it was written, as its name says, else of yesterday."""
     written = now.date()
     if found := DAY_IN_NAME.search(name):
         with suppress(ValueError):

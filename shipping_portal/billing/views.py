@@ -20,7 +20,7 @@ from shipping_portal.keyset import Page
 @audience(*SEE_MONEY)
 @require_GET
 def billing(request: MemberRequest) -> HttpResponse:
-    """The weeks, newest first; each leads to its statement."""
+    """Show the weeks, newest first; each leads to its statement."""
     mine = statements.lines_of(request.user, request.sender)
     found = statements.week_rows(mine, before=statements.week_named(request.GET.get("before", "")))
     today, until = _today(request), statements.final_until()
@@ -50,7 +50,7 @@ def _week(row: dict[str, Any], request: MemberRequest, *, today: dt.date, until:
 
 
 def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
-    """The statement of that week as the address asks for it; 404 for a week in which nothing was charged."""
+    """Return the statement of that week as the address asks for it; 404 for a week in which nothing was charged."""
     monday = statements.week_named(week)
     if monday is None:
         raise Http404
@@ -66,7 +66,7 @@ def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements
 @audience(*SEE_MONEY)
 @require_GET
 def statement(request: MemberRequest, week: str) -> HttpResponse:
-    """What was charged in one week and why; fifty lines a page, or with `all` as many as are read on paper."""
+    """Show what was charged in one week and why; fifty lines a page, or with `all` as many as are read on paper."""
     monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
@@ -98,7 +98,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
 @audience(*SEE_MONEY)
 @require_GET
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
-    """The lines of the statement as filtered, all of them, streamed."""
+    """Show the lines of the statement as filtered, all of them, streamed."""
     _, found = statement_of(request, week)
     rows = lines.cells(found.in_order().iterator(chunk_size=500), request.sender, request.membership.role)
     return sheets.stream(f"statement-{week}.csv", list(lines.CELLS), rows)
@@ -110,7 +110,7 @@ LONGEST = 2000
 @audience(*SEE_MONEY)
 @require_http_methods(["GET", "POST"])
 def charge_is_wrong(request: MemberRequest, charge: int) -> HttpResponse:
-    """GET shows the facts and asks what is wrong; POST hands it over. A suspended sender may, too."""
+    """Show the facts and ask what is wrong; POST hands it over. A suspended sender may, too."""
     mine = statements.explained(statements.lines_of(request.user, request.sender))
     found = get_object_or_404(mine, pk=charge)
     may_dispute = lines.dispute_state(found, request.sender)["may_dispute"]

@@ -72,7 +72,7 @@ class Carrier:
         return f"<Carrier at {self._base.host}>"
 
     def quote(self, shipment: Shipment) -> Quoted:
-        """Products with prices for a shipment (§4). GET; POST across a border, with contents or cover.
+        """Return products with prices for a shipment (§4). GET; POST across a border, with contents or cover.
 
         With what could not be read of the others.
         """
@@ -84,7 +84,7 @@ class Carrier:
         return self._ask("quote", read, query=query, seconds=QUICK, cap=LISTS)
 
     def booking_body(self, shipment: Shipment) -> bytes:
-        """The exact bytes `book` will send, to be stored before it is called."""
+        """Return the exact bytes `book` will send, to be stored before it is called."""
         return writing.booking_body(shipment, self.contract, self._partner_id)
 
     def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
@@ -98,7 +98,7 @@ class Carrier:
         )
 
     def view(self, order_id: str) -> Booked:
-        """The order as it stands, cancelled or not."""
+        """Return the order as it stands, cancelled or not."""
         read = partial(reading.read_viewed, order_id=order_id)
         return self._ask("view", read, order_id=order_id)
 
@@ -111,7 +111,7 @@ class Carrier:
         return self._ask("cancel", read, order_id=order_id, not_after=not_after)
 
     def track(self, reference: str) -> Tracked:
-        """The scans so far (§4), of all pages; `deadline` bounds the whole.
+        """Return the scans so far (§4), of all pages; `deadline` bounds the whole.
 
         Raises for the first page only: what was read before a later one failed is not whole, and worth keeping.
         """
@@ -160,7 +160,7 @@ class Carrier:
         return self._fetch("GET", target, labels.read_signed, ends_at, trusted=False)
 
     def tracking_page_link(self, order_id: str, reference: str, *, now: datetime) -> str:
-        """A sender's link to the Authorised Tracking Page (§5): secret, for this one response only.
+        """Return a sender's link to the Authorised Tracking Page (§5): secret, for this one response only.
 
         Raises LinkOff when the contract gives no way to have one.
         """
@@ -174,7 +174,7 @@ class Carrier:
         return self._ask("view", read, order_id=order_id, seconds=QUICK)
 
     def public_tracking_url(self, reference: str) -> str:
-        """The public tracking page, for an order whose reply named none; "" without a template."""
+        """Return the public tracking page, for an order whose reply named none; "" without a template."""
         return self.contract.public_tracking.replace("{reference}", quote(reference, safe=""))
 
     def _ask(
@@ -200,14 +200,14 @@ class Carrier:
     def _address(
         self, name: str, *, order_id: str = "", reference: str = "", query: dict[str, str] | None = None
     ) -> tuple[str, str]:
-        """The method and the address of an operation; values without a name or blank are not sent."""
+        """Return the method and the address of an operation; values without a name or blank are not sent."""
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
         values = fixed | {name: value for name, value in (query or {}).items() if name and value}
         return operation.method, f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}"
 
     def _path(self, url: str) -> str:
-        """The part of an address that the request log keeps."""
+        """Return the part of an address that the request log keeps."""
         return urlsplit(url).path.removeprefix(urlsplit(self._base_url).path)
 
     def _operation(self, name: str) -> Operation:
@@ -225,7 +225,7 @@ class Carrier:
         return headers
 
     def _fetch(self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True) -> T:
-        """One request of a label fetch. Credentials go to the carrier's own host and nowhere else."""
+        """Return one request of a label fetch. Credentials go to the carrier's own host and nowhere else."""
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and Origin.of(url) == self._base:
             headers |= self._credentials

@@ -95,7 +95,7 @@ class OneAttempt(requests.adapters.HTTPAdapter):
         super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        """The pool for this request, making guarded connections."""
+        """Return the pool for this request, making guarded connections."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
         kind = GuardedTLS if pool.scheme == "https" else Guarded
 
@@ -168,7 +168,7 @@ def _framed(headers: Mapping[str, str], response: requests.Response) -> bool:
 
 
 def _reason(problem: BaseException | None, deadline: Deadline) -> str:
-    """Why nothing came back, in our words: the library's hold the address and its query values."""
+    """Return why nothing came back, in our words: the library's hold the address and its query values."""
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:
         seen.append(problem)
@@ -197,12 +197,12 @@ PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 
 def identity(user_agent: str) -> dict[str, str]:
-    """What every request carries, the label hop included: our name, no compression, no second use."""
+    """Return what every request carries, the label hop included: our name, no compression, no second use."""
     return {"User-Agent": header("The User-Agent", user_agent), "Accept-Encoding": "identity", "Connection": "close"}
 
 
 def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:
-    """The version header and whatever proves who we are."""
+    """Return the version header and whatever proves who we are."""
     version, _, value = contract.version_header.partition(": ")
     headers = {version: value} if version else {}
     if contract.auth == "basic":
@@ -215,7 +215,7 @@ def credentials(contract: Contract, account: str, key: str) -> dict[str, str]:
 
 
 def header(what: str, value: str) -> str:
-    """The value, if it can stand in a header. Raises ValueError that names it and does not quote it."""
+    """Return the value, if it can stand in a header. Raises ValueError that names it and does not quote it."""
     if not value.strip() or not PLAIN.fullmatch(value):
         raise ValueError(f"{what} must be plain text, and not blank.")
     return value

@@ -60,7 +60,7 @@ class Contract(Fields):
             raise ContractError("The contract says link = signed, so link_page must hold the page's address.")
 
     def _keep_paths_apart(self) -> None:
-        """No value of a booking may lie at, or inside, another's path."""
+        """Refuse a path of a booking's value that lies at, or inside, another's."""
         names = [f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS] + list(PARCEL)
         written = {name: getattr(self, name) for name in names if getattr(self, name)}
         for name, path in written.items():
@@ -69,14 +69,14 @@ class Contract(Fields):
                     raise ContractError(f"The contract puts {other} at, or inside, the path of {name}: {path}.")
 
     def _reach_labels(self) -> None:
-        """A label comes from the reply to a booking or to `view`; one of them must be able to name its address."""
+        """Refuse a contract in which neither the reply to a booking nor `view` can name a label's address."""
         if not self.labels or not self.label_url:
             raise ContractError("The contract's labels and label_url are needed: no label could be fetched else.")
         if self.link == "response" and not self.view:
             raise ContractError("The contract says link = response, which needs view to ask for the order.")
 
     def _mean_one_thing(self) -> None:
-        """A status has one meaning, and a range does not end before it begins."""
+        """Refuse a status with two meanings, and a range that ends before it begins."""
         for names in (
             ("refused_statuses", "stopped_statuses"),
             ("cancel_refused_statuses", "stopped_statuses"),
@@ -92,7 +92,7 @@ class Contract(Fields):
 
     @classmethod
     def load(cls, file: Path | str | None = None) -> Contract:
-        """The defaults, with the file's points laid over them. Raises ContractError with a sentence."""
+        """Return the defaults, with the file's points laid over them. Raises ContractError with a sentence."""
         overrides = cls.overrides(file)
         defaults = {point.name: point.value for point in cls().points()}
         for key, value in overrides.items():
@@ -103,27 +103,27 @@ class Contract(Fields):
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:
-        """What the file says, as it stands. Raises ContractError with a sentence."""
+        """Return what the file says, as it stands. Raises ContractError with a sentence."""
         try:
             return tomllib.loads(Path(file).read_text(encoding="utf-8")) if file else {}
         except (OSError, ValueError) as problem:
             raise ContractError(f"The contract file cannot be read: {problem}") from None
 
     def operation(self, name: str) -> Operation | None:
-        """The operation of that name, or None when the carrier has none."""
+        """Return the operation of that name, or None when the carrier has none."""
         line = getattr(self, name)
         return Operation.parse(line) if line else None
 
     def progress(self, word: str) -> str | None:
-        """Where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
+        """Return where a carrier's word puts the parcel: "" changes nothing, None means a word we do not know."""
         return self.words.get(normalise(word))
 
     def reference_in(self, value: object) -> str:
-        """The reference in a carrier's JSON, text or a whole number; "" for anything of another shape."""
+        """Return the reference in a carrier's JSON, text or a whole number; "" for anything of another shape."""
         return identifier(shapes.pattern(self.reference_shape), value)
 
     def reference_typed(self, typed: str) -> str:
-        """The reference somebody typed, in a case the carrier may use; "" for anything of another shape."""
+        """Return the reference somebody typed, in a case the carrier may use; "" for anything of another shape."""
         return shapes.in_some_case(self.reference_shape, typed)
 
     @property
@@ -137,16 +137,16 @@ class Contract(Fields):
         return shapes.spelled(self.reference_shape, "0", length=12)
 
     def pays_duties(self, code: str) -> bool:
-        """Are duties paid upfront with this product, by its code?"""
+        """Return whether duties are paid upfront with this product, by its code."""
         return bool(self.duties_paid_word) and self.duties_paid_word.upper() in code.upper()
 
     def ends_with(self, code: str, suffix: str) -> bool:
-        """Does a product's code end with the suffix that this point names?"""
+        """Return whether a product's code ends with the suffix that this point names."""
         ending: str = getattr(self, suffix)
         return bool(ending) and code.upper().endswith(ending.upper())
 
     def points(self) -> list[Point]:
-        """The register: every point, its default, and whether the interface document states it."""
+        """Return the register: every point, its default, and whether the interface document states it."""
         return [self._point(field) for field in dataclasses.fields(self)]
 
     def _point(self, field: dataclasses.Field[Any]) -> Point:

@@ -26,7 +26,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: object) -> Origin | None:
-        """The origin of an http(s) address without userinfo, or None when the address cannot be trusted."""
+        """Return the origin of an http(s) address without userinfo, or None when the address cannot be trusted."""
         if not (isinstance(url, str) and PLAIN.fullmatch(url)):
             return None
         try:
@@ -50,7 +50,7 @@ class Origin:
 
 
 def base_origin(base_url: str) -> Origin:
-    """The origin of CARRIER_BASE_URL. Raises ValueError unless it is https, or loopback."""
+    """Return the origin of CARRIER_BASE_URL. Raises ValueError unless it is https, or loopback."""
     origin = Origin.of(base_url)
     if origin is None or "?" in base_url or "#" in base_url:
         raise ValueError("The carrier's base address must be a plain address such as https://carrier.example/api.")
@@ -74,7 +74,7 @@ def spelled_alike(base_url: str) -> str:
 
 
 def permitted(url: object, base: Origin, extra: str) -> bool:
-    """May we use this address? Yes on the base's origin, or over https on an extra host ("host[:port]").
+    """Return whether we may use this address: on the base's origin, or over https on an extra host ("host[:port]").
 
     A loopback base (the sandbox) may also name loopback hosts over http.
     """

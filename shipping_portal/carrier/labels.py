@@ -26,7 +26,7 @@ def require_safe(url: str, base: Origin, contract: Contract) -> None:
 
 
 def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
-    """Where a redirect leads, or "" when the reply is none. Raises Rejected for an unsafe address."""
+    """Return where a redirect leads, or "" when the reply is none. Raises Rejected for an unsafe address."""
     location = reply.headers.get("location", "")
     if reply.fault or reply.status not in HOPS or not location:
         return ""
@@ -36,7 +36,7 @@ def hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
 
 
 def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
-    """What HEAD says: the signed address, or "" to GET the label itself. Raises for any other answer."""
+    """Return what HEAD says: the signed address, or "" to GET the label itself. Raises for any other answer."""
     if not reply.fault and reply.status in ASK_WITH_GET:
         return ""
     target = hop(reply, contract, url=url, base=base)
@@ -46,19 +46,19 @@ def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -
 
 
 def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> LabelFile | str:
-    """The label, or the signed address it is to be had from."""
+    """Return the label, or the signed address it is to be had from."""
     return hop(reply, contract, url=url, base=base) or read_label(reply, contract)
 
 
 def read_signed(reply: Reply, contract: Contract) -> LabelFile:
-    """The label from a signed address. A 403 there is a link gone stale, and no word about our account."""
+    """Return the label from a signed address. A 403 there is a link gone stale, and no word about our account."""
     if reply.status in contract.stopped_statuses:
         raise unknown(reply, contract, "the label's signed address was not accepted")
     return read_label(reply, contract)
 
 
 def read_label(reply: Reply, contract: Contract) -> LabelFile:
-    """The label's bytes, untouched. Raises OutcomeUnknown (fetch it again) unless they are one whole PDF.
+    """Return the label's bytes, untouched. Raises OutcomeUnknown (fetch it again) unless they are one whole PDF.
 
     The length, the type, the first five bytes and the mark at the end are looked at; nothing is parsed. Without
     the mark a file that the carrier itself cut short, with a length to match, would be kept for good.

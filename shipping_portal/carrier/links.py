@@ -19,7 +19,7 @@ from shipping_portal.carrier.values import at
 
 
 def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str, now: datetime) -> str:
-    """A link signed by us (HS256), good for `link_seconds`. Raises LinkOff without a signing key."""
+    """Return a link signed by us (HS256), good for `link_seconds`. Raises LinkOff without a signing key."""
     if not key:
         raise LinkOff("The tracking page needs a signing key.")
     issued = int(now.timestamp())
@@ -48,7 +48,7 @@ def _url64(value: bytes) -> str:
 
 
 def link_in(reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str) -> str:
-    """The link in a fresh reply about this very order. Raises Rejected if it is missing or leads away."""
+    """Return the link in a fresh reply about this very order. Raises Rejected if it is missing or leads away."""
     viewed = read_viewed(reply, contract, order_id=order_id)
     if viewed.reference != reference:
         raise unknown(reply, contract, "the reply is about another parcel", conflict=True)

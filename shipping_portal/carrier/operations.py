@@ -32,7 +32,7 @@ class Operation:
         return cls(method, path, tuple(parse_qsl(query or "", keep_blank_values=True)))
 
     def filled(self, *, order_id: str = "", reference: str = "") -> tuple[str, dict[str, str]]:
-        """The path and query for one order or parcel; the values cannot leave their place in the path.
+        """Return the path and query for one order or parcel; the values cannot leave their place in the path.
 
         Raises OperationOff where a name it needs is blank, or dots: `DELETE /orders/` would be another request.
         """

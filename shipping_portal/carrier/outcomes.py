@@ -25,7 +25,7 @@ def require_success(reply: Reply, contract: Contract, *, also_refused: Collectio
 
 
 def outcome(reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()) -> CarrierError:
-    """The outcome a reply other than success stands for."""
+    """Return the outcome a reply other than success stands for."""
     if reply.fault:
         return unknown(reply, contract, reply.fault)
     if reply.status in contract.stopped_statuses:
@@ -40,7 +40,7 @@ def outcome(reply: Reply, contract: Contract, *, also_refused: Collection[int] =
 def unknown(
     reply: Reply, contract: Contract, reason: str, *, reference: str = "", conflict: bool = False
 ) -> OutcomeUnknown:
-    """An OutcomeUnknown that keeps the reply as evidence, without its links."""
+    """Return an OutcomeUnknown that keeps the reply as evidence, without its links."""
     reason = f"conflict: {reason}" if conflict else reason
     body = scrub(reply.body, contract)
     late = reply.fault == TOO_LATE
@@ -48,7 +48,7 @@ def unknown(
 
 
 def parsed(reply: Reply) -> Any:
-    """The reply's JSON, or None when it has none."""
+    """Return the reply's JSON, or None when it has none."""
     try:
         return load_json(reply.body, strict=False)
     except ValueError:
@@ -72,7 +72,7 @@ def _stopped(reply: Reply, contract: Contract) -> AccountStopped:
 
 
 def _retry_after(reply: Reply) -> float | None:
-    """Seconds to wait, at most an hour; None where nothing is told, or no wait at all: then our own back-off is."""
+    """Return seconds to wait, at most an hour; None for no wait named, or none at all: then our own back-off is."""
     header = reply.headers.get("retry-after", "").strip()
     if header.isascii() and header.isdigit():
         wait = float(header[:9])
@@ -116,7 +116,7 @@ class ParsedRefusal(NamedTuple):
 
 
 def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
-    """The refusal in a parsed body of any shape."""
+    """Return the refusal in a parsed body of any shape."""
     if isinstance(body, str):
         return ParsedRefusal("", _words(body), {})
     if not isinstance(body, dict):
@@ -144,7 +144,7 @@ def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
 
 
 def _named(where: Where, fields: dict[str, list[str]]) -> list[str]:
-    """Our names for a place in the messages, [""] for the whole parcel; the number of a list's row counts from 0."""
+    """Return our names for a place in the messages, [""] for the whole parcel. A list's rows count from 0."""
     steps: Where = ()
     for steps in (_steps(*where), _steps(*(name for name in where if name not in GENERAL))):
         names = fields.get("_".join(steps)) or fields.get("_".join(filterfalse(str.isdecimal, steps)), [])
@@ -171,14 +171,14 @@ def _flat(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
 
 
 def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
-    """A message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
+    """Return a message as an object that names its field, such as {"field": "weight", "message": "is too heavy"}."""
     about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
     words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")
     return ((text(about, 60),), _words(words)) if about and _words(words) else None
 
 
 def _fields(contract: Contract) -> dict[str, list[str]]:
-    """Every way the carrier may name a field, to our names for it: body path, query name, our own name."""
+    """Return every way the carrier may name a field, to our names for it: body path, query name, our own name."""
     known = {_plain(ours): [ours] for ours in OURS}
     known |= {_plain(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}
     known |= {_plain(getattr(contract, ours)): [ours] for ours in OURS if getattr(contract, ours)}
@@ -200,7 +200,7 @@ def _plain(name: str) -> str:
 
 
 def _steps(*names: str) -> Where:
-    """One spelling for "sender.contact.phone", "sender[contact][phone]" and "sender_contact_phone"."""
+    """Return one spelling for "sender.contact.phone", "sender[contact][phone]" and "sender_contact_phone"."""
     name = " ".join(names).casefold()
     return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
 

@@ -48,7 +48,7 @@ ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 
 
 def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
-    """The products of a quote; beside them what is wrong with each row that has no readable code or price, or an
+    """Return the products of a quote; beside them what is wrong with each row that has no readable code or price, or an
     impossible estimate.
 
     `today` is the day in UTC.
@@ -71,7 +71,7 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
 
 
 def _fault(row: Any, contract: Contract) -> str:
-    """What of a product that was left out cannot be read, for an operator."""
+    """Return what of a product that was left out cannot be read, for an operator."""
     code, amount = at(row, contract.quoted_code), at(row, contract.quoted_price)
     currency = at(row, contract.quoted_currency)
     if not matching(ORDER_ID, code):
@@ -120,7 +120,7 @@ def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
 
 
 def _expected(row: Any, contract: Contract, sent: date | None, today: date) -> tuple[date | None, date | None] | None:
-    """First and last expected day; (None, None) when not told; None when what is told cannot be true."""
+    """Return the first and last expected day; (None, None) when not named; None when what is named cannot be true."""
     dates = _list(at(row, contract.eta_dates))
     counts = [number(count) for count in _list(at(row, contract.eta_days))]
     if any(count is None or not 0 <= count <= 365 for count in counts):
@@ -139,7 +139,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
-    """Every member of a breakdown, known to us or not; a bare number is in the price's currency."""
+    """Return every member of a breakdown, known to us or not; a bare number is in the price's currency."""
     if not isinstance(members, dict):
         return ()
     found = []
@@ -158,7 +158,7 @@ def _cover_price(row: Any, contract: Contract, currency: str) -> Money | None:
 
 
 def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Booked:
-    """The order a booking made. A cancelled order, or one with another order key than ours, is a conflict."""
+    """Return the order a booking made. A cancelled order, or one with another order key than ours, is a conflict."""
     booked = _order(reply, contract)
     if normalise(booked.state) == normalise(contract.cancelled_word):
         raise _conflict(reply, contract, booked, "the order came back cancelled")
@@ -169,7 +169,7 @@ def read_booked(reply: Reply, contract: Contract, *, order_key: str = "") -> Boo
 
 
 def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
-    """The order we asked to see, cancelled or not."""
+    """Return the order we asked to see, cancelled or not."""
     viewed = _order(reply, contract)
     if viewed.order_id != order_id:
         raise _conflict(reply, contract, viewed, "the reply is about another order")
@@ -207,7 +207,7 @@ def _order(reply: Reply, contract: Contract) -> Booked:
 
 
 def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
-    """The labels on offer; none yet is a state, never a reason to give the order up."""
+    """Return the labels on offer; none yet is a state, never a reason to give the order up."""
     links = (
         LabelLink(normalise(at(row, contract.label_format)), normalise(at(row, contract.label_size)), url)
         for row in _list(rows)
@@ -217,14 +217,14 @@ def _labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
 
 
 def _public(url: object, contract: Contract) -> str:
-    """A tracking page anyone may see, or "": not a signed one, and nothing but a web address."""
+    """Return a tracking page anyone may see, or "": not a signed one, and nothing but a web address."""
     origin = Origin.of(url)
     safe = isinstance(url, str) and origin is not None and origin.private and not signed(url, contract)
     return str(url) if safe else ""
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
-    """The carrier's yes to a cancel: the cancelled word, or a status that needs no word, such as an empty 204."""
+    """Read the carrier's yes to a cancel: the cancelled word, or a status that needs no word, such as an empty 204."""
     body = scrub(reply.body, contract)
     is_silent = not reply.body or reply.status >= 400
     if reply.status in contract.cancelled_statuses and is_silent and reply.framed and not reply.fault:
@@ -240,7 +240,7 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
 
 
 def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list: bool) -> Tracked:
-    """The scans of one reference. A scan that cannot be read is kept beside its reason, never dropped."""
+    """Return the scans of one reference. A scan that cannot be read is kept beside its reason, never dropped."""
     require_success(reply, contract)
     document = parsed(reply)
     rows = _events(reply, contract, document, must_list=must_list)
@@ -264,14 +264,14 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
 
 
 def newest(scans: list[Scan]) -> tuple[Scan, ...]:
-    """As told, or the newest of very many."""
+    """Return the scans as they came, or the newest of very many."""
     if len(scans) > MOST_SCANS:
         scans = sorted(scans, key=lambda scan: scan.scan_time)[-MOST_SCANS:]
     return tuple(scans)
 
 
 def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
-    """What was left out of a reply, and why, to be kept beside the scans that could not be read."""
+    """Return what was left out of a reply, and why, to be kept beside the scans that could not be read."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"
     if unreadable > MOST_UNREADABLE:
@@ -279,7 +279,7 @@ def flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
 
 
 def _events(reply: Reply, contract: Contract, document: Any, *, must_list: bool) -> list[Any]:
-    """The rows of a tracking reply. Null is none yet; a subscription may be answered without any list."""
+    """Return the rows of a tracking reply. Null is none yet; a subscription may be answered without any list."""
     holder_path, _, leaf = contract.events.rpartition(".")
     holder = at(document, holder_path) if holder_path else document
     if isinstance(holder, dict):

@@ -26,7 +26,7 @@ class BadScan(Exception):
 
 
 def read_event(body: bytes, contract: Contract) -> Scan:
-    """The scan in a webhook's body, where only the location may be missing (§2.2). Raises BadScan."""
+    """Return the scan in a webhook's body, where only the location may be missing (§2.2). Raises BadScan."""
     try:
         row = load_json(body, strict=True)
     except ValueError as problem:
@@ -42,7 +42,7 @@ def read_event(body: bytes, contract: Contract) -> Scan:
 
 
 def read_scan(row: Any, contract: Contract) -> Scan:
-    """One event of a tracking reply, where id, reference and description may be missing. Raises BadScan."""
+    """Return one event of a tracking reply, where id, reference and description may be missing. Raises BadScan."""
     if not isinstance(row, dict):
         raise BadScan("the event is not an object")
     place = at(row, contract.location)
@@ -62,7 +62,7 @@ def read_scan(row: Any, contract: Contract) -> Scan:
 
 
 def _is_place(value: object, contract: Contract) -> bool:
-    """An object whose members are text or null (§2.2), or nothing at all."""
+    """Return an object whose members are text or null (§2.2), or nothing at all."""
     paths = (contract.location_suburb, contract.location_state, contract.location_postcode, contract.location_country)
     return value is None or (isinstance(value, dict) and all(isinstance(at(value, path), str | None) for path in paths))
 
@@ -84,7 +84,7 @@ def _event_id(value: object) -> str:
 
 
 def _words(value: object, longest: int, contract: Contract) -> str:
-    """Text that people read, so a signed link that somebody put there ends here."""
+    """Return text that people read, so a signed link that somebody put there ends here."""
     return without_links(text(value, longest), contract)
 
 

@@ -17,7 +17,7 @@ ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]+|eyJ[\w-]+\.[\w-]+\.[\w-]*", re
 
 
 def scrub(body: bytes, contract: Contract) -> bytes:
-    """The body fit to be stored, at most 64 KiB. A body that cannot be read loses every address in it."""
+    """Return the body fit to be stored, at most 64 KiB. A body that cannot be read loses every address in it."""
     try:
         read = load_json(body, strict=False)
     except ValueError:
@@ -26,18 +26,18 @@ def scrub(body: bytes, contract: Contract) -> bytes:
 
 
 def scrubbed(value: Any, contract: Contract) -> Any:
-    """The same JSON with every link member, label address and signed address replaced by "[cut]"."""
+    """Return the same JSON with every link member, label address and signed address replaced by "[cut]"."""
     secret = {name.rpartition(".")[2] for name in (contract.link_field, contract.label_url)}
     return _without(value, secret - {""}, f"{contract.link_token_query}=")
 
 
 def without_links(text: str, contract: Contract) -> str:
-    """Free text with every signed address in it replaced by "[cut]"; its other words stay."""
+    """Replace every signed address in free text by "[cut]"; its other words stay."""
     return ADDRESS.sub(lambda found: CUT if signed(found[0], contract) else found[0], text)
 
 
 def signed(text: str, contract: Contract) -> bool:
-    """Does this text hold a signed link?"""
+    """Return whether this text holds a signed link."""
     return bool(SIGNED.search(text)) or f"{contract.link_token_query}=" in text
 
 

@@ -54,7 +54,7 @@ def in_some_case(value: str, typed: str) -> str:
 
 
 def spelled(value: str, letters: str, *, length: int = 0) -> str:
-    """A reference of this shape made of `letters` where they fit, as long as that, or as near to it as can be."""
+    """Return a reference of this shape made of `letters` where they fit, as long as that or as near as can be."""
     parts, made = _parts(value.split("|")[0]), ""
     supply = itertools.cycle(letters)
     spare = max(0, length - sum(part.least for part in parts))

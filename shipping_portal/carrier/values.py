@@ -27,7 +27,7 @@ MOMENT = re.compile(
 
 
 def load_json(body: bytes, *, strict: bool) -> Any:
-    """The JSON in `body`, with text that no database stores replaced. Raises ValueError when it is not sound.
+    """Return the JSON in `body`, with text that no database stores replaced. Raises ValueError when it is not sound.
 
     UTF-8 only, since json.loads would guess UTF-16. A key said twice is refused, as Python would keep the
     last in silence. Strict refuses numbers out of range (NaN, 1e400); otherwise they read as null.
@@ -81,7 +81,7 @@ def _storable(value: Any, depth: int) -> Any:
 
 
 def at(value: Any, path: str) -> Any:
-    """What lies at a dotted path, or None when the path is off ("") or leads nowhere."""
+    """Return what lies at a dotted path, or None when the path is off ("") or leads nowhere."""
     if not path:
         return None
     for name in path.split("."):
@@ -90,31 +90,31 @@ def at(value: Any, path: str) -> Any:
 
 
 def text(value: object, limit: int = 500) -> str:
-    """A string on one line, at most `limit` characters; anything but a string is ""."""
+    """Return a string on one line, at most `limit` characters; anything but a string is ""."""
     if not isinstance(value, str):
         return ""
     return CONTROLS.sub(" ", UNSTORABLE.sub("\ufffd", value)).strip()[:limit]
 
 
 def normalise(word: object) -> str:
-    """A carrier's word for comparison: "Dropped  Off" and "dropped off" are the same."""
+    """Return a carrier's word for comparison: "Dropped  Off" and "dropped off" are the same."""
     return " ".join(text(word).casefold().split())
 
 
 def matching(pattern: re.Pattern[str], value: object) -> str:
-    """The value if it is a string the pattern matches in full, else ""."""
+    """Return the value if it is a string the pattern matches in full, else ""."""
     return value if isinstance(value, str) and pattern.fullmatch(value) else ""
 
 
 def identifier(pattern: re.Pattern[str], value: object) -> str:
-    """A name the carrier gave, as text: a string or a whole number that the pattern matches in full, else ""."""
+    """Return a name the carrier gave, as text: a string or a whole number that the pattern matches in full, else ""."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_NUMBER:
         value = str(value)
     return matching(pattern, value)
 
 
 def number(value: object) -> Decimal | None:
-    """A finite decimal from a JSON number or a plain decimal string; None for anything else."""
+    """Return a finite decimal from a JSON number or a plain decimal string; None for anything else."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}(\.\d{1,6})?", value, re.ASCII):
         return Decimal(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**12:
@@ -123,24 +123,24 @@ def number(value: object) -> Decimal | None:
 
 
 def currency_code(value: object) -> str:
-    """An ISO 4217 code in capitals, however the carrier writes it; "" for anything else."""
+    """Return an ISO 4217 code in capitals, however the carrier writes it; "" for anything else."""
     return matching(CURRENCY, value).upper()
 
 
 def money(amount: object, currency: object) -> Money | None:
-    """An amount with its currency, or None when either cannot be read. May be negative (a discount)."""
+    """Return an amount with its currency, or None when either cannot be read. May be negative (a discount)."""
     read, code = number(amount), currency_code(currency)
     return Money(read, code) if read is not None and code else None
 
 
 def price(amount: object, currency: object) -> Money | None:
-    """Money that someone can be asked to pay: not negative."""
+    """Read money that someone can be asked to pay: not negative."""
     read = money(amount, currency)
     return read if read and read.amount >= 0 else None
 
 
 def day(value: object) -> date | None:
-    """A date written YYYY-MM-DD, with or without a time, which is left out; None for anything else."""
+    """Return a date written YYYY-MM-DD, with or without a time, which is left out; None for anything else."""
     if not (isinstance(value, str) and DAY.fullmatch(value)):
         return None
     try:
@@ -150,12 +150,12 @@ def day(value: object) -> date | None:
 
 
 def flag(value: object) -> bool | None:
-    """True or False; None for anything else."""
+    """Return True or False as sent; None for anything else."""
     return value if isinstance(value, bool) else None
 
 
 def instant(value: object) -> datetime:
-    """An RFC 3339 instant in UTC. Raises ValueError.
+    """Return an RFC 3339 instant in UTC. Raises ValueError.
 
     Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as Python
     knows no leap second. A time without an offset is refused: nobody can say when it was.
@@ -180,7 +180,7 @@ def instant(value: object) -> datetime:
 
 
 def weekdays_after(start: date, days: int) -> date:
-    """The day that many weekdays after `start`; holidays are the carrier's to know."""
+    """Return the day that many weekdays after `start`; holidays are the carrier's to know."""
     for _ in range(days):
         start += timedelta(days=3 if start.weekday() == 4 else 2 if start.weekday() == 5 else 1)
     return start

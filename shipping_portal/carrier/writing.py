@@ -16,14 +16,17 @@ CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 
 
 def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
-    """Must the quote be POSTed? Yes with contents; across a border and with Extra Cover, where the contract says so."""
+    """Return whether the quote must be POSTed: with contents.
+
+    Across a border and with Extra Cover as the contract says.
+    """
     abroad = contract.post_quote_abroad and shipment.sender.country != shipment.receiver.country
     covered = contract.post_quote_with_cover and shipment.cover is not None
     return abroad or covered or bool(shipment.contents)
 
 
 def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict[str, str]:
-    """The query of GET quote, blank values left out."""
+    """Return the query of GET quote, blank values left out."""
     measures = _measured(shipment.measures, contract)
     values = {
         f"query_{side}_{part}": str(getattr(party, part))
@@ -37,7 +40,7 @@ def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict
 
 
 def quote_body(shipment: Shipment, contract: Contract) -> bytes:
-    """The body of POST quote: addresses, measures, contents and cover, and nothing about people."""
+    """Return the body of POST quote: addresses, measures, contents and cover, and nothing about people."""
     body: dict[str, Any] = {}
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, ADDRESS)
@@ -46,7 +49,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
 
 
 def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> bytes:
-    """The body of a booking. The same shipment always gives the same bytes, in this order."""
+    """Return the body of a booking. The same shipment always gives the same bytes, in this order."""
     body: dict[str, Any] = {}
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, PARTS)
@@ -98,7 +101,7 @@ def _put(body: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _measured(measures: Measures, contract: Contract) -> dict[str, Decimal | str]:
-    """Weight and sizes with their units; made metric, rounded up, where the contract wants that."""
+    """Return weight and sizes with their units; made metric, rounded up, where the contract wants that."""
     weight, units, sizes = measures.weight, measures.weight_units, measures.dimension_units
     scale = Decimal(1)
     if contract.units == "metric":
@@ -118,7 +121,7 @@ def _measured(measures: Measures, contract: Contract) -> dict[str, Decimal | str
 
 
 def _up(value: Decimal, step: str) -> Decimal:
-    """Rounded up, so that a converted parcel is never declared smaller than it is."""
+    """Round up, so that a converted parcel is never declared smaller than it is."""
     return value.quantize(Decimal(step), ROUND_CEILING)
 
 
@@ -136,10 +139,10 @@ def _json_number(value: Decimal) -> int | float:
 
 
 def _bytes(body: dict[str, Any]) -> bytes:
-    """ASCII JSON: what is stored is what is sent, whatever the text holds."""
+    """Write ASCII JSON: what is stored is what is sent, whatever the text holds."""
     return json.dumps(body, separators=(",", ":")).encode("ascii")
 
 
 def order_key_of(body: bytes, contract: Contract) -> str:
-    """Our key in a booking body we are about to send, so that the echo can be compared."""
+    """Return our key in a booking body we are about to send, so that the echo can be compared."""
     return text(at(load_json(body, strict=False), contract.order_key), 200)

@@ -38,7 +38,7 @@ class SheetWriter:
             self.add(row)
 
     def end(self) -> BufferedRandom:
-        """All of it, to be read."""
+        """Return all of it, to be read."""
         self.text.flush()
         self._file.seek(0)
         return self._file
@@ -48,7 +48,7 @@ class Archive:
     """A ZIP written into an export's parts, one entry after the other. Leaving it early leaves no file behind."""
 
     def __init__(self, parts: Parts, at: dt.datetime) -> None:
-        """`at` is the time of every file in it, in the sender's zone."""
+        """Begin an archive; `at` is the time of every file in it, in the sender's zone."""
         self._parts, self._moment = parts, at.timetuple()[:6]
         self.labels = Contents()
 
@@ -63,14 +63,14 @@ class Archive:
         self._files.close()
 
     def sheet(self, heads: Sequence[str]) -> SheetWriter:
-        """A CSV to be filled, then added."""
+        """Return a CSV to be filled, then added."""
         file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the archive)
         sheet = SheetWriter(self._files.enter_context(file), heads)
         self._files.enter_context(sheet.text)
         return sheet
 
     def add(self, path: str, content: bytes, *, is_packed: bool = True) -> None:
-        """A whole file."""
+        """Add a whole file."""
         self._zip.writestr(self._entry(path, is_packed=is_packed), content)
         self._checked(path, hashlib.sha256(content).hexdigest())
 
@@ -83,14 +83,14 @@ class Archive:
         self._checked(path, sha256)
 
     def add_label(self, label: Label, order: Order, name: str) -> bool:
-        """The carrier's own file, byte for byte; False, and said so in the archive, if it isn't there or is damaged."""
+        """Add the carrier's own file, byte for byte; False, and said so in the archive, if it is missing or damaged."""
         content = served(label, order, self.labels, at=timezone.now())
         if content is not None:
             self.add(f"labels/{FOLDERS[label.size]}/{name}", content, is_packed=False)
         return content is not None
 
     def finish(self) -> None:
-        """What is missing, and the checksums of all the others."""
+        """Add what is missing, and the checksums of all the others."""
         if self.labels.missing:
             self.add_text("NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.labels.missing))
         self._checksums.seek(0)

@@ -17,7 +17,7 @@ class ExportQuerySet(models.QuerySet["Export"]):
         return self.filter(sender__memberships__user=user)
 
     def still_there(self, now: dt.datetime) -> Self:
-        """On their way, or packed and not yet too old to be fetched; newest first."""
+        """Return those on their way, or packed and not yet too old to be fetched; newest first."""
         return self.filter(Q(finished_at=None) | Q(expires_at__gt=now)).order_by("-created_at")
 
 

@@ -113,7 +113,7 @@ def everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
 
 
 def _owe(sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime) -> Export:
-    """One at a time of a kind, so presses of one sender go one after the other."""
+    """Owe an export, or return the one on its way: presses of one sender go one after the other."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         same = Export.objects.filter(sender=sender, what=what, order=order)

@@ -22,12 +22,12 @@ class Lease:
     export: Export
 
     def renew(self, **changes: Any) -> None:
-        """Go on, and write this down with it. Raises Lost."""
+        """Keep the lease, and write this down with it. Raises Lost."""
         if not self.export.renew(**changes):
             raise Lost(str(self.export))
 
     def end(self, **changes: Any) -> None:
-        """Nothing is owed any more. Raises Lost."""
+        """Owe nothing any more. Raises Lost."""
         if not self.export.finish(**changes):
             raise Lost(str(self.export))
 
@@ -47,7 +47,7 @@ class Parts(Outgoing):
         self._sha256 = hashlib.sha256()
 
     def cut(self) -> None:
-        """Between two entries: store all whole parts."""
+        """Store all whole parts, between two entries."""
         if self._waiting_bytes() >= PART:
             self._store_down_to(PART)
 

@@ -67,7 +67,7 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 
 
 def _add_labels(archive: Archive, found: Proof) -> None:
-    """While it is booked: a label that must not be used any more is proved by its checksum alone."""
+    """Add the labels while it is booked: one that must not be used any more is proved by its checksum alone."""
     order = found.order
     ready = [label for label in found.labels if label.is_ready and order.status == Order.Status.BOOKED]
     for label in ready:
@@ -81,7 +81,7 @@ def label_name(order: Order) -> str:
 
 
 def as_json(found: Proof) -> dict[str, Any]:
-    """Everything as one object. Money and measures are strings, moments are UTC, days are ISO dates."""
+    """Return everything as one object. Money and measures are strings, moments are UTC, days are ISO dates."""
     order = found.order
     return {
         "reference": order.carrier_reference,
@@ -126,7 +126,7 @@ def _label(label: Label) -> dict[str, Any]:
 
 
 def text(found: Proof) -> str:
-    """All of it, in sections with a line under each title."""
+    """Return all of it, in sections with a line under each title."""
     order = found.order
     noun = say("Parcel", order.sender.country)
     title = f"{noun} {order.carrier_reference} to {order.receiver_name}"

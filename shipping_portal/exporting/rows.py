@@ -24,7 +24,7 @@ CHARGE_HEADS = (
 
 
 def scans(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
-    """Every scan of these orders by their accounts, oldest first within each, in two or three queries an account."""
+    """Yield every scan of these orders by account, oldest first within each, in two or three queries an account."""
     events = TrackingEvent.objects.filter(parcel__order__in=orders).select_related("parcel", "account")
     found = events.defer("raw").order_by("account", "parcel", "scan_time", "pk")
     for account, of_account in groupby(found, attrgetter("account")):
@@ -45,7 +45,7 @@ def _scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInfo) -> It
 
 
 def charge(line: Charge) -> Row:
-    """One posted line; above zero is charged, below it given back."""
+    """Return one posted line; above zero is charged, below it given back."""
     contract = contract_of(line.account)
     return dict(zip(CHARGE_HEADS, (
         line.reference, line.week, line.get_kind_display(), line.amount, line.currency, line.day,
@@ -64,5 +64,5 @@ def local(at: dt.datetime, zone: dt.tzinfo) -> str:
 
 
 def plain(text: str) -> str:
-    """On one line, so that nobody's words can look like a line of ours."""
+    """Put the text on one line, so that nobody's words can look like a line of ours."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -35,7 +35,7 @@ def pack_everything(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
-    """How far it is, then the file. Asks itself again by htmx, or by refreshing without JavaScript."""
+    """Show how far it is, then the file. The page asks again by htmx, or by refreshing without JavaScript."""
     found = get_object_or_404(_mine(request), uuid=export)
     return render(request, "exporting/export.html", {"export": found, "is_there": _is_there(found)})
 
@@ -43,7 +43,7 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """The ZIP, part by part; before it is packed and after its time, the page that says so."""
+    """Show the ZIP, part by part; before it is packed and after its time, the page that says so."""
     found = get_object_or_404(_mine(request), uuid=export)
     if not _is_there(found):
         return redirect("export_progress", found.uuid)
@@ -67,7 +67,7 @@ def _is_there(export: Export) -> bool:
 
 
 def _parts(export: Export) -> Iterator[bytes]:
-    """One after the other, so that memory holds one. A part deleted meanwhile breaks the download off."""
+    """Yield one after the other, so that memory holds one. A part deleted meanwhile breaks the download off."""
     for number in range(export.parts.count()):
         part = ExportPart.objects.filter(export=export, number=number)
         yield bytes(part.values_list("content", flat=True).get())

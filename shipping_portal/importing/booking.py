@@ -35,13 +35,13 @@ ALL_STOPPED = (
 
 @transaction.atomic
 def pause(file: Import, now: dt.datetime) -> None:
-    """No further row is begun; what is handed over goes on."""
+    """Begin no further row; what is handed over goes on."""
     if Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now):
         finishing.paused(file, now)
 
 
 def resume(file: Import) -> bool:
-    """Go on where it was; False while an operator holds it."""
+    """Let it go on where it was; False while an operator holds it."""
     if not Import.objects.filter(pk=file.pk, hold="").update(paused_at=None):
         return False
     checking.enqueue_first(file, "book-row", State.OWED)
@@ -103,7 +103,7 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
 
 def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
-    """The sender's yes to the rows that stopped because their price went up; how many were booked by it.
+    """Book the rows that stopped because their price went up, at their sender's yes. Returns how many.
 
     `prices` are the new ones by the order's key, as the sender saw them, such as "9.40 AUD": one that changed again is
     asked about again.

@@ -96,7 +96,7 @@ def work(row: ImportRow) -> None:
 
 
 def form_of(row: ImportRow, size: ParcelSize | None = None) -> ParcelForm | None:
-    """The new-parcel form as if this row had been typed into it; None where there is no pickup address."""
+    """Return the new-parcel form as if this row had been typed into it; None where there is no pickup address."""
     sender = row.file.sender
     address = sender.pickup_address()
     if address is None:
@@ -106,13 +106,13 @@ def form_of(row: ImportRow, size: ParcelSize | None = None) -> ParcelForm | None
 
 
 def chosen_size(file: Import) -> ParcelSize | None:
-    """The saved size that all rows have, if one was chosen and is still there."""
+    """Return the saved size that all rows have, if one was chosen and is still there."""
     wanted = file.constants.get(columns.SIZE)
     return file.sender.sizes.filter(uuid=wanted).first() if wanted else None
 
 
 def let_through(row: ImportRow) -> dict[str, str]:
-    """The correction by which a row that was left out is taken all the same: it answers what was told, no more."""
+    """Return the correction that takes a row that was left out: it answers what was found, no more."""
     if shops.STATUS in row.problems:
         return {shops.STATUS: "yes"}
     return {} if row.problems == LEFT_OUT else {duplicates.ANYWAY: "yes"}
@@ -169,18 +169,18 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
 
 
 def try_later(row: ImportRow) -> None:
-    """Nobody answered, or prices or bookings are paused: the row stays owed and is looked at again."""
+    """Keep the row owed and look again: nobody answered, or prices or bookings are paused."""
     row.retry(timezone.now() + gateway.backoff(row.tries, first=2.0, cap=60.0))
 
 
 def left_out_by_shop(row: ImportRow) -> str:
-    """Why its shop would not send it, unless somebody took it all the same."""
+    """Return why its shop would not send it, unless somebody took it all the same."""
     cells = [one.cells for one in (row, *row.lines.all())]
     return "" if row.corrected.get(shops.STATUS) else shops.why_left_out(row.file.header, cells)
 
 
 def odd_shape(row: ImportRow) -> str:
-    """A cell too many or too few moves all others: not guessed, unless somebody has looked at the row."""
+    """Return what is wrong with a row that has a cell too many or too few and nobody has looked at; else ""."""
     wanted = len(row.file.header)
     extra = [cell for cell in row.cells[wanted:] if cell.strip()]
     is_seen = row.corrected.keys() - {shops.STATUS}
@@ -190,7 +190,7 @@ def odd_shape(row: ImportRow) -> str:
 
 
 def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
-    """What is to be fixed, by the form's fields, though it may pass as typed."""
+    """Return what is to be fixed, by the form's fields, though it may pass as typed."""
     # Spreadsheets write long numbers as 6.14E+10: what stood there is lost, though it may pass as text.
     texts = {name: str(form.data.get(name, "")) for name in form.fields}
     message = "A spreadsheet shortened this number. Write it in full."
@@ -200,7 +200,7 @@ def beyond_the_form(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
 
 
 def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
-    """What only a file leaves open: a value without a quantity, and more items than the form has."""
+    """Return what only a file leaves open: a value without a quantity, and more items than the form has."""
     if not form.is_abroad:
         return {}
     found = {name: ["Enter how many, 1 or more."] for name in items.uncounted(form.data) if name in form.fields}
@@ -210,7 +210,7 @@ def _of_customs(row: ImportRow, form: ParcelForm) -> dict[str, list[str]]:
 
 
 def unmangled(form: ParcelForm) -> list[list[str]]:
-    """Spreadsheets drop leading zeros: `800` in Darwin was 0800."""
+    """Give back leading zeros that spreadsheets drop: `800` in Darwin was 0800."""
     wide = {"AU": 4, "US": 5}
     country, code = form.cleaned_data.get("receiver_country", ""), str(form.data.get("receiver_postcode", ""))
     if not code.isdigit() or len(code) >= wide.get(country, 0):
@@ -220,7 +220,7 @@ def unmangled(form: ParcelForm) -> list[list[str]]:
 
 
 def second_look(row: ImportRow, details: ParcelDetails, quote: Quote) -> dict[str, list[str]]:
-    """What may be booked as it is, and is told before, by our field."""
+    """Return what may be booked as it is, and is told before, by our field."""
     weight = columns.form_name(columns.WEIGHT, row.file.sender.country)
     unmet = choosing.unmet(quote.products, row.file.sender.service_rule)
     texts = {"": offers.warnings(details) + unmet} | _lost_letters(details)
@@ -231,7 +231,7 @@ def second_look(row: ImportRow, details: ParcelDetails, quote: Quote) -> dict[st
 
 
 def _lost_letters(details: ParcelDetails) -> dict[str, list[str]]:
-    """Question marks where an export could not write the letters of a name."""
+    """Find question marks where an export could not write the letters of a name."""
     values = {f"receiver_{part}": getattr(details.receiver, part) for part in ("name", "company", "line1", "line2")}
     return {
         name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]

@@ -79,18 +79,18 @@ class Field:
 
 
 def form_name(name: str, country: str) -> str:
-    """The parcel form's own name, which carries the sender's units: `weight` is `weight_kg`."""
+    """Return the parcel form's own name, which carries the sender's units: `weight` is `weight_kg`."""
     weight, size = UNITS[country]
     return {WEIGHT: f"{WEIGHT}_{weight}"}.get(name, f"{name}_{size}" if name in ("length", "width", "height") else name)
 
 
 def plain_name(name: str) -> str:
-    """The other way round: `weight_kg` is `weight`."""
+    """Return the plain name of a field of the form: `weight_kg` is `weight`."""
     return re.sub(r"^(weight|length|width|height)_(kg|lb|cm|in)$", r"\1", name)
 
 
 def fields(sender: Sender, address: PickupAddress) -> list[Field]:
-    """Everything a column can be, in the order of the new-parcel form."""
+    """Return everything a column can be, in the order of the new-parcel form."""
     found = []
     for name, control in ParcelForm(sender=sender, address=address).fields.items():
         if LEFT_OUT.match(name):
@@ -103,7 +103,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
 
 
 def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
-    """The best column for each field by its name; no column is two fields."""
+    """Return the best column for each field by its name; no column is two fields."""
     wishes = [
         (rank, field.name, place)
         for place, name in enumerate(header)
@@ -118,13 +118,13 @@ def guess(header: list[str], wanted: list[Field]) -> dict[str, int]:
 
 
 def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
-    """Whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
+    """Return whether a last name belongs behind the name: a full name, such as Etsy's, has it already."""
     first, last = (normalise(header[found[name]]) if name in found else "" for name in ("receiver_name", LAST_NAME))
     return "first name" in first or last == normalise(EXTRA[LAST_NAME])
 
 
 def _rank(field: Field, name: str) -> int | None:
-    """How well a column of this name fits: the less the better, below 0 where it says that it is the receiver's."""
+    """Return how well a column of this name fits: the less the better, below 0 where it names the receiver."""
     words, label = _words(field, name), _words(field, field.label)
     known = (*SYNONYMS.get(field.name, ()), label)
     bare = OF_RECEIVER.fullmatch(words) if field.name.startswith("receiver_") else None
@@ -136,7 +136,7 @@ def _rank(field: Field, name: str) -> int | None:
 
 
 def _words(field: Field, name: str) -> str:
-    """The name, normalised; a measure's without the unit that it states."""
+    """Return the name, normalised; a measure's without the unit that it states."""
     kind = MEASURES.get(field.name)
     return units.bare(name, TABLES[kind]) if kind else normalise(name)
 
@@ -146,7 +146,7 @@ def remembered(sender: Sender, fingerprint: str) -> ColumnMapping | None:
 
 
 def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict[str, str]:
-    """What the parcel form would hold had somebody typed this row into it."""
+    """Return what the parcel form would hold had somebody typed this row into it."""
     country, constants = file.sender.country, dict(file.constants)
     constants.pop(SIZE, None)
     of_size = _of_size(size, country)
@@ -161,13 +161,13 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
 
 
 def are_of_one_item(file: Import) -> bool:
-    """Whether the weights are those of one item, by the column's name: “Item weight”, “Product Weight (kg)”."""
+    """Return whether the weights are those of one item, by the column's name: “Item weight”, “Product Weight (kg)”."""
     place = file.columns.get(WEIGHT)
     return place is not None and not OF_ONE.isdisjoint(normalise(file.header[place]).split())
 
 
 def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
-    """What this row says by our field, its weight with the unit, and behind it what the rows joined to it say."""
+    """Return what this row says by our field, its weight with the unit, then what the rows joined to it say."""
     return [_typed(one, file) for one in (row, *row.lines.all())]
 
 
@@ -180,14 +180,14 @@ def _typed(row: ImportRow, file: Import) -> dict[str, str]:
 
 
 def country_code(text: str) -> str:
-    """`Australia` is AU; a code or an unknown country stays as typed."""
+    """Return AU for `Australia`; a code or an unknown country stays as typed."""
     wanted = normalise(text)
     known = (code for code, names in COUNTRY_NAMES.items() if wanted in map(normalise, names))
     return next(known, "") or countries.code_of(text) or text.strip()
 
 
 def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
-    """The measures of a saved size, where they are in the sender's units."""
+    """Return the measures of a saved size, where they are in the sender's units."""
     if size is None or (size.weight_units, size.dimension_units) != UNITS[country]:
         return {}
     measures = {name: f"{getattr(size, name).normalize():f}" for name in ("weight", "length", "width", "height")}
@@ -195,14 +195,14 @@ def _of_size(size: ParcelSize | None, country: str) -> dict[str, str]:
 
 
 def _give_back_zero(plain: dict[str, Any]) -> None:
-    """A ZIP code of four digits lost its zero in a spreadsheet: 2155 was 02155."""
+    """Give back the zero that a ZIP code of four digits lost in a spreadsheet: 2155 was 02155."""
     code = plain.get("receiver_postcode", "")
     if plain["receiver_country"] == "US" and re.fullmatch("[0-9]{4}(-[0-9]{4})?", code, re.ASCII):
         plain["receiver_postcode"] = f"0{code}"
 
 
 def _choose_delivery(plain: dict[str, Any]) -> None:
-    """Instructions that begin with an Australian term are that choice; all other words go to the driver."""
+    """Make instructions that begin with an Australian term that choice; all other words go to the driver."""
     choice = plain.pop("delivery_choice", "").replace("_", " ")
     filled = [choice if normalise(choice) != "none" else "", plain.get("delivery_place", "")]
     if words := ", ".join(filter(None, filled)):

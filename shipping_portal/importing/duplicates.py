@@ -16,13 +16,13 @@ AT_ONCE = 500
 
 
 def reference_of(row: ImportRow, typed: str) -> str:
-    """The row's own order number; "" where it has none, or the sender gave all rows the same one."""
+    """Return the row's own order number; "" where it has none, or the sender gave all rows the same one."""
     is_own = "customer_reference" in row.file.columns or "customer_reference" in row.corrected
     return typed if is_own and row.file.constants.get("customer_reference") != typed else ""
 
 
 def bought(row: ImportRow, reference: str) -> str:
-    """Which order has this order number; "" when none has, or the row was let through."""
+    """Return which order has this order number; "" when none has, or the row was let through."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
     orders = Order.objects.filter(sender=row.file.sender, customer_reference=reference)
@@ -31,7 +31,7 @@ def bought(row: ImportRow, reference: str) -> str:
 
 
 def on_an_earlier_row(row: ImportRow, reference: str) -> str:
-    """The row of the same file that has it too. Rows that are not checked yet are read as typed."""
+    """Return the row of the same file that has it too. Rows that are not checked yet are read as typed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
     place = row.file.columns.get("customer_reference")
@@ -57,7 +57,7 @@ def leave_out(file: Import, states: Collection[str]) -> None:
 
 
 def _taken(file: Import, references: list[str]) -> dict[str, str]:
-    """What is to be said of each of these that an order has, or that waits to be booked."""
+    """Return what is to be said of each of these that an order has, or that waits to be booked."""
     found: dict[str, str] = {}
     for start in range(0, len(references), AT_ONCE):
         some = references[start : start + AT_ONCE]

@@ -96,7 +96,7 @@ def purge_imports(now: dt.datetime) -> int:
 
 
 def _old_imports(now: dt.datetime) -> QuerySet[Import]:
-    """Files nobody has booked from for so long; one that is held with rows still owed stays."""
+    """Return files nobody has booked from for so long; one that is held with rows still owed stays."""
     before = now - dt.timedelta(days=IMPORT_DAYS)
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)

@@ -65,7 +65,7 @@ class ImportUploadForm(forms.Form):
 
 
 def shown_name(name: str) -> str:
-    """A file's name without its folders, and with nothing in it that cannot be shown."""
+    """Return a file's name without its folders, and with nothing in it that cannot be shown."""
     last = PurePosixPath(name.replace("\\", "/")).name
     return "".join(c if c.isprintable() else " " for c in last)[:120].strip() or "Import"
 
@@ -88,7 +88,7 @@ class Match:
 
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
-    """Place and name of each column; those of one name are told apart by their place."""
+    """Return the place and name of each column; those of one name are told apart by their place."""
     times = Counter(map(normalise, header))
     return [
         (str(place), f"{name} (column {place + 1})" if times[normalise(name)] > 1 else name)
@@ -97,7 +97,7 @@ def named_columns(header: list[str]) -> list[tuple[str, str]]:
 
 
 def _without_unit(field: columns.Field) -> columns.Field:
-    """A measure is named without the unit of the parcel form: the file's may be another."""
+    """Return the field, a measure named without the unit of the parcel form: the file's may be another."""
     return replace(field, label=field.name.title()) if field.name in units.MEASURES else field
 
 
@@ -144,7 +144,7 @@ class MatchForm(forms.Form):
         return cleaned
 
     def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
-        """A column's name is taken at its word; a choice that says otherwise is one of two mistakes."""
+        """Refuse a choice of units that contradicts a column's name: one of the two is a mistake."""
         for kind in units.TABLES:
             stated = units.of_columns(self.file.header, self.columns, kind)
             if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
@@ -165,7 +165,7 @@ class MatchForm(forms.Form):
         return {name: text for name, text in chosen.items() if text}
 
     def matches(self) -> Iterator[Match]:
-        """Our fields with the column chosen or guessed, and the first three values in it."""
+        """Yield our fields with the column chosen or guessed, and the first three values in it."""
         firsts = [row.cells for row in self.file.rows.all()[:3]]
         for field in self.wanted:
             column = self[f"column_{field.name}"]
@@ -179,7 +179,7 @@ class MatchForm(forms.Form):
 
 
 def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
-    """What the matching page begins with: confirmed before for this very header, or guessed from its names."""
+    """Return what the matching page begins with: confirmed before for this very header, or guessed from its names."""
     known = columns.remembered(file.sender, file.fingerprint)
     matched = known.columns if known else columns.guess(file.header, [*wanted, *UNIT_COLUMNS])
     constants = {

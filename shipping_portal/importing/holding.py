@@ -21,7 +21,7 @@ class HoldRefused(Exception):
 
 
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
-    """What was handed over goes on; the sender reads the text and cannot resume. Raises HoldRefused."""
+    """Hold an import. What was handed over goes on; its sender reads the text and cannot resume. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
             raise HoldRefused("This import is held already.")
@@ -30,7 +30,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
 
 
 def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """It goes on where it was. Raises HoldRefused."""
+    """Let it go on where it was. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
             raise HoldRefused("This import goes on already.")
@@ -39,7 +39,7 @@ def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
 
 
 def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Its failed rows are checked again; their sender books them or not. Raises HoldRefused."""
+    """Check its failed rows again; their sender books them or not. Raises HoldRefused."""
     with transaction.atomic():
         again = booking.retry(file, now)
         if not again:

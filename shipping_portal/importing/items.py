@@ -18,7 +18,7 @@ TOO_MANY = f"item_{ROWS + 1}_description"
 
 
 def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) -> dict[str, str]:
-    """What the first row says, with the items of all rows; `given` is what every row has.
+    """Return what the first row says, with the items of all rows; `given` is what every row has.
 
     Weights of one item are added up, each as often as the item is in the parcel. Any other weight is the parcel's.
     """
@@ -35,12 +35,12 @@ def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) ->
 
 
 def places(lines: Sequence[Cells]) -> list[int]:
-    """Which of these rows say something of an item; eBay's first row of an order of many says nothing."""
+    """Return which of these rows say something of an item; eBay's first row of an order of many says nothing."""
     return [at for at, line in enumerate(lines) if any(line.get(name) for name in OWN)]
 
 
 def of_weights(lines: Sequence[Cells]) -> str:
-    """What is told where several rows have the parcel's weight, or ""; each may have meant that of its item."""
+    """Return what is told where several rows have the parcel's weight, or ""; each may have meant that of its item."""
     weights = [units.convert(line["weight"], "", "kg", units.WEIGHTS) for line in lines if line.get("weight")]
     if len({*weights}) > 1:
         return DIFFERENT_WEIGHTS
@@ -48,7 +48,7 @@ def of_weights(lines: Sequence[Cells]) -> str:
 
 
 def share_of_one(whole: str, times: str) -> str:
-    """The weight of one item that comes to the whole when it is there so many times; the whole if no number tells."""
+    """Return the weight of one item of so many that come to the whole; the whole where no number is given."""
     are_numbers = all(PLAIN_NUMBER.fullmatch(text) and len(text) <= units.LONGEST for text in (whole, times))
     if not are_numbers or not Decimal(times):
         return whole
@@ -56,7 +56,7 @@ def share_of_one(whole: str, times: str) -> str:
 
 
 def uncounted(values: Mapping[str, object]) -> list[str]:
-    """The quantities that customs need and nobody wrote: a value alone may be of one item or of all."""
+    """Return the quantities that customs need and nobody wrote: a value alone may be of one item or of all."""
     return [
         f"item_{number}_quantity"
         for number in range(1, ROWS + 1)
@@ -71,7 +71,7 @@ def _item(line: Cells, given: Cells) -> dict[str, str]:
 
 
 def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
-    """In the unit of the first; "" where a row's weight or quantity is no number, or missing."""
+    """Add up the weights in the unit of the first; "" where a row's weight or quantity is missing or no number."""
     weights = [line.get("weight", "") for line in lines]
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]
     if not all(PLAIN_NUMBER.fullmatch(text) and len(text) <= LONGEST for text in counts):

@@ -51,7 +51,7 @@ def _check_again(head: ImportRow, now: dt.datetime) -> bool:
 
 
 def _joined(file: Import) -> Iterator[ImportRow]:
-    """The further rows, each with the row that it joins."""
+    """Yield the further rows, each with the row that it joins."""
     heads: dict[str, list[ImportRow]] = defaultdict(list)
     for row in file.rows.order_by("number"):
         number = _value(row, file, "customer_reference")
@@ -73,12 +73,12 @@ def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | N
 
 
 def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Whether it may be in the other's box: no other size, and more than the same row once more."""
+    """Return whether it may be in the other's box: no other size, and more than the same row once more."""
     return row.cells != head.cells and _fits(row, head, file)
 
 
 def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Whether it says no other size than the other."""
+    """Return whether it says no other size than the other."""
     sizes = [{_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
     return all(len(named) < 2 for named in sizes)
 
@@ -88,12 +88,12 @@ def _where(row: ImportRow, file: Import) -> list[str]:
 
 
 def _value(row: ImportRow, file: Import, name: str) -> str:
-    """What the row says of a field: put right, or as typed."""
+    """Return what the row says of a field: put right, or as typed."""
     place = file.columns.get(name)
     typed = row.cells[place].strip() if place is not None and place < len(row.cells) else ""
     return str(row.corrected.get(name, typed))
 
 
 def _is_whole(row: ImportRow, file: Import) -> bool:
-    """A row with a cell too many or too few says nothing for certain."""
+    """Return whether the row has as many cells as the header; any other says nothing for certain."""
     return len(row.cells) >= len(file.header) and not any(map(str.strip, row.cells[len(file.header) :]))

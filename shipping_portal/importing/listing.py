@@ -44,7 +44,7 @@ class RowsPage:
 
 
 def page(rows: QuerySet[ImportRow], rule: str, last: str, *, dearest_of: list[Ready] | None, number: int) -> RowsPage:
-    """One page of these rows in the file's order; or those to be booked first, the dearest before the others."""
+    """Return one page of these rows in the file's order; or those to be booked first, the dearest before the others."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
     mine = rows.select_related("quote", "order", "joined_into")
     if dearest_of is None:

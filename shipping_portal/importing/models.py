@@ -130,7 +130,7 @@ class ImportRow(Job):
         return f"row {self.number} of {self.file}"
 
     def hand_over(self, order: Order) -> None:
-        """It stands as its order from now on, whatever became of the row meanwhile: an order is never forgotten."""
+        """Stand as its order from now on, whatever became of the row meanwhile: an order is never forgotten."""
         mine = ImportRow.objects.filter(pk=self.pk, order=None)
         mine.update(state=self.State.BOOKED, order=order, problems={}, due_at=None, **self.AFRESH)
 

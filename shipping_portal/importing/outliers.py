@@ -50,14 +50,14 @@ class Stop:
 
 
 def refuse_unless_confirmed(file: Import, choices: Sequence[Choice], confirmed: str) -> None:
-    """Raises Unconfirmed."""
+    """Raise Unconfirmed while rows look wrong and nobody has confirmed them."""
     stop = look(file, choices)
     if stop and stop.confirmation != confirmed:
         raise Unconfirmed
 
 
 def look(file: Import, choices: Sequence[Choice]) -> Stop | None:
-    """What looks wrong with the rows about to be booked; None where nothing does. At most four queries."""
+    """Return what looks wrong with the rows about to be booked; None where nothing does. At most four queries."""
     limits, wrong = _limits(file, choices), defaultdict(list)
     for choice in choices:
         if reason := _reason(choice, limits):
@@ -74,7 +74,7 @@ def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
 
 
 def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, dict[str, Decimal]]:
-    """By currency, the highest price that is not far too dear, by what is said of a dearer one."""
+    """Return by currency the highest price that is not far too dear, by what is said of a dearer one."""
     offered = _by_currency((choice.offer["currency"], choice.price) for choice in choices if choice.offer)
     rows = file.rows.filter(state=ImportRow.State.BOOKED, order__isnull=False)
     booked = _by_currency(rows.values_list("order__currency", "order__price"))
@@ -102,7 +102,7 @@ def _by_currency(priced: Iterable[tuple[str, Decimal]]) -> defaultdict[str, list
 
 
 def _question(file: Import, reason: str, first: Choice) -> str:
-    """Asks for the units in which such rows would be likely parcels, going by the first of them."""
+    """Ask for the units in which such rows would be likely parcels, going by the first of them."""
     if reason not in UNLIKELY.values():
         return CHECK
     row, found, questions = file.rows.get(pk=first.row.pk), density(first.row.measures), []

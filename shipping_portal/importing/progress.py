@@ -21,20 +21,20 @@ NAMED = 3  # orders of joined rows
 
 
 def unused(file: Import) -> list[str]:
-    """The columns with anything in them that are no field of ours and say nothing of an order's state."""
+    """Return the columns with anything in them that are no field of ours and say nothing of an order's state."""
     used, known = set(file.columns.values()), {*shops.KNOWN_COLUMNS, normalise(REASON)}
     return [file.header[at] for at in file.filled if at not in used and normalise(file.header[at]) not in known]
 
 
 def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
-    """Why the shop itself would not send some of the orders, and how many."""
+    """Return why the shop itself would not send some of the orders, and how many."""
     of_shop = file.rows.filter(state=State.SKIPPED, problems__has_key=shops.STATUS)
     why = of_shop.order_by().values_list(KT(f"problems__{shops.STATUS}__0"))
     return list(why.annotate(rows=Count("pk")).order_by("-rows"))
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
-    """The first orders of more than one row: `order_number` and how many `rows` each has."""
+    """Return the first orders of more than one row: `order_number` and how many `rows` each has."""
     number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
     orders = file.rows.filter(state=State.JOINED).order_by().values("joined_into", order_number=number)
     return [dict(one) for one in orders.annotate(rows=Count("pk") + 1).order_by("joined_into__number")[:NAMED]]
@@ -82,7 +82,7 @@ class Counts:
 
 
 def counts(file: Import) -> Counts:
-    """One query, whatever the number of rows."""
+    """Count the rows of a file by what became of them, in one query."""
     handed = Q(state=State.BOOKED)
     wanted = {
         "rows": ~Q(state=State.JOINED),
@@ -104,7 +104,7 @@ def counts(file: Import) -> Counts:
 
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
-    """Each with what the list says of it: its parcels, those booked and those that need somebody."""
+    """Return each with what the list says of it: its parcels, those booked and those that need somebody."""
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
@@ -114,19 +114,19 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
 
 
 def price_increased(file: Import) -> QuerySet[ImportRow]:
-    """Rows that stopped because the carrier's price went up."""
+    """Return rows that stopped because the carrier's price went up."""
     stopped = file.rows.filter(order__status=Status.DRAFT, order__problem__kind="price_rose")
     return stopped.select_related("order")
 
 
 def watched(file: Import, now: dt.datetime) -> None:
-    """Somebody is looking at how its booking goes; written down every ten seconds at most."""
+    """Note that somebody is looking at how its booking goes; written down every ten seconds at most."""
     if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
         Import.objects.filter(pk=file.pk).update(looked_at=now)
 
 
 def to_print(file: Import, most: int) -> list[uuid.UUID]:
-    """The orders of this file whose label is not on paper yet, in the file's order."""
+    """Return the orders of this file whose label is not on paper yet, in the file's order."""
     booked = file.rows.filter(order__status=Status.BOOKED, order__printed_at=None)
     return list(booked.values_list("order__uuid", flat=True)[:most])
 
@@ -136,14 +136,14 @@ def failed_rows(file: Import) -> QuerySet[ImportRow]:
 
 
 def first_reason(file: Import) -> str:
-    """The first row that wasn't booked and why, for a mail; "" where every row was."""
+    """Return the first row that wasn't booked and why, for a mail; "" where every row was."""
     failed = failed_rows(file).exclude(state=State.FIX).first()
     why = reason(failed) if failed else ""
     return f"Row {failed.number}: {why}" if failed and why else ""
 
 
 def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
-    """The sender's own columns with what was put right, and why each row came to nothing. It imports again."""
+    """Return the sender's own columns with what was put right, and why each row came to nothing. It imports again."""
     had_reason = bool(file.header) and normalise(file.header[-1]) == normalise(REASON)
     width = len(file.header) - (1 if had_reason else 0)
     heads = failed_rows(file).prefetch_related("lines").iterator(chunk_size=500)
@@ -151,7 +151,7 @@ def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
 
 
 def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
-    """A row that came to nothing, and the rows joined to it."""
+    """Yield a row that came to nothing, and the rows joined to it."""
     right, weight = _as_in_the_file(head, file), _whole_weight(head, file)
     values = lines(head, file)
     places = items.places(values)
@@ -168,14 +168,17 @@ def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
 
 
 def _whole_weight(head: ImportRow, file: Import) -> str:
-    """The parcel's, where the file has weights of one item and somebody put a weight or a quantity right; else ""."""
+    """Return the parcel's weight, where the file has weights of one item and a weight or quantity was put right.
+
+    Else "".
+    """
     weight = form_name(WEIGHT, file.sender.country)
     is_put_right = any(name == weight or name.endswith("_quantity") for name in head.corrected)
     return values(head, file).get(weight, "") if is_put_right and are_of_one_item(file) else ""
 
 
 def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
-    """What was put right of one item, by the columns of its row: where customs have none, what it is called."""
+    """Yield what was put right of one item, by the columns of its row: where customs have none, what it is called."""
     for name, text in head.corrected.items():
         of_first = name.replace(f"item_{number}_", "item_1_")
         if name.startswith(f"item_{number}_"):
@@ -183,7 +186,7 @@ def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tupl
 
 
 def reason(row: ImportRow) -> str:
-    """Why, on one line."""
+    """Return why, on one line."""
     problem: dict[str, Any] = row.order.problem if row.order else {}
     texts = [problem["text"]] if problem.get("text") else []
     texts += [text for name in row.problems for text in row.problems[name]]
@@ -199,7 +202,7 @@ def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
 
 
 def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) -> list[str]:
-    """As typed, with what was put right in the columns it came from."""
+    """Return the cells as typed, with what was put right in the columns it came from."""
     cells = (row.cells + [""] * width)[:width]
     for name, text in right.items():
         place = file.columns.get(name)
@@ -209,7 +212,7 @@ def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) 
 
 
 def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
-    """Corrections by the file's own fields: measures in its units, the whole name where the first name was."""
+    """Return corrections by the file's own fields: measures in its units, the whole name where the first name was."""
     values = {plain_name(name): text for name, text in row.corrected.items()}
     own = units.of_account(file.sender.country)
     for name, kind in units.MEASURES.items():

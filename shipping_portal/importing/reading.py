@@ -66,7 +66,7 @@ class Sheet:
 
 
 def read(data: bytes) -> Sheet:
-    """The table in these bytes. Raises UnreadableFile; nothing is guessed that cannot be told."""
+    """Return the table in these bytes. Raises UnreadableFile; nothing is guessed that cannot be told."""
     if len(data) > MOST_BYTES:
         raise UnreadableFile(TOO_LARGE)
     text, encoding = _text(data)
@@ -107,7 +107,7 @@ def _text(data: bytes) -> tuple[str, str]:
 
 
 def _delimiter(text: str) -> tuple[str, str]:
-    """The sign between cells, and the text without the line by which some spreadsheets name it."""
+    """Return the sign between cells, and the text without the line by which some spreadsheets name it."""
     named = re.match(r"sep=([,;\t|])\r?\n", text, re.IGNORECASE)
     if named:
         return named[1], text[named.end() :]
@@ -118,7 +118,7 @@ def _delimiter(text: str) -> tuple[str, str]:
 
 
 def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line with anything in it. Blank ones count, as they do in a spreadsheet."""
+    """Yield the number and cells of each line with anything in it. Blank ones count, as they do in a spreadsheet."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for number, line in enumerate(reader, start=1):
@@ -148,7 +148,7 @@ def _without_what_is_below(
 
 
 def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
-    """As many as one import takes; any more are only counted."""
+    """Return as many rows as one import takes; any more are only counted."""
     rows: dict[int, list[str]] = {}
     beyond = 0
     for number, line in lines:
@@ -169,7 +169,7 @@ def _rows(lines: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
 
 
 def _plain(cell: str) -> str:
-    """The cell without what keeps spreadsheets from calculating or shortening it; formulas stay text."""
+    """Return the cell without what keeps spreadsheets from calculating or shortening it; formulas stay text."""
     if as_text := AS_TEXT.fullmatch(cell) or AS_TEXT_TOO.fullmatch(cell):
         return as_text[1]
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell

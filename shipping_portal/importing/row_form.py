@@ -51,7 +51,7 @@ class Fix:
 
 
 def grid(file: Import, address: PickupAddress) -> list[Fix]:
-    """The first rows to be fixed. The number of queries does not depend on theirs."""
+    """Return the first rows to be fixed. The number of queries does not depend on theirs."""
     size = checking.chosen_size(file)
     rows = list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
     typed = {row.pk: _values(row, file, size) for row in rows}
@@ -62,7 +62,7 @@ def grid(file: Import, address: PickupAddress) -> list[Fix]:
 
 
 def alike_problem(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
-    """What two rows have in common that can be put right together: fields in trouble, and what was typed there."""
+    """Return what rows that can be put right together have in common: fields in trouble, and what was typed there."""
     return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
 
 
@@ -84,7 +84,7 @@ def save(file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: b
 
 
 def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
-    """What was changed: values of the form's own fields that differ from what the row says."""
+    """Return what was changed: values of the form's own fields that differ from what the row says."""
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
     values = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
@@ -92,7 +92,7 @@ def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> 
 
 
 def form_of(row: ImportRow, file: Import, address: PickupAddress, size: ParcelSize | None = None) -> ParcelForm:
-    """The parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
+    """Return the parcel form holding this row, not yet asked to judge it; its controls say which are in trouble."""
     form = ParcelForm(initial=_values(row, file, size), sender=file.sender, address=address, auto_id=f"row-{row.pk}-%s")
     for name, shown_at in _first_shown(row, form).items():
         described = {"aria-invalid": "true", "aria-describedby": f"row-{row.pk}-{shown_at}_error"}
@@ -101,13 +101,13 @@ def form_of(row: ImportRow, file: Import, address: PickupAddress, size: ParcelSi
 
 
 def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
-    """Each field in trouble, and the first one that has the same messages: they are shown once."""
+    """Return each field in trouble, and the first one that has the same messages: they are shown once."""
     first: dict[str, str] = {}
     return {name: first.setdefault("".join(row.problems[name]), name) for name in form.fields if name in row.problems}
 
 
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCell]:
-    """These controls, each with what is wrong with it and was not said before."""
+    """Return these controls, each with what is wrong with it and was not said before."""
     first = _first_shown(row, form)
     return [FixCell(form[name], row.problems[name] if first.get(name) == name else []) for name in names]
 
@@ -124,5 +124,5 @@ def _fix(row: ImportRow, typed: dict[str, str], file: Import, address: PickupAdd
 
 
 def _tidy(text: str) -> str:
-    """As typed, but for what no database stores; the form refuses the sign that takes its place."""
+    """Return the text as typed, but for what no database stores; the form refuses the sign that takes its place."""
     return text.strip().replace("\x00", "\ufffd")[:2000]

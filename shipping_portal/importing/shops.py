@@ -55,7 +55,7 @@ KNOWN_COLUMNS = frozenset((*WORDS, *DAYS, *NO_DAY))
 
 
 def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Why the shop itself would not send this order; "" when nothing of the kind is said.
+    """Return why the shop itself would not send this order; "" when nothing of the kind is said.
 
     `rows` are the cells of all its rows. What only a further row says is true of a part of the order.
     """

@@ -73,7 +73,7 @@ def begin(file: Import, press: Press) -> int:
 
 
 def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
-    """The rows that can be booked, in the file's order. A row checked since it was seen has a newer quote."""
+    """Return the rows that can be booked, in the file's order. A row checked since it was seen has a newer quote."""
     rows = file.rows.filter(state__in=READY, quote__isnull=False)
     if seen:
         rows = rows.filter(quote__lte=seen.newest)
@@ -82,7 +82,7 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
 
 
 def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date | None, list[int]]]:
-    """Product, pickup day and the quotes that are booked so; no product where nothing is offered."""
+    """Yield product, pickup day and the quotes that are booked so; no product where nothing is offered."""
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for choice in chosen:
         is_picked_up = choice.offer and choice.offer.get("first_mile") == "pickup"
@@ -92,7 +92,7 @@ def _by_offer(press: Press, chosen: list[Choice]) -> Iterator[tuple[str, dt.date
 
 
 def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
-    """By its quote and its state: a row that was taken back meanwhile stays where it is."""
+    """Owe a row by its quote and its state: one that was taken back meanwhile stays where it is."""
     owed = 0
     for start in range(0, len(quotes), AT_ONCE):
         rows = file.rows.filter(state__in=READY, quote__in=quotes[start : start + AT_ONCE])

@@ -42,18 +42,18 @@ UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
 
 
 def stated(text: str, table: Mapping[str, Decimal]) -> str:
-    """The one unit of this table that the words state, such as mm in “Length (mm)”; "" where none or several do."""
+    """Return the one unit of this table that the words state, such as mm in “Length (mm)”; "" for none or several."""
     found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
     return str(found.pop()) if len(found) == 1 else ""
 
 
 def bare(text: str, table: Mapping[str, Decimal]) -> str:
-    """The words, normalised, without those that state a unit of this table: “Length (mm)” is length."""
+    """Return the words, normalised, without those that state a unit of this table: “Length (mm)” is length."""
     return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
 
 
 def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> str:
-    """The number in the unit wanted, to three decimals. A unit beside the number counts before the column's.
+    """Return the number in the unit wanted, to three decimals. A unit beside the number counts before the column's.
 
     What is no number, or in no unit of this table, stays as it was typed, with its unit: the form refuses it.
     """
@@ -68,13 +68,13 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
 
 
 def with_unit(text: str, unit: str) -> str:
-    """The number with its unit beside it, as typed or else the column's."""
+    """Return the number with its unit beside it, as typed or else the column's."""
     cell = CELL.fullmatch(text.strip())
     return f"{text} {unit}" if cell and not cell[2] else text
 
 
 def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, Decimal]) -> str:
-    """The sum of these, each so many times, in the unit of the first; "" where one is no number with its unit."""
+    """Return the sum of these, each so many times, in the unit of the first; "" where one has no number and unit."""
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
         return ""
@@ -84,18 +84,18 @@ def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, De
 
 
 def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
-    """The units that the names of the columns matched to measures of this kind state, by those names."""
+    """Return the units that the names of the columns matched to measures of this kind state, by those names."""
     names = [header[matched[name]] for name, its in MEASURES.items() if its == kind and name in matched]
     return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
 
 
 def of_account(country: str) -> dict[str, str]:
-    """The units of the parcel form in this country, by their kind."""
+    """Return the units of the parcel form in this country, by their kind."""
     return dict(zip(TABLES, UNITS[country], strict=True))
 
 
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
-    """The unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
+    """Return the unit of this measure in this row: by its column's name, by the row's column of units, or as chosen."""
     kind = MEASURES[name]
     place, beside = file.columns.get(name), file.columns.get(kind, len(row.cells))
     by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
@@ -110,7 +110,7 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
 def in_the_forms(
     constants: Mapping[str, str], values: Mapping[str, str], row: ImportRow, file: Import
 ) -> dict[str, str]:
-    """What a row says, else what all rows have, with every measure in the unit of the parcel form."""
+    """Return what a row says, else what all rows have, with every measure in the unit of the parcel form."""
     plain, own = {**constants, **values}, of_account(file.sender.country)
     for name in MEASURES.keys() & plain.keys():
         kind = MEASURES[name]
@@ -124,7 +124,7 @@ def _chosen(kind: str, file: Import) -> str:
 
 
 def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
-    """Number and unit of a cell; "" for the unit where it is no number, or in none of these."""
+    """Return the number and unit of a cell; "" for the unit where it is no number, or in none of these."""
     cell = CELL.fullmatch(text.strip())
     if cell is None:
         return text, ""
@@ -140,7 +140,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a header, normalised. The “in” of “length in cm” is no unit."""
+    """Return the words of a header, normalised. The “in” of “length in cm” is no unit."""
     inches = INCHES.fullmatch(text)
     spaced = CAMEL.sub(" ", f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
     words = normalise(spaced).split()

@@ -30,13 +30,13 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
 
 
 def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
-    """The import of the very same file of which most was booked, else the newest."""
+    """Return the import of the very same file of which most was booked, else the newest."""
     same = progress.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
     return same.order_by("-booked_rows", "-created_at").first()
 
 
 def booked_before(file: Import) -> Import | None:
-    """Another import of the very same file, of which something was booked; told beside the button that books."""
+    """Return another import of the very same file of which something was booked, to name beside the Book button."""
     same = progress.with_counts(Import.objects.filter(sender=file.sender_id, sha256=file.sha256))
     others = same.exclude(pk=file.pk).filter(booked_rows__gt=0)
     return others.order_by("-booked_rows", "-created_at").first()

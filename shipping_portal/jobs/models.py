@@ -16,7 +16,7 @@ MOST_TRIES = 30_000  # the column is a small integer
 
 
 def lease() -> dt.timedelta:
-    """How long a worker may keep a row without saying so again, and how long a message about one is good."""
+    """Return how long a worker may keep a row without saying so again, and how long a message about one is good."""
     return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 

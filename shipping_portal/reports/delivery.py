@@ -54,7 +54,7 @@ def section(delivered: list[Delivered], sender: Sender, span: Span) -> Section:
 
 
 def _by_place(delivered: list[Delivered], sender: Sender, span: Span) -> dict[str, list[float]]:
-    """Days on the way, by destination; parcels of which no scan before the delivery is known are left out."""
+    """Return days on the way, by destination; parcels of which no scan before the delivery is known are left out."""
     found: dict[str, list[float]] = defaultdict(list)
     for one in delivered:
         if one.moved_at and one.moved_at < one.at and span.holds(one.day):
@@ -63,7 +63,7 @@ def _by_place(delivered: list[Delivered], sender: Sender, span: Span) -> dict[st
 
 
 def _place(one: Delivered, sender: Sender) -> str:
-    """The state at home, the country abroad."""
+    """Return the state at home, the country abroad."""
     if one.country != sender.country:
         return COUNTRIES.get(one.country, one.country)
     code = state_code(one.country, one.state)

@@ -111,7 +111,7 @@ class Section:
     charts: list[Chart]
 
     def in_words_of(self, sender: Sender) -> "Section":
-        """With the sender's own word for a parcel."""
+        """Say it with the sender's own word for a parcel."""
         word = say("parcel", sender.country)
 
         def worded(text: str) -> str:
@@ -131,24 +131,24 @@ class Section:
 
 
 def some(count: int, sender: Sender) -> str:
-    """`1 parcel`, `1,044 packages`: as the sender's country says it."""
+    """Return `1 parcel` or `1,044 packages`, as the sender's country says it."""
     return f"{count:,} {say('parcel' if count == 1 else 'parcels', sender.country)}"
 
 
 def share(part: int, whole: int) -> str:
-    """`34 of 40 (85 %)`; of too few only the counts."""
+    """Return `34 of 40 (85 %)`; of too few only the counts."""
     shown = f"{part:,} of {whole:,}"
     return f"{shown} ({percent(part, whole)} %)" if whole >= FEWEST else shown
 
 
 def percent(part: int, whole: int) -> Decimal:
-    """With one digit, and without where that is nothing."""
+    """Round to one digit, and to none where that is nothing."""
     exact = (Decimal(100 * part) / whole).quantize(Decimal("0.1"))
     return exact.to_integral_value() if exact == exact.to_integral_value() else exact
 
 
 def counted(counts: dict[str, tuple[int, int]]) -> tuple[list[ChartLine], list[list[Cell]]]:
-    """Rows of how many there are now and were before, each with a bar and a thin one under it, on one scale."""
+    """Return rows of how many there are now and were before, each with a bar and a thin one under it, on one scale."""
     most = max((max(pair) for pair in counts.values()), default=0) or 1
     lines: list[ChartLine] = []
     rows: list[list[Cell]] = []

@@ -20,7 +20,7 @@ RULE = (
 
 
 def outcome(one: Planned, span: Span) -> str:
-    """A driver in vain is told before one who did not come; a scan of whatever kind shows that somebody has it."""
+    """Return the outcome. A futile pickup comes before one that was missed; any scan shows that somebody has it."""
     if one.scans.is_futile:
         return FUTILE
     seen = one.scans.moved_at or one.heard_at

@@ -15,7 +15,7 @@ RULE = (
 
 
 def outcome(one: Delivered) -> str:
-    """Of a parcel that was delivered. An early one was before the first day, if a first day was named."""
+    """Return whether a delivered parcel was early, on time or late; early is before the first day, if one was named."""
     if one.eta_to is None:
         return NO_DATE
     if one.day > one.eta_to:
@@ -24,7 +24,7 @@ def outcome(one: Delivered) -> str:
 
 
 def section(delivered: list[Delivered], late_now: int, sender: Sender, span: Span) -> Section:
-    """`late_now` are on the way still, past their last day."""
+    """Return the section; `late_now` are on the way still, past their last day."""
     now, before = (
         Counter(outcome(one) for one in delivered if period.holds(one.day)) for period in (span, span.before)
     )

@@ -70,7 +70,7 @@ class Claims:
         self.passed_on = set(queued.values_list("pk", flat=True))
 
     def all(self) -> QuerySet[Order]:
-        """The parcels, each once."""
+        """Return the parcels, each once."""
         scanned = Q(progress__in=(Progress.LOST, Progress.DAMAGED), progress_at__gte=self.since)
         late = Q(progress=Progress.DELIVERED, progress_at__gte=self.since, eta_to__lt=F("arrived_on"))
         listed = Q(pk__in=[*self.waiting, *self.scanned, *self.stuck])
@@ -82,7 +82,7 @@ class Claims:
         return open_ones.select_related("parcel")
 
     def of(self, order: Order) -> Claim:
-        """The first rule that fits, in the order of RULES."""
+        """Return the first rule that fits, in the order of RULES."""
         order.sender = self.scope.sender
         name, why = self._why(order)
         parcel = getattr(order, "parcel", None)
@@ -107,7 +107,7 @@ class Claims:
         )
 
     def _missed_by_scans(self) -> dict[int, int]:
-        """Orders with scans of missed pickups on two days or more, and on how many."""
+        """Return orders with scans of missed pickups on two days or more, and on how many."""
         scans = TrackingEvent.objects.filter(
             parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since).order_by().values("pk"), set_aside=""
         )
@@ -117,7 +117,7 @@ class Claims:
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
     def _under_way(self) -> QuerySet[Order]:
-        """Those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
+        """Return those that have moved and may be stuck: past their last day, or not scanned for two weeks."""
         silent = Q(parcel__last_scan_at__lt=self.scope.now - dt.timedelta(days=SILENT_DAYS))
         candidates = self.scope.orders.filter(
             status=Status.BOOKED, progress__in=UNDER_WAY, parcel__isnull=False, progress_at__isnull=False
@@ -134,7 +134,7 @@ class Claims:
         return None
 
     def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
-        """Have so many business days of the place it was sent from gone by since that day?"""
+        """Return whether so many business days of the place it was sent from have gone by since that day."""
         where = (order.pickup["country"], order.pickup["state"])
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 

@@ -63,7 +63,10 @@ class Shipments:
 
     @classmethod
     def of(cls, user: User, sender: Sender, span: Span) -> "Shipments":
-        """Those delivered, and those to be picked up, in the span or in the one before it; a parcel may be both."""
+        """Read those delivered, and those to be picked up, in the span or in the one before it.
+
+        A parcel may be both.
+        """
         mine = Order.objects.for_user(user).filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
         # Pickups whose day is over; those of which nobody knows the day are told by their booking.
         known = Q(day__gte=span.before.first, day__lt=span.last)
@@ -85,7 +88,7 @@ class Shipments:
 
 
 def _where_from() -> tuple[Case, Case]:
-    """Country and state of the pickup, taken out of its JSON for the few whose day is not known."""
+    """Take country and state of the pickup out of its JSON, for the few whose day is not known."""
     known = Value("", output_field=TextField())
     country, state = (
         Case(When(day=NO_DAY, then=KT(f"pickup__{part}")), default=known) for part in ("country", "state")
@@ -98,7 +101,7 @@ def _arrived(span: Span) -> Q:
 
 
 def _scans(orders: QuerySet[Order]) -> dict[int, Scans]:
-    """By order. The words are those that occur, so that every spelling of them counts."""
+    """Return the scans by order. The words are those that occur, so that every spelling of them counts."""
     parcels = Parcel.objects.filter(order__in=orders.values("pk"))
     events = TrackingEvent.objects.filter(parcel__in=parcels.values("pk"), set_aside="").order_by()
     known = vocabulary.meanings_in(events)

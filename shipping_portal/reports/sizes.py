@@ -36,7 +36,7 @@ def section(user: User, sender: Sender, span: Span) -> Section:
 
 
 def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
-    """Now and before, in one query: an order counts once however many lines it has."""
+    """Count now and before in one query: an order counts once however many lines it has."""
     is_now, was_before = (
         Q(order__booked_at__gte=period.start, order__booked_at__lt=period.end) for period in (span, span.before)
     )
@@ -53,7 +53,7 @@ def _counts(user: User, sender: Sender, span: Span) -> tuple[Counts, Counts]:
 
 
 def _rate(parcels: int, charged: int) -> Decimal | None:
-    """None for too few to say."""
+    """Return the rate in percent; None for too few to say."""
     return percent(charged, parcels) if parcels >= FEWEST else None
 
 

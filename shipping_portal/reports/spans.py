@@ -21,7 +21,7 @@ class Span:
 
     @classmethod
     def until(cls, today: dt.date, weeks: int, zone: ZoneInfo) -> "Span":
-        """The week that runs, as far as it has come, and the full ones in front of it."""
+        """Return the week that runs, as far as it has come, and the full ones in front of it."""
         return cls(weeks, week_of(today) - dt.timedelta(weeks=weeks - 1), today, zone)
 
     @property
@@ -43,7 +43,7 @@ class Span:
         return self.first <= day <= self.last
 
     def day_of(self, at: dt.datetime) -> dt.date:
-        """The date on the sender's wall."""
+        """Return the date on the sender's wall."""
         return at.astimezone(self.zone).date()
 
     def _midnight(self, day: dt.date) -> dt.datetime:
@@ -51,5 +51,5 @@ class Span:
 
 
 def weeks_asked(text: str) -> int:
-    """The weeks in an address; what nobody could have chosen is the usual."""
+    """Return the weeks in an address; what nobody could have chosen is the usual."""
     return next((weeks for weeks in CHOICES if str(weeks) == text), USUAL)

@@ -28,7 +28,7 @@ RULE = (
 
 
 def section(user: User, sender: Sender, span: Span) -> Section:
-    """One picture for each currency; over a year a bar is four weeks."""
+    """Return one picture for each currency; over a year a bar is four weeks."""
     step = max(1, span.weeks // MOST_BARS)
     bars = [span.first + dt.timedelta(weeks=number) for number in range(0, span.weeks, step)]
     now, before = _sums(user, sender, span, step)
@@ -47,7 +47,7 @@ def section(user: User, sender: Sender, span: Span) -> Section:
 
 
 def _sums(user: User, sender: Sender, span: Span, step: int) -> tuple[dict[tuple[str, dt.date], Sums], dict[str, Sums]]:
-    """By currency and first week of a bar; and by currency for the weeks before."""
+    """Return the sums by currency and first week of a bar; and by currency for the weeks before."""
     mine = Charge.objects.for_user(user).filter(sender=sender)
     lines = mine.filter(week__gte=span.before.first, week__lte=span.last).order_by()
     now: dict[tuple[str, dt.date], Sums] = defaultdict(lambda: defaultdict(Decimal))
@@ -85,7 +85,7 @@ def _headline(total: Sums, last: Sums, currency: str, span: Span) -> str:
 
 
 def _chart(weeks: dict[str, Sums], total: Sums, currency: str) -> Chart:
-    """What is charged goes to the right of zero, what is given back to the left; all bars on one scale."""
+    """Return what is charged goes to the right of zero, what is given back to the left; all bars on one scale."""
     right = max(sum((a for a in sums.values() if a > 0), Decimal(0)) for sums in weeks.values())
     left = max(sum((-a for a in sums.values() if a < 0), Decimal(0)) for sums in weeks.values())
     whole = float(right + left) or 1.0

@@ -57,7 +57,7 @@ class Group:
 @audience(*EVERY_MEMBER)
 @require_GET
 def today(request: MemberRequest) -> HttpResponse:
-    """The first page of a member's day. It costs the same queries however much there is to do.
+    """Show the first page of a member's day. It costs the same queries however much there is to do.
 
     Asked with `seen`, only whether anything is different since then: 204 while nothing is.
     """
@@ -91,7 +91,7 @@ def today(request: MemberRequest) -> HttpResponse:
 
 
 def _counts(scope: SenderScope) -> dict[str, int]:
-    """How many parcels each view holds, in one look at what is neither delivered nor cancelled."""
+    """Return how many parcels each view holds, in one look at what is neither delivered nor cancelled."""
     slugs = (*NEEDS_YOU, *HANDLED, *ON_THE_WAY)
     names = {slug: slug.replace("-", "_") for slug in slugs}
     by_view: dict[str, Any] = {
@@ -106,7 +106,10 @@ def _counts(scope: SenderScope) -> dict[str, int]:
 
 
 def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
-    """Those that came this week: how many the statement lists that has them, and its name. Only who sees money."""
+    """Return those that came this week: how many the statement lists that has them, and its name.
+
+    Only who sees money.
+    """
     if request.membership.role not in SEE_MONEY:
         return {}
     midnight = dt.datetime.combine(week_of(scope.today), dt.time(), scope.sender.tzinfo)
@@ -115,7 +118,7 @@ def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
 
 
 def _first_rows(scope: SenderScope) -> dict[str, list[Order]]:
-    """The newest few of each group; labels in the order they are printed in, missed pickups longest waiting first."""
+    """Return the newest few of each group; labels in printing order, missed pickups longest waiting first."""
     conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     place = Window(RowNumber(), partition_by=[F("group")], order_by=[F("pk").desc()])
@@ -130,7 +133,7 @@ def _first_rows(scope: SenderScope) -> dict[str, list[Order]]:
 
 
 def _pickups(scope: SenderScope) -> list[dict[str, Any]]:
-    """Today and the next day with a driver: how many parcels, and how many of their labels are printed."""
+    """Return today's pickups and the next day's with a driver: how many parcels, and how many labels are printed."""
     theirs = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
     waiting = theirs.annotate(day=PICKUP_DAY)
     days = waiting.filter(day__gte=scope.today).values("day")

@@ -22,7 +22,7 @@ from shipping_portal.reports.spans import CHOICES, Span, weeks_asked
 @audience(*SEE_MONEY)
 @require_GET
 def reports(request: MemberRequest) -> HttpResponse:
-    """Five pictures over 4, 13 or 52 weeks (`weeks`), each with its table. The same queries for any number of rows."""
+    """Show five pictures over 4, 13 or 52 weeks (`weeks`), each with its table, in a fixed number of queries."""
     span = _span(request)
     context = {"sections": sections(request, span), "span": span, "choices": CHOICES}
     return render(request, "reports/reports.html", context)
@@ -31,7 +31,7 @@ def reports(request: MemberRequest) -> HttpResponse:
 @audience(*SEE_MONEY)
 @require_GET
 def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
-    """One section's table, as the page shows it for the same weeks."""
+    """Show one section's table, as the page shows it for the same weeks."""
     span = _span(request)
     for section in sections(request, span):
         if section.slug == report:
@@ -70,7 +70,7 @@ HEADS = [
 @audience(*SEE_MONEY)
 @require_GET
 def refunds(request: MemberRequest) -> HttpResponse:
-    """Fifty at a time, newest first, each with its reason and what to do next."""
+    """Show fifty at a time, newest first, each with its reason and what to do next."""
     claims = _claims(request)
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     page = listing.page(claims.all(), listing.SORTS["newest"], before=before, after=after)

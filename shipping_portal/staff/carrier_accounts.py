@@ -50,7 +50,7 @@ def known(account: CarrierAccount) -> Known:
 
 
 def named() -> list[Known]:
-    """All that the settings name, the one that takes new orders first. One query, once each has its row."""
+    """Return all that the settings name, the one that takes new orders first. One query, once each has its row."""
     every = carrier_settings.every()
     rows = CarrierAccount.objects.in_bulk([configured.fingerprint for configured in every], field_name="fingerprint")
     return [
@@ -65,7 +65,7 @@ def asked_by_nobody() -> QuerySet[CarrierAccount]:
 
 
 def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
-    """What still wants an answer or a scan of these accounts; a parcel nobody heard of for 45 days no longer does."""
+    """Return what of these accounts still wants an answer or a scan; a parcel silent for 45 days no longer does."""
     heard = Order.objects.filter(OPEN, account__in=accounts).annotate(heard_at=Coalesce("progress_at", "booked_at"))
     moving = Q(status=Status.BOOKED, heard_at__gt=now - GIVE_UP_SILENT) & ~Q(progress__in=TERMINAL)
     return heard.filter(moving | Q(status__in=UNCLEAR))

@@ -35,7 +35,7 @@ class Finding:
 
 
 def probe(configured: CarrierSettings) -> Iterator[Finding]:
-    """Every question to this account's carrier in turn, each with at most one request of its own."""
+    """Yield every question to this account's carrier in turn, each with at most one request of its own."""
     client = gateway.carrier(gateway.account_of(configured)) if has_tables() else gateway.client_of(configured)
     offered: list[Product] = []
     yield _asked("Our account is accepted", lambda: _ping(client))
@@ -61,7 +61,7 @@ def _ping(client: Carrier) -> tuple[bool, str]:
 
 
 def _refused_to_strangers(configured: CarrierSettings) -> tuple[bool, str]:
-    """The only client not built by the gateway: it must not hold our key."""
+    """Return a client without our key: the only one that the gateway does not build."""
     stranger = import_string(settings.CARRIER_CLIENT)(
         base_url=configured.base_url,
         account="nobody",
@@ -91,7 +91,7 @@ def _products(client: Carrier, offered: list[Product]) -> tuple[bool, str]:
 
 
 def _members(offered: list[Product], contract: Contract) -> str:
-    """Which of the members that the contract names no product had: their names may be others at this carrier."""
+    """Return which of the members that the contract names no product had: their names may be others at this carrier."""
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
@@ -102,7 +102,7 @@ def _members(offered: list[Product], contract: Contract) -> str:
 
 
 def has_tables() -> bool:
-    """Has the database been migrated? A contract may be tried before that."""
+    """Return whether the database has been migrated: a contract may be tried before that."""
     try:
         return LocalityList._meta.db_table in connection.introspection.table_names()
     except DatabaseError:
@@ -118,7 +118,7 @@ def _not_found(client: Carrier) -> tuple[bool, str]:
 
 
 def _small_parcel() -> Shipment:
-    """A domestic parcel between two pairs of the active list, or of the two largest towns."""
+    """Return a domestic parcel between two pairs of the active list, or of the two largest towns."""
     pairs = [("MELBOURNE", "VIC", "3000"), ("SYDNEY", "NSW", "2000")]
     lists = LocalityList.objects.filter(country="AU", is_active=True)
     active = lists.first() if has_tables() else None

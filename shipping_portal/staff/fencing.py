@@ -72,7 +72,7 @@ def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:
 
 
 def _pause(now: dt.datetime) -> Fenced:
-    """Bookings of every account, until the gap is lifted; see staff/restoring.py."""
+    """Pause the bookings of every account until the gap is lifted; see staff/restoring.py."""
     gateway.account()  # there is one, though nothing was ever booked
     for account in CarrierAccount.objects.all():
         CarrierAccount.objects.filter(pk=account.pk).update(paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None)
@@ -91,7 +91,7 @@ def _bookings(now: dt.datetime) -> Fenced:
 
 
 def _cancellations(now: dt.datetime) -> Fenced:
-    """Due now: the carrier is asked whether it is cancelled, as after any unclear try."""
+    """Make cancellations due: the carrier is asked whether it is cancelled, as after any unclear try."""
     wanted = CancelAttempt.objects.filter(
         state=CancelAttempt.State.WANTED, order__status=Status.CANCELLING
     ).select_related("order")
@@ -110,7 +110,7 @@ def _replacements(restore: Restore) -> Fenced:
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
-    """By their files, those that an operator or their sender had stopped before as well; that they stay stopped."""
+    """Hold import rows by their files, also those that were stopped before, so that they stay stopped."""
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     times = list(owed.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
@@ -119,7 +119,7 @@ def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
 
 
 def _labels(now: dt.datetime) -> list[Fenced]:
-    """Of parcels still with their senders, which may have been cancelled since; see orders/restoring/marks.py."""
+    """Withhold labels of parcels that may have been cancelled since; see orders/restoring/marks.py."""
     waiting = Order.objects.filter(status=Status.BOOKED, progress__in=STILL_AT_SENDER)
     shown = [row for row in gateway.accounts() if contract_of(row).operation("view")]
     comparable = waiting.filter(account__in=shown).exclude(carrier_order_id="")
@@ -166,7 +166,7 @@ def _in_postgresql(table: str, column: str) -> None:
 
 
 def _in_sqlite(table: str, column: str) -> None:
-    """A table that never had a row has no line there yet."""
+    """Set the sequence of a table; one that never had a row has no line there yet."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [FURTHER, table])
         if not cursor.rowcount:

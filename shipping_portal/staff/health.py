@@ -70,7 +70,7 @@ class Health:
 
 
 def strip(now: dt.datetime) -> Health:
-    """Six queries, each on an index."""
+    """Read what the strip shows in six queries, each on an index."""
     pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     return Health(
         operations=_operations(now),
@@ -102,14 +102,14 @@ def _operations(now: dt.datetime) -> list[OperationHealth]:
 
 
 def _p95(calls: QuerySet[CarrierCall]) -> dict[str, int]:
-    """Per operation the time that 95 of 100 calls kept to; only the slowest twentieth is read."""
+    """Return by operation the time that 95 of 100 calls kept to; only the slowest twentieth is read."""
     share = Window(CumeDist(), partition_by=F("operation"), order_by=F("milliseconds").asc())
     slowest = calls.annotate(share=share).filter(share__gte=SLOWEST_SHARE).order_by("-milliseconds")
     return dict(slowest.values_list("operation", "milliseconds"))
 
 
 def backlog(now: dt.datetime) -> Backlog:
-    """One query over the due rows of every kind."""
+    """Count the due rows of every kind of job, in one query."""
     first, *rest = (_due(kind, now) for kind in kinds())
     found = list(first.union(*rest, all=True))
     oldest = [row["oldest"] for row in found if row["oldest"]]
@@ -158,7 +158,7 @@ class Meter:
 
 
 def meter(now: dt.datetime) -> Meter:
-    """The last hour and the last 24, and each account's alarm, in one query over the scans of a day."""
+    """Return the last hour and the last 24, and each account's alarm, in one query over the scans of a day."""
     since = {title: Q(received_at__gt=now - span) for title, span in SPANS.items()}
     counts = {
         f"{kind}_{place}": Count("pk", filter=rule & span)
@@ -184,7 +184,7 @@ def _alarm(found: dict[str, Any]) -> Alarm:
 
 @chore("gaps")
 def report(now: dt.datetime) -> None:
-    """One log line an hour for each account whose alarm is on, however many sweepers look."""
+    """Log one line an hour for each account whose alarm is on, however many sweepers look."""
     for account in gateway.accounts():
         once = f"webhook gap logged {account.pk}"
         if webhook_health.is_alarmed(account, now) and LastTime.is_first_in(webhook_health.WINDOW, once, now=now):

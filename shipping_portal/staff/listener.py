@@ -42,7 +42,7 @@ class TestFailed(Exception):
 
 
 def addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
-    """Listener addresses for this account's carrier, preferred one first: credentials before the host, or in the path.
+    """Return the listener's addresses, preferred one first: credentials before the host, or in the path.
 
     `shown` puts the secret in; without it dots stand for it, as on any page. Raises NoSecret.
     """
@@ -87,7 +87,7 @@ def send_test_event(configured: CarrierSettings) -> str:
 
 
 def _test_body(contract: Contract) -> bytes:
-    """A scan in the carrier's own form, wherever the contract puts its members."""
+    """Return a scan in the carrier's own form, wherever the contract puts its members."""
     scan: dict[str, Any] = {}
     _put(scan, contract.event_id, TEST_EVENT_ID)
     _put(scan, contract.event_type, "Info")
@@ -113,7 +113,7 @@ def _newest(configured: CarrierSettings) -> tuple[str, str]:
 
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
-    """GET shows; POST sends one test event. The address with its secret is printed by the command only."""
+    """Show the listener; POST sends one test event. The address with its secret is printed by the command only."""
     if not request.user.has_perm("tracking.view_webhookdelivery"):
         raise PermissionDenied
     if request.method == "POST":
@@ -139,7 +139,7 @@ def _addresses(configured: CarrierSettings) -> list[str]:
 
 
 def _send(request: HttpRequest) -> None:
-    """As the carrier of the account on whose button it was pressed."""
+    """Send a test event as the carrier of the account on whose button it was pressed."""
     every = carrier_settings.every()
     configured = next(
         (configured for configured in every if configured.prefix == request.POST.get("account")), every[0]

@@ -28,7 +28,7 @@ def pause(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Nothing new of this kind leaves for any sender; what was sent is still settled. Raises PauseRefused.
+    """Let nothing new of this kind leave for any sender; what was sent is still settled. Raises PauseRefused.
 
     Senders read the text. Without `ends_at` it lasts until somebody resumes it.
     """
@@ -52,7 +52,7 @@ def change(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Another text or another end for a pause that is on. Raises PauseRefused when it is over."""
+    """Give a pause that is on another text or another end. Raises PauseRefused when it is over."""
     with transaction.atomic():
         new = replace(_running(account, what, now), text=text, ends_at=ends_at)
         _put(account, what, new)
@@ -60,7 +60,7 @@ def change(
 
 
 def resume(account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime) -> None:
-    """It is on again at once; bookings that waited leave within a minute. Raises PauseRefused."""
+    """End the pause at once; bookings that waited leave within a minute. Raises PauseRefused."""
     with transaction.atomic():
         _running(account, what, now)
         _put(account, what, None, ended_at=now)
@@ -88,7 +88,7 @@ def _end(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
 
 
 def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """The carrier had refused the account: the next booking asks it again at once instead of in five minutes."""
+    """Let the next booking ask the carrier again at once, though it had refused the account."""
     with transaction.atomic():
         stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
         if not stopped.update(probe_due_at=now):

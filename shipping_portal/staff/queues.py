@@ -32,13 +32,13 @@ CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of thei
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
-    """Unclear bookings older than ten minutes: what the first replays settle is settled by then."""
+    """Return unclear bookings older than ten minutes: what the first replays settle is settled by then."""
     fresh = Order.objects.filter(attempts__state="unknown", attempts__sent_at__gt=now - STUCK_AFTER)
     return Q(status=Status.UNCONFIRMED) & ~Q(pk__in=fresh.values("pk"))
 
 
 def cancel_stuck(now: dt.datetime) -> Q:
-    """Cancellations the portal gave up on, or asked for ten minutes ago and not settled."""
+    """Return cancellations the portal gave up on, or asked for ten minutes ago and not settled."""
     late_cancels = Order.objects.filter(
         cancels__state__in=["wanted", "in_flight", "unknown"], cancels__asked_at__lte=now - STUCK_AFTER
     )
@@ -47,7 +47,7 @@ def cancel_stuck(now: dt.datetime) -> Q:
 
 
 def missed_twice(now: dt.datetime) -> Q:
-    """Pickup orders that two drivers missed, by the calendar of each sender: what its page says too.
+    """Return pickup orders that two drivers missed, by the calendar of each sender: what its page says too.
 
     Looks at the orders nobody scanned in the last weeks, the longest waiting first. After 45 days polling has given
     them up as well (a label nobody used), and they leave this list.
@@ -58,13 +58,13 @@ def missed_twice(now: dt.datetime) -> Q:
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
-    """Orders for which the carrier may have made another one beside; see orders/duplicate_bookings.py."""
+    """Return orders for which the carrier may have made another one beside; see orders/duplicate_bookings.py."""
     waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by("duplicate_booking_at")
     return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
 
 
 def futile(now: dt.datetime) -> Q:
-    """Pickups in vain that wait for a later day, where no link lets their senders move it (interface §3 rules 3, 4)."""
+    """Return futile pickups that wait for another day where no link lets their senders move it (§3 rules 3, 4)."""
     linked = [configured.fingerprint for configured in carrier_settings.every() if configured.has_parcel_tools]
     later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
@@ -72,19 +72,19 @@ def futile(now: dt.datetime) -> Q:
 
 
 def left_behind(now: dt.datetime) -> Q:
-    """Orders still open on accounts that no settings hold a key of any more, the longest there first."""
+    """Return orders still open on accounts that no settings hold a key of any more, the longest there first."""
     found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now).order_by("pk")
     return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
 
 
 def refused_lately(now: dt.datetime) -> Q:
-    """Orders that were refused in the last day; they may have been made, and tried, for a day before."""
+    """Return orders that were refused in the last day; they may have been made, and tried, for a day before."""
     since = OrderChange.objects.filter(new=Status.REJECTED, at__gte=now - dt.timedelta(days=1))
     return Q(status=Status.REJECTED, pk__in=since.values("order"))
 
 
 def at_fault(now: dt.datetime) -> Q:
-    """Accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
+    """Return accounts whose requests the carrier refused lately for a fault of ours, such as a missing partner id."""
     return Q(fault_at__gte=now - FAULT_COUNTS)
 
 
@@ -190,12 +190,12 @@ def waiting(now: dt.datetime) -> list[Queue]:
 
 
 def _a_week_ago(now: dt.datetime) -> dt.date:
-    """The table has a row a day; days that are over somewhere on earth count, too."""
+    """Return the day from which days of the limit are looked at; those over somewhere on earth count, too."""
     return (now - dt.timedelta(days=8)).date()
 
 
 def _since() -> Coalesce:
-    """Since when an order is undecided, for those that are; else since when it is there."""
+    """Return since when an order is undecided, for those that are; else since when it is there."""
     became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
     last = Subquery(became.order_by("-pk").values("at")[:1])
     return Coalesce(Case(When(status__in=CASES, then=last)), F("created_at"))
@@ -206,7 +206,7 @@ def _late(name: str, since: dt.datetime | None, *, now: dt.datetime) -> str:
 
 
 def late(since: dt.datetime | None, now: dt.datetime) -> str:
-    """How an undecided booking is waiting: a word, which is also its class in desk.css; "" is soon enough."""
+    """Return how an undecided booking is waiting: a word, which is also its class in desk.css; "" is soon enough."""
     waited = now - since if since else dt.timedelta(0)
     if waited >= OVERDUE_AFTER:
         return "overdue"
@@ -214,7 +214,7 @@ def late(since: dt.datetime | None, now: dt.datetime) -> str:
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
-    """Accounts that the carrier stopped or an operator paused. There is one account, or a few over the years."""
+    """Return accounts that the carrier stopped or an operator paused. There is one account, or a few over the years."""
     return [account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)]
 
 
@@ -225,7 +225,7 @@ def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None
 
 
 def _accounts(now: dt.datetime) -> list[Queue]:
-    """One query: there is one account, or a few over the years."""
+    """Return the queues of the carrier accounts, in one query: there are few."""
     accounts = CarrierAccount.objects.all()
     held = [at for account in accounts if (at := _held_since(account, now))]
     faults = [at for account in accounts if (at := account.fault_at) and at >= now - FAULT_COUNTS]

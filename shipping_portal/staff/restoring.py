@@ -33,7 +33,7 @@ class Gap:
 
 
 def gaps() -> list[Gap]:
-    """Those open now, as a rule none. One query."""
+    """Return those open now, as a rule none. One query."""
     return [gap_of(restore) for restore in Restore.objects.open().order_by("backup_at")]
 
 
@@ -51,14 +51,14 @@ def gap_of(restore: Restore) -> Gap:
 
 
 def held(restore: Restore) -> int:
-    """How many parcels were owed by import rows and replacements, and are held for this restore."""
+    """Return how many parcels were owed by import rows and replacements, and are held for this restore."""
     rows = ImportRow.objects.filter(file__restore=restore, state=ImportRow.State.OWED)
     return rows.count() + restore.replacements.filter(ended_at=None).count()
 
 
 @transaction.atomic
 def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
-    """The carrier has none of these parcels: all that is held is booked once the gap is lifted. Raises Refused."""
+    """Book all that is held once the gap is lifted: the carrier has none of these parcels. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
         holding.release(file, restore)
@@ -70,7 +70,7 @@ def release(restore: Restore, count: int, *, by: User, reason: str, now: dt.date
 
 @transaction.atomic
 def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
-    """The carrier has these parcels, or nobody wants them: nothing that is held is ever booked. Raises Refused."""
+    """Never book what is held: the carrier has these parcels, or nobody wants them. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
         holding.leave_out(file, restore)
@@ -81,7 +81,7 @@ def leave_out(restore: Restore, count: int, *, by: User, reason: str, now: dt.da
 
 @transaction.atomic
 def lift(restore: Restore, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Bookings go out again, and labels that the carrier was not asked about are shown. Raises Refused."""
+    """Let bookings go out again, and show labels that the carrier was not asked about. Raises Refused."""
     if not Restore.objects.open().filter(pk=restore.pk).update(lifted_at=now, lifted_by=by):
         raise Refused("Somebody else has lifted it already.")
     Audit.write("gap lifted", restore, by=by, reason=f"{restore}: {reason}", at=now)

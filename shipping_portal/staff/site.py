@@ -35,7 +35,7 @@ class StaffSite(admin.AdminSite):
         admin_class: "type[admin.ModelAdmin[Any]] | None" = None,
         **options: Any,
     ) -> None:
-        """Only pages that read: a library's would show second-factor secrets or edit what is read-only here."""
+        """Register pages that only read: a library's would show second-factor secrets or edit what is read-only."""
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
@@ -51,7 +51,7 @@ class StaffSite(admin.AdminSite):
         return [path("listener/", self.admin_view(page), name="listener"), *super().get_urls()]
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """An operator who is logged in with a second factor; asked once a request."""
+        """Return an operator who is logged in with a second factor; asked once a request."""
         known = getattr(request, "is_at_the_desk", None)
         if known is None:
             from shipping_portal.accounts.access import require_second_factor  # noqa: PLC0415
@@ -63,7 +63,10 @@ class StaffSite(admin.AdminSite):
     @method_decorator(never_cache)
     @login_not_required
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The portal's own log-in, second factor included. For anybody else who is logged in there is no desk."""
+        """Show the portal's own log-in, second factor included.
+
+        For anybody else who is logged in there is no desk.
+        """
         wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
         if self.has_permission(request):
             return redirect("admin:index")

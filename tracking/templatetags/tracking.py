@@ -13,6 +13,6 @@ register = template.Library()
 
 @register.simple_tag
 def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
-    """The scans of a parcel, or of an order's parcel, newest first in the sender's zone."""
+    """Return the scans of a parcel, or of an order's parcel, newest first in the sender's zone."""
     parcel = subject if isinstance(subject, Parcel) else getattr(subject, "parcel", None)
     return timeline.for_parcel(parcel, sender.tzinfo)

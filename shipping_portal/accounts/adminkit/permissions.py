@@ -43,7 +43,7 @@ HIDDEN: dict[str, frozenset[str]] = {
 
 
 def may(user: Any, act: str) -> bool:
-    """May this operator do it? Raises KeyError for an act that is not in the table."""
+    """Return whether this operator may do it. Raises KeyError for an act that is not in the table."""
     allowed = ACTS[act]
     if not (user.is_active and user.is_staff):
         return False
@@ -51,7 +51,7 @@ def may(user: Any, act: str) -> bool:
 
 
 def demand(user: Any, act: str) -> None:
-    """Go on only if they may. Raises PermissionDenied, and says so in the log."""
+    """Raise PermissionDenied unless they may, and say so in the log."""
     if not may(user, act):
         log.warning("operator %s is not allowed to %s", user.pk, act)
         raise PermissionDenied
@@ -66,7 +66,7 @@ def settle() -> None:
 
 
 def _groups_of(user: Any) -> frozenset[str]:
-    """Asked once a request: the user is loaded anew for each."""
+    """Return the operator's groups, asked once a request: the user is loaded anew for each."""
     if not hasattr(user, "_desk_groups"):
         user._desk_groups = frozenset(user.groups.values_list("name", flat=True))
     return frozenset(user._desk_groups)
@@ -82,6 +82,6 @@ def _views(hidden: frozenset[str]) -> list[Permission]:
 
 
 def _models() -> set[type[Model]]:
-    """Those with a page at the desk, and those listed on another's page."""
+    """Return those with a page at the desk, and those listed on another's page."""
     pages = admin.site._registry
     return set(pages) | {inline.model for page in pages.values() for inline in page.inlines}

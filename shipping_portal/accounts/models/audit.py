@@ -47,5 +47,5 @@ class Audit(models.Model):
 
 
 def subject_of(thing: models.Model) -> str:
-    """The name an audit row gives an object, such as `order 17`."""
+    """Return the name an audit row gives an object, such as `order 17`."""
     return f"{thing._meta.verbose_name} {thing.pk}"

@@ -124,7 +124,7 @@ class Sender(models.Model):
 
     @staticmethod
     def pk_of(number: str) -> int | None:
-        """The key of the sender who quotes this number, "A-1042" in any case; None for what is no such number."""
+        """Return the key of the sender who quotes this number, "A-1042" in any case; None for any other text."""
         found = re.fullmatch(r"A-([0-9]{4,9})", number.strip(), re.IGNORECASE)
         return int(found[1]) - FIRST_NUMBER if found else None
 
@@ -223,5 +223,5 @@ class PickupAddress(models.Model):
         return f"{self.line1}, {self.suburb} {self.postcode}"
 
     def party(self) -> Party:
-        """This address as the carrier's sender; its instructions are for the pickup driver."""
+        """Return this address as the carrier's sender; its instructions are for the pickup driver."""
         return Party.of(self)

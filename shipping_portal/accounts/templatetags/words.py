@@ -58,20 +58,20 @@ CHIPS = {
 
 
 def say(word: str, country: str) -> str:
-    """A word as that country says it: `say("postcode", "US")` is `ZIP code`. A capital is kept."""
+    """Return a word as that country says it: `say("postcode", "US")` is `ZIP code`. A capital is kept."""
     term = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
     return term[0].upper() + term[1:] if word[0].isupper() else term
 
 
 @register.simple_tag(takes_context=True)
 def word(context: dict[str, Any], word: str, country: str = "") -> str:
-    """`{% word "Suburb" %}` in the words of the sender on the page, or of the country given."""
+    """Return `{% word "Suburb" %}` in the words of the sender on the page, or of the country given."""
     return say(word, country or getattr(context.get("sender"), "country", DEFAULT_COUNTRY))
 
 
 @register.filter
 def money(amount: Any, currency: str = "") -> str:
-    """`8.95` as $8.95. Dollars of the three countries share the sign; another currency shows its code."""
+    """Write `8.95` as $8.95. Dollars of the three countries share the sign; another currency shows its code."""
     amount, currency = getattr(amount, "amount", amount), getattr(amount, "currency", currency)
     if amount is None or amount == "":
         return ""
@@ -83,7 +83,7 @@ def money(amount: Any, currency: str = "") -> str:
 
 @register.filter
 def money_in(amount: Any, currency: str = "") -> str:
-    """`8.95` as $8.95 AUD, for a total."""
+    """Write `8.95` as $8.95 AUD, for a total."""
     currency = getattr(amount, "currency", currency)
     shown = money(amount, currency)
     return f"{shown} {currency}" if shown.lstrip("−").startswith("$") and currency else shown
@@ -91,14 +91,14 @@ def money_in(amount: Any, currency: str = "") -> str:
 
 @register.filter
 def plain(number: Any) -> str:
-    """A number without trailing zeros: `2.400` is 2.4."""
+    """Return a number without trailing zeros: `2.400` is 2.4."""
     shown = f"{number:f}" if isinstance(number, Decimal) else str(number)
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 @register.filter
 def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
-    """`Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the United States; the year when it is not this one."""
+    """Write `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the United States; the year when it is not this one."""
     if value is None:
         return ""
     day = value.astimezone(_zone(sender)) if isinstance(value, dt.datetime) else value
@@ -109,7 +109,7 @@ def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
 
 @register.filter
 def local_time(value: dt.datetime | None, sender: Any) -> str:
-    """`2:35 pm` in the sender's zone."""
+    """Write `2:35 pm` in the sender's zone."""
     if value is None:
         return ""
     at = value.astimezone(_zone(sender))
@@ -118,13 +118,13 @@ def local_time(value: dt.datetime | None, sender: Any) -> str:
 
 @register.filter
 def local_moment(value: dt.datetime | None, sender: Any) -> str:
-    """`Tue 25 Nov, 2:35 pm` in the sender's zone."""
+    """Write `Tue 25 Nov, 2:35 pm` in the sender's zone."""
     return f"{local_date(value, sender)}, {local_time(value, sender)}" if value else ""
 
 
 @register.simple_tag(takes_context=True)
 def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str:
-    """The moment in the sender's zone, with the exact instant for machines."""
+    """Return the moment in the sender's zone, with the exact instant for machines."""
     if value is None:
         return ""
     shown = local_moment(value, context.get("sender"))
@@ -133,7 +133,7 @@ def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str
 
 @register.filter
 def status_chip(order: Any) -> SafeString:
-    """Where an order stands: its money while that is unsettled, else where the parcel is."""
+    """Return where an order stands: its money while that is unsettled, else where the parcel is."""
     if order.status == "booked" and order.progress:
         return chip(order.progress, order.get_progress_display())
     return chip(order.status, order.get_status_display())
@@ -141,7 +141,7 @@ def status_chip(order: Any) -> SafeString:
 
 @register.filter
 def chip(state: str, words: str) -> SafeString:
-    """Words in their colour with a sign: `{{ "delivered"|chip:"Delivered" }}`."""
+    """Return words in their colour with a sign: `{{ "delivered"|chip:"Delivered" }}`."""
     tone, sign = CHIPS.get(state, ("neutral", "·"))
     return format_html('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, words)
 

@@ -26,7 +26,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def start(request: MemberRequest) -> HttpResponse:
-    """The first steps, each with whether it is done; they can be left and taken up at any time."""
+    """Show the first steps, each with whether it is done; they can be left and taken up at any time."""
     tasks = {
         "has_address": request.sender.pickup_address() is not None,
         "has_second_factor": access.has_second_factor(request.user),
@@ -37,14 +37,14 @@ def start(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
-    """Everything that has no place of its own at the top of each page."""
+    """Show everything that has no place of its own at the top of each page."""
     return render(request, "accounts/more.html", {"is_owner": request.membership.role == OWNER})
 
 
 @audience(*EVERY_MEMBER)
 @require_GET
 def suggest_localities(request: MemberRequest) -> HttpResponse:
-    """Places that begin with what is being typed, for a combobox."""
+    """Answer with places that begin with what is being typed, for a combobox."""
     country = request.GET.get("country", request.sender.country).upper()
     found = places.suggest(country, request.GET.get("q", ""))
     return JsonResponse(
@@ -55,7 +55,7 @@ def suggest_localities(request: MemberRequest) -> HttpResponse:
 @public
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers. Says nothing else to strangers."""
+    """Answer 200 while the database answers. Says nothing else to strangers."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -122,7 +122,7 @@ LONGEST_SEARCH = 100
 @public
 @require_safe
 def help_index(request: HttpRequest) -> HttpResponse:
-    """All articles, or those that hold every word searched for."""
+    """Show all articles, or those that hold every word searched for."""
     q = request.GET.get("q", "")[:LONGEST_SEARCH].strip()
     words = q.lower().split()
     found = {slug: title for slug, title in ARTICLES.items() if all(word in _text(slug) for word in words)}
@@ -140,5 +140,5 @@ def help_article(request: HttpRequest, article: str) -> HttpResponse:
 
 @functools.cache
 def _text(slug: str) -> str:
-    """An article's words in lower case, for the search."""
+    """Return an article's words in lower case, for the search."""
     return f"{ARTICLES[slug]} {strip_tags(render_to_string(f'help/articles/{slug}.html'))}".lower()

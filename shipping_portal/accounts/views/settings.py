@@ -79,7 +79,7 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def own_limits(request: MemberRequest) -> HttpResponse:
-    """The owner's own limits, beside the operator's: the lower ones hold."""
+    """Show the owner's own limits, beside the operator's: the lower ones hold."""
     usage = limits.usage(request.sender, timezone.now())
     form = OwnLimitsForm(request.POST or None, instance=request.sender)
     return _panel(request, "own_limits", "Limits", form, usage=usage)
@@ -95,7 +95,7 @@ def label_size(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def data(request: MemberRequest) -> HttpResponse:
-    """What can be taken away, and how an account is closed: by a person, who is written to."""
+    """Show what can be taken away, and how an account is closed: by a person, who is written to."""
     return render(request, "accounts/data.html", {"contact_email": settings.CONTACT_EMAIL})
 
 
@@ -123,7 +123,7 @@ def _panel(
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def security(request: MemberRequest) -> HttpResponse:
-    """Posting `end` logs out of that place, `end_others` of every place but this one."""
+    """Show where one is logged in; `end` logs out of that place, `end_others` of every place but this one."""
     this_key = request.session.session_key
     if request.method == "POST":
         if "end_others" in request.POST:
@@ -156,7 +156,7 @@ def notifications(request: MemberRequest) -> HttpResponse:
 @csrf_exempt  # a mail program presses it for the person, and has only the link
 @require_http_methods(["GET", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """GET shows a button, as mail scanners follow links; POST turns the kinds of that mail off."""
+    """Show a button, as mail scanners follow links; by POST turn the kinds of that mail off."""
     found = mailing.read_token(token)
     user: Any = User.objects.filter(pk=found[0]).first() if found else None
     if found is None or user is None:

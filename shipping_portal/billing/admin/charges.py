@@ -87,7 +87,7 @@ def _accept(charge: Charge, **written: Any) -> str:
 
 
 def _is_nobodys(charge: Charge) -> bool:
-    """And posted: what is read again before that is matched anew."""
+    """Return whether the line is posted and nobody's: what is read again before that is matched anew."""
     return charge.sender_id is None and charge.posted_at is not None
 
 
@@ -107,7 +107,7 @@ class WeekFilter(admin.SimpleListFilter):
         return [(week.isoformat(), f"{week:%Y-%m-%d}") for week in weeks]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
-        """By its reports, which have an index, and the operator's own lines, which are few."""
+        """Filter by the week's reports, which have an index, and the operator's own lines, which are few."""
         if self.value() not in dict(self.lookup_choices):
             return queryset
         week = str(self.value())
@@ -196,7 +196,7 @@ class ChargeAdmin(ActionsAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Charge], search_term: str
     ) -> tuple[QuerySet[Charge], bool]:
-        """By the order that has the reference, and among the lines that nobody owns: both have an index."""
+        """Search by the order that has the reference, and among the lines that nobody owns: both have an index."""
         typed = search_term.strip()
         if not typed:
             return queryset, False

@@ -120,12 +120,12 @@ class BillingProfileAdmin(ReadOnlyAdmin):
 
 
 def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> None:
-    """For files from now on, and those read again."""
+    """Set the columns for files from now on, and those read again."""
     BillingProfile.objects.filter(pk=profile.pk).update(**chosen)
 
 
 def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
-    """The first rows of a file as these columns read them. Nothing is kept."""
+    """Return the first rows of a file as these columns read them. Nothing is kept."""
     name, content = _file_to_try(profile, form.cleaned_data["file"])
     if not content:
         return {"name": ""}
@@ -142,7 +142,7 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
 
 
 def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
-    """The one that was chosen, else the account's newest."""
+    """Return the one that was chosen, else the account's newest."""
     if given:
         return given.name, given.read(uploads.LARGEST)
     newest = BillingReport.objects.filter(account=profile.account, file__isnull=False).order_by("-pk").first()

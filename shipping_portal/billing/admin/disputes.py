@@ -51,7 +51,7 @@ class AnswerForm(forms.Form):
 
 @transaction.atomic
 def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime) -> None:
-    """What the sender reads is the reason in the audit as well."""
+    """Answer a dispute. What the sender reads is the reason in the audit as well."""
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
     if credit and credit > abs(dispute.charge.amount):
@@ -66,7 +66,7 @@ def _answer(dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str
 
 
 def _prefilled(dispute: Dispute) -> dict[str, Any]:
-    """The whole of the line, where it costs something."""
+    """Return the whole amount of the line, where it costs something."""
     return {"credit": dispute.charge.amount} if dispute.charge.amount > 0 else {}
 
 

@@ -52,7 +52,7 @@ def _read_again(report: BillingReport, *, now: dt.datetime, **written: Any) -> s
 
 
 def _state_total(report: BillingReport, *, total: Decimal, currency: str, **written: Any) -> str:
-    """Beside the totals it states in other currencies."""
+    """State a total of the invoice, beside those it states in other currencies."""
     stated = {name: Decimal(amount) for name, amount in report.stated.items()}
     if not posting.state_total(report, {**stated, currency: total}):
         raise Refused("Only a report that was read, and is not posted, takes a total.")
@@ -152,7 +152,7 @@ class BillingReportAdmin(ActionsAdmin):
         return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """The rows of the page with their lines counted, in one query."""
+        """Return the rows of the page with their lines counted, in one query."""
         shown: Any = super().get_changelist_instance(request)
         shown.result_list = list(shown.result_list)
         found = tallies(shown.result_list)
@@ -166,7 +166,7 @@ class BillingReportAdmin(ActionsAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Reads what the report came to; the form to post it is on it."""
+        """Show what the report came to, with the form to post it."""
         report = self.get_object(request, object_id)
         if report is None or not self.has_view_permission(request, report):
             return super().change_view(request, object_id, form_url, extra_context)

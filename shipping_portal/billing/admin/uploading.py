@@ -99,7 +99,7 @@ def _page(request: HttpRequest, context: dict[str, Any], form: ReportUploadForm)
 
 
 def report_state(report: BillingReport) -> dict[str, Any]:
-    """What its page shows: how far its reading is, what it comes to, and what keeps it from being posted."""
+    """Return what its page shows: how far its reading is, what it comes to, and what keeps it from being posted."""
     is_checked = report.state == BillingReport.State.CHECKED
     tally = tallies([report])[report.pk]
     return {

@@ -22,7 +22,7 @@ class ChargeWordForm(ReasonForm):
 
 
 def _decide(word: ChargeWord, *, meaning: str, now: Any, **written: Any) -> str:
-    """Reports that are not posted and have the word are read again."""
+    """Read again the reports that have the word and are not posted."""
     checking.decide(word, meaning, now=now)
     return f"“{word}” means {dict(ChargeWord.MEANINGS)[meaning]}"
 
@@ -54,7 +54,7 @@ class ChargeWordAdmin(ActionsAdmin):
     readonly_fields = ["means", "lines_waiting"]
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """The words of the page with their lines counted, in one query."""
+        """Return the words of the page with their lines counted, in one query."""
         shown: Any = super().get_changelist_instance(request)
         shown.result_list = with_waiting(list(shown.result_list))
         return shown
@@ -77,14 +77,14 @@ class ChargeWordAdmin(ActionsAdmin):
 
 
 def undecided(report: BillingReport) -> list[ChargeWord]:
-    """The words that keep it from being posted, each with its `waiting` lines."""
+    """Return the words that keep it from being posted, each with its `waiting` lines."""
     lines = report.lines.filter(kind=ChargeKind.UNKNOWN).order_by().values("term").annotate(waiting=Count("pk"))
     counts = {row["term"]: row["waiting"] for row in lines}
     return _with_waiting(ChargeWord.objects.filter(pk__in=counts).order_by("word"), counts)
 
 
 def with_waiting(words: Collection[ChargeWord]) -> list[ChargeWord]:
-    """These words, each with its `waiting` lines: those not posted that have no other kind. One query."""
+    """Return these words, each with its `waiting` lines: those not posted that have no other kind. One query."""
     lines = Charge.objects.filter(term__in=[word.pk for word in words], kind=ChargeKind.UNKNOWN, posted_at=None)
     counted = lines.order_by().values("term").annotate(waiting=Count("pk"))
     return _with_waiting(words, {row["term"]: row["waiting"] for row in counted})

@@ -11,11 +11,11 @@ register = template.Library()
 
 @register.filter
 def why(row: ImportRow) -> str:
-    """Why a row of an import came to nothing."""
+    """Return why a row of an import came to nothing."""
     return reason(row)
 
 
 @register.filter
 def loose(problems: dict[str, list[str]]) -> list[str]:
-    """What is wrong with a row as a whole."""
+    """Return what is wrong with a row as a whole."""
     return [text for name in ("", STATUS) for text in problems.get(name, [])]

@@ -48,7 +48,7 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 
 
 def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpResponse:
-    """What the page showed is booked. Where more is ready by now, the page is shown again with the whole sum."""
+    """Show what the page showed is booked. Where more is ready by now, the page is shown again with the whole sum."""
     chosen = form.cleaned_data
     seen = submitting.Seen(chosen["rows"], chosen["newest"])
     press = submitting.Press(
@@ -72,14 +72,14 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
 
 
 def _pressed(chosen: dict[str, Any]) -> str:
-    """The choices of a press, for the page that asks once more."""
+    """Return the choices of a press, for the page that asks once more."""
     query = QueryDict(mutable=True)
     query.update({name: str(chosen[name] or "") for name in ("rule", "pickup_date", "last")})
     return query.urlencode()
 
 
 def _once_more(request: MemberRequest, file: Import) -> HttpResponse:
-    """What looks wrong with the rows as they are now, and what all cost; the sender's yes to it comes back by POST."""
+    """Show what looks wrong with the rows as they are now, and what all cost; the sender's yes comes back by POST."""
     rule, last = request.GET.get("rule"), request.GET.get("last") or choosing.last_product(request.sender)
     rule = rule if rule in Sender.ServiceRule.values else Sender.ServiceRule.CHEAPEST.value
     choices = choosing.choices(submitting.ready(file), rule, last)
@@ -107,7 +107,7 @@ LISTED = 50
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """How far the booking is. A press pauses, goes on, tries again or agrees to prices that went up."""
+    """Show how far the booking is. A press pauses, goes on, tries again or agrees to prices that went up."""
     found = import_of(request, file)
     if request.method == "POST":
         return _act(request, found)
@@ -135,7 +135,7 @@ def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespons
 
 
 def held_up(now: dt.datetime) -> str:
-    """Why bookings wait just now, or ""."""
+    """Return why bookings wait just now, or ""."""
     account = gateway.account()
     pause = account.pause_of(BOOKINGS, now) or account.stop_as_a_pause()
     return pause.text if pause else ""

@@ -31,7 +31,7 @@ PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 @audience(*BOOKERS)
 @require_GET
 def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """The dry run as far as it is: what is ready, what there is to fix, what was left out."""
+    """Show the dry run as far as it is: what is ready, what there is to fix, what was left out."""
     return check_page(request, import_of(request, file), BookAllForm())
 
 
@@ -63,7 +63,7 @@ def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> li
 
 
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
-    """What the Book form says: the rows that are ready, what they cost by each rule, and the days for a pickup."""
+    """Return what the Book form says: the rows that are ready, their cost by each rule, and the days for a pickup."""
     ready, last = submitting.ready(file), choosing.last_product(request.sender)
     address = request.sender.pickup_address()
     firsts = [quoting.first_pickup(offer) for row in ready for offer in bookable(row.products)]
@@ -98,7 +98,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
-    """All fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
+    """Show all fields of a row; posting checks it again at once, and the rows in the same trouble if asked for."""
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
     found = get_object_or_404(mine.select_related("file__sender", "file__made_by", "order", "joined_into"), pk=row)
     address = request.sender.pickup_address()
@@ -123,7 +123,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 
 
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
-    """A row that is part of another's parcel is looked at there, or made a parcel of its own."""
+    """Make a row that is part of another's parcel a parcel of its own."""
     if request.method == "POST" and not joining.separate(row, timezone.now()):
         messages.warning(request, f"Row {row.number} is booked with the row it was joined to, so it stays there.")
     if request.method == "POST":
@@ -132,14 +132,14 @@ def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
 
 
 def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
-    """What holds something, is needed or is in trouble; and apart from it what a parcel may have."""
+    """Return what holds something, is needed or is in trouble; and apart from it what a parcel may have."""
     cells = row_form.cells(row, form, form.fields)
     filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]
     return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
 
 
 def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> bool:
-    """False when somebody else was faster."""
+    """Save the row; False when somebody else was faster."""
     corrected = row_form.corrections(row, form, request.POST)
     if "anyway" in request.POST:
         corrected |= checking.let_through(row)

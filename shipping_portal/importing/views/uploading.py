@@ -30,7 +30,7 @@ def imports(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def new_import(request: MemberRequest) -> HttpResponse:
-    """A file or a paste; nothing is booked by it."""
+    """Take a file or a paste; nothing is booked by it."""
     if request.sender.pickup_address() is None:
         messages.info(request, "First tell us where your parcels are picked up.")
         return redirect("start")
@@ -50,7 +50,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_GET
 def import_template(request: MemberRequest) -> StreamingHttpResponse:
-    """A first line with our own names, in the words of the sender's country."""
+    """Show a first line with our own names, in the words of the sender's country."""
     address = request.sender.pickup_address() or PickupAddress(country=request.sender.country)
     heads = [field.label for field in columns.fields(request.sender, address)]
     return sheets.stream("import-template.csv", heads, [])
@@ -59,7 +59,7 @@ def import_template(request: MemberRequest) -> StreamingHttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Which column is which of our fields; remembered for the next file with this header."""
+    """Show which column is which of our fields; remembered for the next file with this header."""
     found, address = import_of(request, file), request.sender.pickup_address()
     if address is None:
         return redirect("start")

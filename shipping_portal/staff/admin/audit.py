@@ -72,7 +72,7 @@ class AuditAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Audit], search_term: str
     ) -> tuple[QuerySet[Audit], bool]:
-        """The whole of what was typed: “order 17” is one object, not two words."""
+        """Return the whole of what was typed: “order 17” is one object, not two words."""
         typed = " ".join(search_term.lower().split())
         if not typed:
             return queryset, False
@@ -85,7 +85,7 @@ class AuditAdmin(ReadOnlyAdmin):
         return super().changelist_view(request, {"acts": [("Export as CSV", address)], **(extra_context or {})})
 
     def export_view(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-        """The list as it is filtered, newest first. That it was taken away is in the audit as well."""
+        """Show the list as it is filtered, newest first. That it was taken away is in the audit as well."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         operator: Any = request.user
@@ -106,5 +106,5 @@ def _cells(rows: QuerySet[Audit]) -> Iterator[tuple[object, ...]]:
 
 
 def _without_links(text: str) -> str:
-    """What was typed, unless a signed link was pasted into it."""
+    """Return what was typed, unless a signed link was pasted into it."""
     return CUT if holds_link(text) else text

@@ -69,7 +69,7 @@ class ChangePauseForm(PauseForm):
 
 
 def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
-    """When a pause ends that begins now: after so many minutes, in the morning of a zone, or None: when resumed."""
+    """Return when a pause ends that begins now: after so many minutes, in the morning of a zone, or None."""
     if choice.isdecimal():
         return now + dt.timedelta(minutes=int(choice))
     if choice not in CITIES:
@@ -106,7 +106,7 @@ def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
 
 
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
-    """Pausing one of the two, changing its pause, and ending it; `resumed` is what happens then."""
+    """Return the actions of one pause: begin it, change it, end it; `resumed` is what happens then."""
     act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
     is_paused = partial(_is_paused, what)
     return (
@@ -192,7 +192,7 @@ class CarrierAccountAdmin(ActionsAdmin):
     readonly_fields = [*DESCRIBED, "waiting"]
 
     def notice(self, thing: CarrierAccount) -> str:
-        """What is amiss while orders are open that nobody can follow."""
+        """Return what is amiss while orders are open that nobody can follow."""
         if gateway.is_reachable(thing):
             return ""
         count = carrier_accounts.still_open(CarrierAccount.objects.filter(pk=thing.pk), timezone.now()).count()
@@ -217,13 +217,13 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="webhook secrets")
     def webhook_secrets(self, account: CarrierAccount) -> str:
-        """How many are accepted; never one of them."""
+        """Return how many are accepted; never one of them."""
         configured = known(account).configured
         return f"{len(configured.webhook_secrets)} in {configured.secrets_setting}" if configured else "–"
 
     @admin.display(description="bookings that wait")
     def waiting(self, account: CarrierAccount) -> str:
-        """What Resume sends."""
+        """Return what Resume sends."""
         owed = Order.objects.filter(account=account, status=Status.BOOKING)
         found = owed.aggregate(n=Count("pk"), oldest=Min("created_at"))
         return f"{found['n']:,}, the oldest of {timesince(found['oldest'])} ago" if found["n"] else "None"

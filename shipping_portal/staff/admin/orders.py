@@ -182,13 +182,13 @@ class OrderAdmin(ActionsAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
-        """Every word must be found; a whole uuid or A-number is looked up as what it is."""
+        """Return the rows in which every word is found; a whole uuid or A-number is looked up as what it is."""
         for word in search_term.split()[:8]:
             queryset = queryset.filter(_names(word))
         return queryset, False
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """With the way to settle it beside the name, for those who may: the row is wider than many a screen."""
+        """Put the way to settle it beside the name, for those who may: the row is wider than many a screen."""
         name, *facts = self.list_display
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
@@ -251,7 +251,7 @@ class OrderAdmin(ActionsAdmin):
 
 
 def _names(word: str) -> Q:
-    """What one searched word may be: our own text, a reference, a number, a uuid, or a sender."""
+    """Return what one searched word may be: our own text, a reference, a number, a uuid, or a sender."""
     named = Q(search__contains=word.lower()) | Q(carrier_reference__upper=word.upper())
     senders = Q(name__icontains=word) | Q(memberships__user__email=word.lower()) | Q(pk=Sender.pk_of(word))
     named |= Q(sender__in=Sender.objects.filter(senders).values("pk"))

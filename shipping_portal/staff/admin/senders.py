@@ -213,7 +213,7 @@ class SenderAdmin(ActionsAdmin):
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """With the act that most visits are for beside each sender, for those who may."""
+        """Put the action that most visits are for beside each sender, for those who may."""
         return [*self.list_display, *(["act"] if permissions.may(request.user, "suspend") else [])]
 
     @admin.display(description="used of its limits")

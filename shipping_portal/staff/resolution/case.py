@@ -41,13 +41,13 @@ class HistoryStep:
 
 
 def steps(order: Order, attempts: list[BookingAttempt]) -> list[HistoryStep]:
-    """From the first to the last. Calls to the carrier are there for as long as their log is kept."""
+    """Return the steps from the first to the last. Calls are there for as long as their log is kept."""
     found = [*_changes(order), *_attempts(attempts), *_calls(order, attempts), *_audit(order)]
     return sorted(found, key=lambda step: step.at)
 
 
 def span(duration: dt.timedelta) -> str:
-    """How long, as one reads it: `0.8 s`, `12 min`, `3 h`, `2 d`."""
+    """Return how long, as one reads it: `0.8 s`, `12 min`, `3 h`, `2 d`."""
     seconds = max(duration.total_seconds(), 0)
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -72,7 +72,7 @@ def _attempts(attempts: list[BookingAttempt]) -> Iterator[HistoryStep]:
 
 
 def broke(attempt: BookingAttempt) -> Iterator[str]:
-    """What is known of how an attempt ended, in a few words each."""
+    """Yield what is known of how an attempt ended, in a few words each."""
     if attempt.error:
         yield attempt.error
     yield f"HTTP {attempt.http_status}" if attempt.http_status else "no HTTP status"
@@ -101,7 +101,7 @@ def _calls(order: Order, attempts: list[BookingAttempt]) -> Iterator[HistoryStep
 
 
 def _attempt_of(call: CarrierCall, attempts: list[BookingAttempt]) -> int:
-    """The generation of the last attempt written down before this call ended."""
+    """Return the generation of the last attempt written down before this call ended."""
     return max((attempt.generation for attempt in attempts if attempt.sent_at <= call.at), default=1)
 
 
@@ -151,7 +151,7 @@ class Evidence:
 
 
 def evidence(order: Order) -> Evidence:
-    """The attempts' story, the last one's masked request and answer, and the references it may have got."""
+    """Return the attempts step by step, the last one's masked request and answer, and what it may have booked."""
     now = timezone.now()
     attempts = list(order.attempts.order_by("pk"))
     last = attempts[-1] if attempts else None
@@ -173,19 +173,19 @@ def evidence(order: Order) -> Evidence:
 
 
 def last_attempt(order: Order) -> str:
-    """The key of the newest attempt, so that nobody decides about one they have not read of."""
+    """Return the key of the newest attempt, so that nobody decides about one they have not read of."""
     key = order.attempts.order_by("pk").values_list("key", flat=True).last()
     return str(key or "")
 
 
 def age(since: dt.datetime, now: dt.datetime) -> Age:
-    """Late after 15 minutes, overdue after two hours, as on the first page."""
+    """Return how old it is: late after 15 minutes, overdue after two hours, as on the first page."""
     level = queues.late(since, now) or "new"
     return Age(f"{level.capitalize()}: open for {timesince(since, now)}", level)
 
 
 def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
-    """When the order became unclear; one that went from unclear to unclear has been open since the first."""
+    """Return when the order became unclear; one that went from unclear to unclear has been open since the first."""
     since = None
     for change in reversed(order.changes.all()):
         if change.new not in UNCLEAR:
@@ -201,7 +201,7 @@ def _reading(order: Order, now: dt.datetime) -> CaseSummary:
 
 
 def _as_if(order: Order, status: str) -> Order:
-    """A copy that is never saved, as the sender's page would read it."""
+    """Return a copy that is never saved, as the sender's page would read it."""
     fields = {field.attname: getattr(order, field.attname) for field in Order._meta.concrete_fields}
     copy = Order(**{**fields, "status": status, "booked_at": timezone.now(), "problem": {}})
     copy.sender, copy.account = order.sender, order.account
@@ -209,7 +209,7 @@ def _as_if(order: Order, status: str) -> Order:
 
 
 def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str]:
-    """For the carrier's support: our key for the order, times, what broke. Nobody's name, address or phone."""
+    """Yield what the carrier's support needs: our key, times, what broke. Nobody's name, address or phone."""
     yield "A booking whose outcome we don't know."
     tries: list[BookingAttempt | None] = [*attempts]
     for attempt in tries or [None]:

@@ -32,7 +32,7 @@ def adopt(
     carrier_order_id: str = "",
     heard_at: dt.datetime | None = None,
 ) -> None:
-    """An operator found the carrier's reference; see verifying.confirm. Raises CannotResolve."""
+    """Adopt the reference that an operator found; see verifying.confirm. Raises CannotResolve."""
     _need_a_reason(reason)
     _need_an_open_case(order)
     try:
@@ -62,7 +62,7 @@ def adopt(
 
 
 def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """An operator knows that the carrier has no such order; the sender may book again. Raises CannotResolve."""
+    """Settle as not booked what the carrier does not have; the sender may book again. Raises CannotResolve."""
     _need_a_reason(reason)
     text = "It wasn't booked and you weren't charged."
     try:
@@ -77,7 +77,7 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 
 def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Nothing is known yet; the case stays open and the reason is kept. Raises CannotResolve."""
+    """Leave the case open, as nothing is known yet, and keep the reason. Raises CannotResolve."""
     _need_a_reason(reason)
     order.refresh_from_db()
     _need_an_open_case(order)
@@ -85,7 +85,7 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
 
 
 def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
-    """The attempt whose answer named this reference was it, else the last one: the order's one live attempt."""
+    """Accept the attempt whose answer named this reference, else the last one: the order's one live attempt."""
     attempts = order.attempts.order_by("pk")
     it = attempts.filter(seen_reference__upper=reference.upper()).last() or attempts.last()
     if it is None:
@@ -95,7 +95,7 @@ def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
 
 
 def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
-    """Written after the order's own row, as everywhere: the order is locked before its attempts."""
+    """Give up its unknown attempts, after the order's own row: the order is locked before its attempts."""
     others = order.attempts.filter(state=State.UNKNOWN)
     if but:
         others = others.exclude(pk=but.pk)
@@ -103,7 +103,7 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
 
 
 def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
-    """A replay in the air may book it yet, and its answer may be lost. Locks the order."""
+    """Refuse while a replay is in the air: it may book it yet, and its answer may be lost. Locks the order."""
     seen = Order.objects.locked(order.pk)
     is_asked = seen.due_at is not None and seen.due_at > now and seen.last_error == UNDER_WAY
     if is_asked and seen.status == Status.UNCONFIRMED:
@@ -111,7 +111,7 @@ def _refuse_while_it_is_asked_again(order: Order, now: dt.datetime) -> None:
 
 
 def _need_an_open_case(order: Order) -> None:
-    """As it was read; move_to sees to it that it still is."""
+    """Refuse unless the case is open, as it was read; move_to sees to it that it still is."""
     if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
         raise CannotResolve("This order is already resolved.")
 

@@ -50,7 +50,7 @@ class Candidate:
 
 
 def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
-    """All of them, the likeliest first, each reference once."""
+    """Return all of them, the likeliest first, each reference once."""
     found: dict[str, Candidate] = {}
     for candidate in (*_named(order, attempts), *_heard(order)):
         found.setdefault(candidate.reference.upper(), candidate)
@@ -65,14 +65,14 @@ def candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
 
 
 def likeliest(order: Order, found: list[Candidate]) -> str:
-    """The one reference an operator starts from; "" where several compete, and never for answers that disagree."""
+    """Return the one reference an operator starts from; "" where several compete or answers disagree."""
     strong = [candidate for candidate in found if candidate.is_strong]
     best = [candidate for candidate in strong if candidate.is_its_own] or strong
     return best[0].reference if len(best) == 1 and order.status == Status.UNCONFIRMED else ""
 
 
 def _judged(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
-    """Another order's is not offered; where a reply to this booking named it, it is shown with the reason."""
+    """Leave out another order's; one that a reply to this booking named is shown with the reason."""
     if not anothers:
         return replace(candidate, is_its_own=own)
     return replace(candidate, cannot_be=anothers) if candidate.was_named else None
@@ -101,7 +101,7 @@ def _named(order: Order, attempts: list[BookingAttempt]) -> Iterator[Candidate]:
 
 
 def _heard(order: Order) -> list[Candidate]:
-    """Scanned in the time of this booking, and nobody's: at one of its two ends first, then the soonest."""
+    """Return references scanned in the time of this booking that are nobody's: at one of its two ends first."""
     start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
     found = unowned.nobodys(order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end)
@@ -130,7 +130,7 @@ NamesByReference = dict[str, tuple[Names, ...]]
 
 
 def judge(order: Order, names: NamesByReference) -> dict[str, tuple[str, str]]:
-    """For each reference: the name by which it is this order's, and the one by which it is another's; "" for none.
+    """Return by reference the name by which it is this order's, and the one by which it is another's; "" for none.
 
     A customer reference that no order of ours has decides nothing: the carrier may have filled it in.
     """
@@ -155,7 +155,7 @@ def _name(name: Names) -> str:
 
 
 def _others(order: Order, names: NamesByReference) -> set[str]:
-    """Those of these customer references that other orders of this account and time have, normalised."""
+    """Return those of these customer references that other orders of this account and time have, normalised."""
     references = {name.customer_reference for own in names.values() for name in own} - {""}
     if not references:
         return set()

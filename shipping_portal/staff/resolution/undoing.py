@@ -43,7 +43,7 @@ class CannotUndo(Exception):
 
 
 def stands(order: Order) -> bool:
-    """Is it booked because an operator adopted a reference, and not by an answer of the carrier's?"""
+    """Return whether it is booked because an operator adopted a reference, and not by an answer of the carrier's."""
     if order.status != Status.BOOKED:
         return False
     bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
@@ -52,7 +52,7 @@ def stands(order: Order) -> bool:
 
 
 def obstacle(order: Order) -> str:
-    """Why its adoption can only be contested, in a sentence; "" while it can be undone."""
+    """Return why its adoption can only be contested, in a sentence; "" while it can be undone."""
     first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
     if first and first.served_at:
         return f"A label of it was given out at {_moment(first.served_at)}."
@@ -83,7 +83,7 @@ def contest(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 
 def _lock(order: Order) -> None:
-    """The order, then its labels: whoever is just being given one is done before, or finds it gone."""
+    """Lock the order, then its labels: whoever is just being given one is done before, or finds it gone."""
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=order.account_id)  # as posting.post: it has the lines
     now = Order.objects.locked(order.pk)
     list(order.labels.select_for_update())
@@ -104,7 +104,7 @@ def _take_back(order: Order, status: str, action: str, *, by: Any, reason: str, 
 
 
 def _what(order: Order) -> Iterator[str]:
-    """What is taken back, for good: also which files somebody may hold in their hands."""
+    """Yield what is taken back, for good: also which files somebody may hold in their hands."""
     yield str(order.carrier_reference)
     if order.carrier_order_id:
         yield f"order id {order.carrier_order_id}"

@@ -32,7 +32,7 @@ class Scanned:
 
 
 def of(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
-    """What is known of each of these at this account, by the reference in capitals."""
+    """Return what is known of each of these at this account, by the reference in capitals."""
     wanted = {reference.upper() for reference in references}
     known = Parcel.objects.filter(account=account, reference__upper__in=wanted)
     return {one.reference.upper(): one for one in _scanned(_dated(known))}
@@ -45,7 +45,7 @@ def nobodys(
     until: dt.datetime,
     near: Collection[str],
 ) -> list[Scanned]:
-    """First heard of in this time at this account, and nobody's: those at these postcodes first, then the soonest."""
+    """Return nobody's references first heard of in this time at this account: those at these postcodes first."""
     unmatched = _dated(account.parcels.filter(queues.unmatched(), created_at__gte=known_from))
     in_time = unmatched.filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
@@ -54,13 +54,13 @@ def nobodys(
 
 
 def as_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
-    """A typed reference in the case its scans have it, and when we first heard of it; as typed if we never did."""
+    """Return a typed reference as its scans spell it, and when we first heard of it; as typed if we never did."""
     seen = _dated(Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())).first()
     return (seen.reference, _heard_at(seen)) if seen else (typed, None)
 
 
 def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
-    """Of its start and of its end, with and without their spaces; none for a country that has none."""
+    """Return the postcodes of its start and of its end, with and without spaces; none for a country that has none."""
     ends = (order.pickup["postcode"], order.receiver_postcode)
     start, end = ({typed, typed.replace(" ", "")} - {""} for typed in ends)
     return start, end
@@ -71,7 +71,7 @@ def _dated(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
 
 
 def _heard_at(parcel: Any) -> dt.datetime:
-    """A scan may have been read late, and somebody may have watched the reference before any scan came."""
+    """Return when we first heard of the reference: a scan may have been read late, or the reference watched before."""
     heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
     return heard_at
 
@@ -110,7 +110,7 @@ class Billed:
 
 
 def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt.datetime) -> list[Billed]:
-    """Charged on this order's account in this time, in reports taken since `read_from`.
+    """Return what was charged on this order's account in this time, in reports taken since `read_from`.
 
     Those in its own currency come first, the nearest price before the others.
     """

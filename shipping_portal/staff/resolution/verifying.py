@@ -72,12 +72,15 @@ def confirm(order: Order, typed: str, order_id: str = "", *, heard_at: dt.dateti
 
 
 def can_view(order: Order) -> bool:
-    """Does the carrier show its orders, so that whose a reference is can be compared?"""
+    """Return whether the carrier shows its orders, so that whose a reference is can be compared."""
     return contract_of(order.account).operation("view") is not None
 
 
 def _as_spelled(order: Order, typed: str) -> str:
-    """In the case one of our replies named it; else as typed, in a case that a reference may have; "" if it is none."""
+    """Return it as one of our replies spelled it; else as typed, in a case that a reference may have.
+
+    "" if it is none.
+    """
     parts = order.attempts.filter(seen_reference__upper=typed.upper()).values_list("seen_reference", flat=True).first()
     return parts or contract_of(order.account).reference_typed(typed)
 
@@ -93,7 +96,7 @@ def _refuse_another_orders(order: Order, reference: str) -> None:
 
 
 def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | None) -> None:
-    """What the carrier named before it can have heard of this order is another parcel's, whatever it looks like."""
+    """Refuse what the carrier named before it can have heard of this order: it is another parcel's."""
     unmatched = Charge.objects.unmatched()
     billed = unmatched.filter(account=order.account_id, reference__upper=reference.upper())
     charged_at = billed.aggregate(at=Min("report__uploaded_at"))["at"]
@@ -115,7 +118,7 @@ def _reason(error: CarrierError) -> str:
 
 
 def _track(order: Order, reference: str) -> tuple[bool, str]:
-    """Whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
+    """Return whether the carrier's tracking tells that it is this order's, and what could not be checked by it."""
     try:
         tracked = gateway.carrier_of(order, is_person=True).track(reference)
     except OperationOff:
@@ -131,7 +134,7 @@ def _track(order: Order, reference: str) -> tuple[bool, str]:
 
 
 def _viewed(order: Order, reference: str, order_id: str) -> Confirmed:
-    """The carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
+    """Return the carrier's order with this id; it must be this very parcel's. Raises NotConfirmed."""
     try:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
@@ -162,7 +165,7 @@ def _refuse_another_name(order: Order, names: Names) -> None:
 
 
 def lacks_order_id(order: Order) -> bool:
-    """Adopted by its reference alone: the label cannot be fetched, nor the order cancelled here."""
+    """Return whether its order id is unknown: the label can't be fetched, nor the order cancelled here."""
     return order.is_held and not order.carrier_order_id
 
 
@@ -188,12 +191,12 @@ def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, n
 
 
 def with_doubt(reason: str, doubt: str) -> str:
-    """The operator's reason, and what nobody could compare, for whoever reads of it later."""
+    """Return the operator's reason, and what nobody could compare, for whoever reads of it later."""
     return f"{reason} ({doubt})" if doubt else reason
 
 
 def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
-    """The first and the last moment at which the carrier can have heard of this order.
+    """Return the first and the last moment at which the carrier can have heard of this order.
 
     Without an attempt that reached it, the moment the order was made. What a restored backup owed may have been sent at
     any time up to the restore, by attempts that it knows nothing of.
@@ -207,7 +210,7 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
 
 
 def known_order_id(order: Order, reference: str) -> str:
-    """The carrier's id for it, if the reply that named this reference told that too."""
+    """Return the carrier's id for it, if the reply that named this reference told that too."""
     parts = (
         order.attempts.exclude(seen_reference="").filter(seen_reference__upper=reference.upper()).order_by("pk").last()
     )

@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
 
 def moment(text: str) -> dt.datetime:
-    """An instant with its zone. Raises ArgumentTypeError."""
+    """Return an instant with its zone. Raises ArgumentTypeError."""
     try:
         found = dt.datetime.fromisoformat(text)
     except ValueError as error:

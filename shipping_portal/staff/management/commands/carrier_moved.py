@@ -68,7 +68,7 @@ def _done_before(old: CarrierSettings, new: CarrierSettings, words: str) -> str:
 
 
 def _make_way(row: CarrierAccount, old: CarrierSettings, new: CarrierSettings) -> None:
-    """Any process that started at the new address made a row for it; an empty one goes. Raises CommandError."""
+    """Delete the empty row that a process started at the new address may have made. Raises CommandError."""
     empty = CarrierAccount.objects.filter(fingerprint=new.fingerprint)
     CarrierCall.objects.filter(account__in=empty).update(account=row)
     BillingProfile.objects.filter(account__in=empty).delete()
