@@ -54,8 +54,10 @@ def counted(
     """Count the rows of one model by several rules, in one query over what any of them can touch."""
     shown = {name: wait for name, wait in waits.items() if wait.next_step}
     rules = [now_of(wait.rule, now) for wait in shown.values()]
-    sums: dict[str, Any] = {f"n{at}": Count("pk", filter=rule) for at, rule in enumerate(rules)}
-    for at, (wait, rule) in enumerate(zip(shown.values(), rules, strict=True)):
+    # A single rule is the whole filter: as a condition of each sum it would be built and looked up three times.
+    only = rules if len(rules) > 1 else [None]
+    sums: dict[str, Any] = {f"n{at}": Count("pk", filter=rule) for at, rule in enumerate(only)}
+    for at, (wait, rule) in enumerate(zip(shown.values(), only, strict=True)):
         sums[f"oldest{at}"] = Min(wait.since, filter=rule)
     found = rows.filter(reduce(or_, rules)).aggregate(**sums)
     return [
