@@ -28,7 +28,7 @@ call_command("billing_import", small, "--post")  # what is loaded once is loaded
 before = peak()
 call_command("billing_import", large, "--post")
 after = peak()
-from orders.models import Charge
+from shipping_portal.billing.models import Charge
 print(Charge.objects.posted().count(), (after - before) / 1024)
 """
 
