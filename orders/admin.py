@@ -1,4 +1,4 @@
-"""Tries to book, calls to the carrier, label files and the daily limit, as operators read them.
+"""Booking attempts, calls to the carrier, label files and the daily limit, as operators read them.
 
 The page of an order joins every app, so it is staff's (staff/admin/orders.py), as is that of a carrier account.
 """
@@ -29,7 +29,7 @@ KEPT = (Label.State.STORED, Label.State.WITHHELD)
 
 @admin.register(BookingAttempt)
 class BookingAttemptAdmin(ReadOnlyAdmin):
-    """One try to book: what was sent, masked, and what came back."""
+    """One attempt to book: what was sent, masked, and what came back."""
 
     list_display = ["pk", "order", "state", "sent_at", "done_at", "http_status", "error"]
     list_filter = ["state"]
@@ -58,7 +58,7 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
 
 @admin.register(CarrierCall)
 class CarrierCallAdmin(ReadOnlyAdmin):
-    """What was asked and how it went. Kept for CALL_LOG_DAYS; holds no body or query."""
+    """The log of calls to the carrier. Kept for CALL_LOG_DAYS; holds no body or query."""
 
     list_display = [*("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about")]
     list_filter = [
@@ -119,7 +119,7 @@ class LabelAdmin(ActionsAdmin):
 
 @admin.register(DailySpend)
 class DailySpendAdmin(ReadOnlyAdmin):
-    """What all senders together spent, day by day, and when the limit for it refused somebody."""
+    """What all senders together spent, day by day, and when the limit refused a booking."""
 
     list_display = ["day", "spent", "limit", "refused_at", "mended", "mended_at"]
     list_filter = [needs(queues.SPENDING)]

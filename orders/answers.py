@@ -1,4 +1,4 @@
-"""The carrier's answers as people read them: refusals, unclear answers, and faults of ours that the operator mends.
+"""The carrier's answers in words for people: refusals, unclear answers, and faults of ours that an operator corrects.
 
 A message about a field of our forms is the sender's, at that field's label. Any other, such as a missing partner id,
 is a fault of ours: the operator reads it on the carrier account's page, the sender that we are putting it right.
@@ -29,7 +29,7 @@ TOO_MANY = 429
 
 
 class Refusal(NamedTuple):
-    """What the sender can put right, by our field names, "" for the whole parcel; and what the operator has to."""
+    """What the sender can correct, by our field names ("" for the whole parcel), and what only the operator can."""
 
     fields: dict[str, list[str]]
     faults: list[str]

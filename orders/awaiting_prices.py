@@ -1,4 +1,4 @@
-"""Drafts without prices while the carrier is away: it is asked again from time to time, and who waits hears it once."""
+"""Drafts that had no prices while the carrier was down: it is asked again, and whoever waits is notified once."""
 
 import datetime as dt
 

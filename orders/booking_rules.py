@@ -22,7 +22,7 @@ from shipping_portal.carrier.messages import Party
 
 
 class Suspended(Exception):
-    """Booking is off for this sender."""
+    """Booking is switched off for this sender."""
 
 
 class Paused(Exception):

@@ -17,7 +17,7 @@ Rule = Sender.ServiceRule
 
 @dataclass(frozen=True)
 class Ready:
-    """A row that can be booked now: its quote, what the quote offers, and the parcel's measures."""
+    """A row that can be booked now: its quote, the offers of that quote, and the parcel's measures."""
 
     pk: int
     quote: int

@@ -11,7 +11,7 @@ PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class PlainDecimalField(forms.Field):
-    """A decimal in ASCII digits with a dot: no exponent, sign, separator, word or other script's digits."""
+    """A decimal in ASCII digits with a dot: no exponent, sign, separator, NaN or digits of another script."""
 
     def __init__(self, *, example: str, whole: int = 4, places: int = 3, **options: Any) -> None:
         self.example, self.whole, self.places = example, whole, places

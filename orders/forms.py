@@ -1,4 +1,4 @@
-"""What we check before bothering the carrier: the new-parcel form and the Book button (interface §2.1)."""
+"""What is checked before the carrier is asked: the new-parcel form and the Book button (interface §2.1)."""
 
 import datetime as dt
 import json

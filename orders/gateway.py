@@ -1,4 +1,4 @@
-"""The one place that builds the carrier's client, for the account of an order, and keeps its call log."""
+"""The one place that builds the carrier's client, for an order's account, and writes its call log."""
 
 import datetime as dt
 import random

@@ -1,4 +1,4 @@
-"""What senders hear about their parcels: the words, and notices written in the transaction that causes them."""
+"""Notifications about parcels: their words, and rows written in the transaction that causes them."""
 
 import datetime as dt
 

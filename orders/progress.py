@@ -38,7 +38,7 @@ RANK = {str(progress): place for place, progress in enumerate(SCAN_ORDER)}
 
 @dataclass(frozen=True)
 class Step:
-    """One scan as the fold sees it. `tie` (event id or fingerprint) orders what time and progress leave equal."""
+    """One scan as the fold reads it. `tie` (event id or fingerprint) orders what time and progress leave equal."""
 
     scan_time: dt.datetime
     tie: str

@@ -1,4 +1,4 @@
-"""What waits for a person about labels, prices and the daily limit; see adminkit/queues.py."""
+"""The operators' queues about labels, prices and the daily limit; see adminkit/queues.py."""
 
 import datetime as dt
 

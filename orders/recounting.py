@@ -1,4 +1,4 @@
-"""The daily recount: the counters of the limits against the orders they stand for. A wrong one is put right and told.
+"""The daily recount: the limits' counters against the orders they stand for. A wrong one is corrected and reported.
 
 A counter that is too high refuses what is allowed, one that is too low lets through what is not; neither waits for
 somebody to read of it. What it was stays in the audit, and the desk says how many there were.

@@ -23,7 +23,7 @@ TO_PRINT = "{order} to {name}: its label isn't marked as printed, and the driver
 
 @dataclass(frozen=True)
 class Reminder:
-    """The name of an event, which is built only if nobody has a notice of it yet."""
+    """The name of an event, which is built only where nobody has been notified of it yet."""
 
     dedupe_key: str
     sender: int

@@ -1,4 +1,4 @@
-"""Replacing: a mistake on a booked parcel is mended by cancelling it and booking it again, in this order, once.
+"""Replacing: a mistake on a booked parcel is corrected by cancelling it and booking it again, in this order, once.
 
 ask   (web)     cancellation owed, replacement written down; nothing new is booked
 work  (worker)  the carrier cancelled it → the new order is owed; it did not → the replacement ends and says why

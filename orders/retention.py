@@ -1,4 +1,4 @@
-"""How long orders keep what is not kept for ever: label files, the log of calls, quotes and drafts."""
+"""Retention terms of what orders do not keep for ever: label files, the log of calls, quotes and drafts."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""System checks: settings, demo people and the restore mark, and each carrier account with its contract."""
+"""System checks: settings, demo accounts, the restore mark, and each carrier account with its contract."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error, without secrets, links or addresses of people.
+"""Logs: one JSON object a line on standard error, without secrets, links or personal addresses.
 
 JSON escapes line breaks and terminal codes, so nothing a stranger typed can forge or colour a line.
 """

@@ -1,4 +1,4 @@
-"""Pages go over the line in gzip. docs/decisions/0010 says why that gives nothing away, and what stays as it is."""
+"""Pages are sent in gzip. docs/decisions/0010 says why that leaks nothing, and what is sent as it is."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The first thing that web, worker and sweeper do: refuse to work on a restored database.
+"""What web, worker and sweeper do first: refuse to work on a restored database.
 
 `manage.py` itself is not refused: after_restore is one of its commands.
 """

@@ -140,7 +140,7 @@ def _of_nobody(now: dt.datetime) -> Q:
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
-    """What came. It may be read again, on a page that shows first what that would change (replay_page.py)."""
+    """Webhook bodies as they came. Reading one again shows first what that would change (replaying.py)."""
 
     change_list_template = "admin/list_with_acts.html"
     change_form_template = "admin/with_acts.html"
@@ -221,7 +221,7 @@ class WebhookTallyAdmin(ReadOnlyAdmin):
 
 
 class EventWordForm(forms.Form):
-    """What it would mean, to see the effect of."""
+    """The meaning whose effect is to be shown."""
 
     progress = forms.ChoiceField(label="It means", choices=MEANINGS, required=False)
 

@@ -199,7 +199,7 @@ class EventWord(models.Model):
 
 
 class LastTime(models.Model):
-    """When something last happened in any process of the portal: one row a name, moved by compare-and-swap."""
+    """When something last happened in any process of the portal: one row per name, moved by compare-and-swap."""
 
     name = models.CharField(max_length=40, unique=True)
     at = models.DateTimeField()

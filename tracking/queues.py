@@ -1,4 +1,4 @@
-"""What waits for a person about scans, webhooks and the carrier's words; see adminkit/queues.py."""
+"""The operators' queues about scans, webhooks and the carrier's words; see adminkit/queues.py."""
 
 import datetime as dt
 

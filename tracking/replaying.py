@@ -1,4 +1,4 @@
-"""Stored webhooks read again with the contract of today: choose, see what would change, give a reason, press once.
+"""Stored webhooks read again with today's contract: choose, see what would change, give a reason, confirm once.
 
 Reading is idempotent (tracking/intake.py), so a replay that stops half-way is simply pressed again.
 """
@@ -73,7 +73,7 @@ class ReplayPreview:
 
 @dataclass(frozen=True)
 class Replayed:
-    """How many were read, how many of them changed, how many could not be read for a fault of ours, how many wait."""
+    """How many were read, how many of them changed, how many failed by a fault of ours, how many are left."""
 
     read: int
     changed: int

@@ -1,4 +1,4 @@
-"""Storing one scan once, whichever way and however often it came; and folding a parcel's scans into its progress."""
+"""Storing one scan once, whichever way and however often it came, and folding a parcel's scans into its progress."""
 
 import datetime as dt
 import hashlib

@@ -51,7 +51,7 @@ NOTHING = "nothing about where the parcel is"
 
 @dataclass(frozen=True)
 class Effect:
-    """How many parcels have such a scan; and what becomes of the newest of them, which were tried."""
+    """How many parcels have such a scan, and what would become of the newest of them."""
 
     parcels: int
     tried: int

@@ -21,7 +21,7 @@ AT_MOST = dt.timedelta(minutes=1)  # what waits looks again after that, as someb
 
 @dataclass(frozen=True)
 class Pause:
-    """One pause as it was asked for, or the carrier's stop of the account. `text` is for senders.
+    """One pause an operator made, or the carrier's stop of the account. `text` is for senders.
 
     `ends_at` is None where somebody has to resume it.
     """
@@ -156,7 +156,7 @@ class CarrierLine(models.Model):
 
 
 class CarrierCall(models.Model):
-    """One request to the carrier: what and how it went; never a body, a query value or a secret."""
+    """One request to the carrier and its result; never a body, a query value or a secret."""
 
     at = models.DateTimeField(db_index=True)
     account = models.ForeignKey(CarrierAccount, on_delete=models.SET_NULL, null=True, db_index=False, related_name="+")

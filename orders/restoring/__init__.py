@@ -1,1 +1,1 @@
-"""A database that was restored from a backup: how it is recognised, and what it may not do by itself any more."""
+"""A database restored from a backup: how it is recognised, and what it may no longer do by itself."""

@@ -1,4 +1,4 @@
-"""The mark by which a restored database is told from the one that was in use last; see docs/decisions/0014.
+"""The mark that tells a restored database from the one that was in use last; see docs/decisions/0014.
 
 A restore makes the mark wrong without anybody's help: pg_restore gives the table another oid, another server has
 another identifier, and a server that replayed its log writes on another timeline. What copies all three (snapshots,
@@ -30,7 +30,7 @@ UNTOLD = {"table_oid": None, "system_identifier": "", "timeline": ""}
 
 
 class Restored(Exception):
-    """This is not the database that was in use last; the text says by what that shows."""
+    """This is not the database that was in use last; the text says how that shows."""
 
 
 class NoMarkFile(Exception):

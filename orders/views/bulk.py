@@ -1,4 +1,4 @@
-"""What is done with many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
+"""Actions on many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What allauth asks us: where people land, which address may sign up, where a request came from."""
+"""Answers to allauth: where people land, which address may sign up, where a request came from."""
 
 import time
 from typing import Any

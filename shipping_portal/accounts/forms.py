@@ -34,7 +34,7 @@ LONGEST_PASSWORD = 4096  # a longer one is refused before anything is computed f
 
 
 class Plain(forms.Form):
-    """Without placeholders: one disappears as soon as one types, while the label stays."""
+    """A form without placeholders: they vanish as soon as somebody types, while a label stays."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -116,7 +116,7 @@ class ReauthenticateForm(Plain, account_forms.ReauthenticateForm): ...
 
 
 class CodeField(forms.CharField):
-    """Apps show a code in two halves; the space between them is nobody's mistake."""
+    """A one-time code, with or without the space that apps show between its halves."""
 
     def to_python(self, value: Any) -> str:
         return "".join((super().to_python(value) or "").split())

@@ -1,4 +1,4 @@
-"""What is owed as news leaves as e-mail: one for each person and batch_key, with one link, into the portal."""
+"""Notifications leave as e-mail: one for each person and batch_key, with one link, into the portal."""
 
 import datetime as dt
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""News by e-mail: which kinds there are, who gets which, and when. Nobody is notified of one event twice."""
+"""Notifications by e-mail: which kinds there are, who gets which, and when. Nobody is notified of one event twice."""
 
 import datetime as dt
 from collections import defaultdict
@@ -105,7 +105,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Event:
-    """One piece of news. `dedupe_key` names it for ever; what shares a `batch_key` leaves as one e-mail.
+    """What somebody is notified of. `dedupe_key` names it for ever; those with one `batch_key` leave as one e-mail.
 
     `only` names the one person it is for; without it, it is for everybody of the sender who wants it.
     """

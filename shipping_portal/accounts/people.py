@@ -19,7 +19,7 @@ If you did not ask for this, reply to this message at once.
 
 
 class ChangeRefused(Exception):
-    """This is not done to this person; the text is for the operator."""
+    """This change does not apply to this person; the text is for the operator."""
 
 
 def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.datetime) -> None:

@@ -22,7 +22,7 @@ LONGEST_SEARCH = 80
 
 @dataclass(frozen=True)
 class Pair:
-    """What the list says of a typed pair.
+    """What the published list says about a typed pair.
 
     `place` is the published spelling when the pair is on the list; else `near` are pairs it may have meant.
     `is_unlisted`: no list is active for the country, so nothing can be said.

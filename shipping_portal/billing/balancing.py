@@ -1,4 +1,4 @@
-"""What the lines of a report come to, beside what its file says: the one rule for the desk and for posting."""
+"""What a report's lines come to beside what its file says: the one rule for the admin and for posting."""
 
 from collections import defaultdict
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""The operator's own lines: credits, and lines that take another one back. A posted line itself never changes."""
+"""The operator's own lines: credits, and lines that reverse another one. A posted line itself never changes."""
 
 import datetime as dt
 import uuid
@@ -14,7 +14,7 @@ from shipping_portal.billing.models import Charge, ChargeKind, week_of
 
 
 class NotReversible(Exception):
-    """The line is not posted, is nobody's, takes another one back, or was taken back before."""
+    """The line is not posted, has no owner, reverses another one, or was reversed before."""
 
 
 def credit(

@@ -1,4 +1,4 @@
-"""What waits for a person in the carrier's reports; see adminkit/queues.py."""
+"""The operators' queues about the carrier's reports; see adminkit/queues.py."""
 
 import datetime as dt
 from collections.abc import Callable

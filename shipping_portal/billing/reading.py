@@ -1,4 +1,4 @@
-"""Reading a report, record by record in bounded memory. What cannot be read is told with the line of the file."""
+"""Reading a report, record by record in bounded memory. What cannot be read is reported with its line of the file."""
 
 import csv
 import datetime as dt

@@ -1,4 +1,4 @@
-"""Taking a report: its bytes are kept as they came, the same file once, and its reading is owed."""
+"""Accepting a report: its bytes are kept as they came, the same file once, and its reading is owed."""
 
 import datetime as dt
 import hashlib
@@ -22,7 +22,7 @@ DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
 
 
 class TakenBefore(Exception):
-    """The same bytes were taken before; `report` is what came of them."""
+    """The same bytes were accepted before; `report` is what came of them."""
 
     def __init__(self, report: BillingReport) -> None:
         super().__init__(f"This file is report {report.pk} already.")

@@ -1,4 +1,4 @@
-"""What the portal and the carrier tell each other, as frozen dataclasses.
+"""What the portal and the carrier exchange, as frozen dataclasses.
 
 Weights and sizes are in the units they carry. Instants are aware and in UTC. Secrets and personal data that a
 log line must not show are kept out of `repr`.

@@ -1,4 +1,4 @@
-"""What a document of the carrier's calls the order it is about: its id there, our key, the customer reference."""
+"""What a carrier's document calls the order it is about: its id there, our key, the customer reference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shipping_portal.carrier.values import ORDER_ID, at, load_json, matching, te
 
 @dataclass(frozen=True)
 class Names:
-    """Each is "" where the document does not tell it."""
+    """The names a document gives; each is "" where it gives none."""
 
     order_id: str = ""
     order_key: str = ""

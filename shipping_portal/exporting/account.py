@@ -1,4 +1,4 @@
-"""Everything of an account: a CSV for each kind of thing, and every label that is kept. Read in batches, once."""
+"""The export of a whole account: a CSV for each kind of row, and every label that is kept. Read in batches, once."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator

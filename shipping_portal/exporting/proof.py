@@ -1,4 +1,4 @@
-"""A proof pack: all that is known of one parcel, for a claim. To read, to compute with, and the carrier's own label."""
+"""A proof pack: all that is known of one parcel, for a claim, as text, as CSV, and with the carrier's own label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports: asked for, watched while they are packed, fetched. Label and charges together are for owners alone."""
+"""Exports: requested, watched while they are packed, downloaded. Label and charges together are for owners only."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""How Django's own pages, above all the desk's, write times: one form, with its zone."""
+"""How Django's own pages, above all the admin's, write times: one form, with its zone."""

@@ -1,4 +1,4 @@
-"""Holding one sender's import: no further row of it is booked until an operator lets it go on."""
+"""Holding one sender's import: no further row of it is booked until an operator releases it."""
 
 import datetime as dt
 

@@ -29,12 +29,12 @@ DEAR = "More than {times} times the middle price of {what}, {middle}"
 
 
 class Unconfirmed(Exception):
-    """Rows look wrong that nobody has said yes to; nothing is owed."""
+    """Rows look wrong and nobody has confirmed them; nothing is owed."""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Rows that look wrong for one reason, in the file's order, and what to ask their sender."""
+    """Rows that look wrong for one reason, in the file's order, and the question for their sender."""
 
     reason: str
     choices: list[Choice]

@@ -1,4 +1,4 @@
-"""Putting rows right: the fields in trouble of each, places that may have been meant, and rows in the same trouble."""
+"""Correcting rows: the refused fields of each, places that may have been meant, rows refused for the same reason."""
 
 import datetime as dt
 from collections import Counter
@@ -23,7 +23,7 @@ Trouble = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class FixCell:
-    """One value in trouble: its control, and what is wrong with it."""
+    """One refused value: its control, and what is wrong with it."""
 
     control: forms.BoundField
     messages: list[str]
@@ -41,7 +41,7 @@ class FixCell:
 
 @dataclass(frozen=True)
 class Fix:
-    """One row as the grid shows it. `alike` counts the other rows in the same trouble."""
+    """One row as the grid shows it. `alike` counts the other rows refused for the same reason."""
 
     row: ImportRow
     cells: list[FixCell]

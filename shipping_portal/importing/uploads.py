@@ -1,4 +1,4 @@
-"""Taking a file in: its rows are kept as typed, and columns known from before are matched at once."""
+"""Accepting a file: its rows are kept as typed, and columns known from before are matched at once."""
 
 import datetime as dt
 

@@ -9,7 +9,7 @@ from shipping_portal.jobs.registry import chore, kind_of
 
 
 class NoLongerParked(Exception):
-    """Somebody else let it go on already, or the row has moved on; the text is for the operator."""
+    """Somebody else retried it already, or the row has moved on; the text is for the operator."""
 
 
 def model_of(letter: DeadLetter) -> type[Job] | None:

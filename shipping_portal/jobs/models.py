@@ -93,7 +93,7 @@ class Job(models.Model):
 
 
 class DeadLetter(models.Model):
-    """A row that nobody works on any more, as a person has to look at it first; gone once it may be tried again."""
+    """A row that no worker takes any more until a person has looked at it; deleted once it may be tried again."""
 
     job = models.CharField(max_length=20)
     row = models.PositiveBigIntegerField()

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class NotYet(Exception):
-    """Raised by the work of a row that has not begun: it is due again `at` that time, and this was no try."""
+    """Raised by the work of a row that has not begun: it is due again `at` that time, and this was no attempt."""
 
     def __init__(self, at: dt.datetime) -> None:
         super().__init__(f"not before {at}")

@@ -1,4 +1,4 @@
-"""What is not kept for ever: each app registers how long it keeps a kind of row, and the sweep deletes what is over."""
+"""Retention: each app registers how long it keeps a kind of row, and the sweep deletes what is older."""
 
 import datetime as dt
 from collections import Counter

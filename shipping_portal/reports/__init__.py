@@ -1,1 +1,1 @@
-"""Reports: what a sender's own charges, scans and dates teach, and which parcels may qualify for a refund."""
+"""Reports: what a sender's own charges, scans and dates show, and which parcels may qualify for a refund."""

@@ -1,4 +1,4 @@
-"""What a section is made of. A figure is told once, and the picture, the table and the file all take it from there."""
+"""What a section is made of. A figure is computed once; the chart, the table and the file all take it from there."""
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -16,7 +16,7 @@ NOW, BEFORE = "These weeks", "Weeks before"
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure: `value` for the file and the picture, `shown` for people."""
+    """One figure: `value` for the file and the chart, `shown` for people."""
 
     value: Any
     shown: str
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Mark:
-    """A shape of a picture from `left` on, both in percent of its width. It shows the table's cell under `column`."""
+    """A shape of a chart from `left` on, both in percent of its width. It shows the table's cell under `column`."""
 
     shape: str
     left: float
@@ -64,7 +64,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """One row of a picture: its name as in the table, its figure in words, and its shapes, if it has any."""
+    """One row of a chart: its name as in the table, its figure in words, and its shapes, if it has any."""
 
     name: str
     shown: str
@@ -87,7 +87,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Chart:
-    """`group` tells two pictures of one section apart; `zero` is where nothing is, in percent, if not at the left."""
+    """A chart. `group` tells two of one section apart; `zero` is where zero lies, in percent, if not at the left."""
 
     lines: list[ChartLine]
     group: str = ""

@@ -1,4 +1,4 @@
-"""On time or not: the day of delivery against the days the carrier named when the parcel was booked."""
+"""On time or not: the day of delivery against the days the carrier expected when the parcel was booked."""
 
 from collections import Counter
 

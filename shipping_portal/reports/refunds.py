@@ -58,7 +58,7 @@ class Claim:
 
 
 class Claims:
-    """One person's list. What the clock and the scans tell is looked up once; the rest is a condition."""
+    """One person's list. What depends on the clock and the scans is looked up once; the rest is a condition."""
 
     def __init__(self, scope: SenderScope) -> None:
         self.scope = scope

@@ -1,4 +1,4 @@
-"""Carrier accounts as the desk tells of them: what the settings say of each row, and what is still open on it."""
+"""Carrier accounts as operators read them: what the settings say about each row, and what is still open on it."""
 
 import datetime as dt
 from dataclasses import dataclass

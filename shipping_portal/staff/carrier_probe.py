@@ -1,4 +1,4 @@
-"""Asking the carrier of an account what can be asked without booking anything or costing money."""
+"""Questions to an account's carrier that book nothing and cost nothing."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ NOT_ASKED = "book, cancel, view, label, subscribe and the link: each needs an or
 
 @dataclass(frozen=True)
 class Finding:
-    """What one question showed; `holds` is None where the contract gives no way to ask."""
+    """What one question found; `holds` is None where the contract gives no way to ask."""
 
     question: str
     holds: bool | None

@@ -1,4 +1,4 @@
-"""What a restored database owes by its own account may have been done since its backup: none of it is done by itself.
+"""What a restored database still owes may have been done since its backup, so none of it is done automatically.
 
 Bookings become cases, cancellations are asked about, import rows and replacements are held, labels are compared with
 the carrier before they are shown. What was in flight stays so: its worker is gone, so it becomes unknown as ever.

@@ -1,4 +1,4 @@
-"""How the carrier and our own work are doing right now, for the strip on the desk's first page."""
+"""How the carrier and our own jobs are doing right now, for the strip on the admin's first page."""
 
 import datetime as dt
 import logging
@@ -60,7 +60,7 @@ class AccountHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """The strip on the first page: calls, work that is owed, each account, and the last report."""
+    """The strip on the first page: calls, due jobs, each account, and the last report."""
 
     operations: list[OperationHealth]
     last_webhook_at: dt.datetime | None

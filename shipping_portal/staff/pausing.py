@@ -1,4 +1,4 @@
-"""Pausing bookings or prices for everybody, for as long as an operator says; and what follows the carrier's own stop.
+"""Pausing bookings or prices for everybody, for as long as an operator says, and lifting the carrier's own stop.
 
 A pause is over when its time has come, whether or not anything runs then (Pause.is_over).
 """

@@ -1,4 +1,4 @@
-"""What waits for a person: the queues that join several apps, and all of them together.
+"""The operators' queues that join several apps, and all queues together.
 
 See adminkit/queues.py; those of one app are in its own queues.py.
 """

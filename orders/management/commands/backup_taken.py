@@ -1,4 +1,4 @@
-"""`manage.py backup_taken`: the last line of every backup; whoever restores it, or an older one, is recognised."""
+"""`manage.py backup_taken`: the last step of every backup; a restore of it, or of an older one, is recognised by it."""
 
 from typing import Any
 

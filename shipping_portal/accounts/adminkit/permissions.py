@@ -1,4 +1,4 @@
-"""What each group of operators may see and do at the desk: one table, and the one question asked of it.
+"""What each group of operators may see and do: one table, and the one function that reads it.
 
 The desk's pages, its buttons and the addresses behind them all ask `may` (or `demand`). What a group may see becomes
 Django's view permissions, written by `manage.py operator_groups`; what it may do is this table alone.

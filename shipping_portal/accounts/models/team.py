@@ -1,4 +1,4 @@
-"""Who is asked to join a sender account, and what its members and the operators are told by e-mail."""
+"""Invitations to a sender account, and the e-mails owed to its members and to the operators."""
 
 import datetime as dt
 import uuid
@@ -54,7 +54,7 @@ class Invitation(models.Model):
 
 
 class NotificationChoice(models.Model):
-    """When one person wants one kind of news; without a row it is the kind's own rule."""
+    """When one person wants one kind of notification; without a row the kind's own rule holds."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
     kind = models.CharField(max_length=30)
@@ -69,7 +69,7 @@ class NotificationChoice(models.Model):
 
 
 class Notification(Job):
-    """One piece of news owed to one person. Rows of one `batch_key` that are due leave as one e-mail.
+    """One notification owed to one person. Rows of one `batch_key` that are due leave as one e-mail.
 
     `dedupe_key` names the event, of which nobody is notified twice; `path` is the one page of the portal it links to.
     Never holds a signed link, a label or the carrier's own words.

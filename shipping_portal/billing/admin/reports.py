@@ -1,4 +1,4 @@
-"""The carrier's weekly billing reports: what each came to, what keeps it from counting, and letting it count."""
+"""The carrier's weekly billing reports: what each comes to, what keeps it from being posted, and posting it."""
 
 import datetime as dt
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Handing in a billing report: nothing of it counts before somebody has read its totals and posted it."""
+"""Uploading a billing report: nothing of it counts before somebody has read its totals and posted it."""
 
 from decimal import Decimal
 from typing import Any

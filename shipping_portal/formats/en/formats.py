@@ -1,4 +1,4 @@
-"""The desk works in UTC (settings.TIME_ZONE); senders' pages write their own zone's, see `local_date`."""
+"""The admin works in UTC (settings.TIME_ZONE); senders' pages use their own zone, see `local_date`."""
 
 DATE_FORMAT = "Y-m-d"
 DATETIME_FORMAT = r"Y-m-d H:i \U\T\C"

@@ -1,4 +1,4 @@
-"""What went wrong and is put right here: dead letters that are tried again, and restores from a backup."""
+"""Recovery: dead letters that are tried again, and restores from a backup."""
 
 import datetime as dt
 from typing import Any
@@ -36,7 +36,7 @@ def _holds(restore: Restore) -> bool:
 
 @admin.register(Restore)
 class RestoreAdmin(ActionsAdmin):
-    """Restores from a backup: what the gap may have lost, what is held, and letting it go on."""
+    """Restores from a backup: what the gap may have lost, what is held, and releasing it."""
 
     admin_actions = (
         AdminAction(

@@ -33,7 +33,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class HistoryStep:
-    """One line of the story."""
+    """One line of the case's history."""
 
     at: dt.datetime
     words: str

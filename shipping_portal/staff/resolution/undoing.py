@@ -39,7 +39,7 @@ NOTHING_BOOKED: dict[str, Any] = {
 
 
 class CannotUndo(Exception):
-    """It does not apply any more; the text is for the operator, and says what does."""
+    """The undo no longer applies; the text is for the operator, and says what does."""
 
 
 def stands(order: Order) -> bool:

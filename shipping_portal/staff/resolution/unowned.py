@@ -1,4 +1,4 @@
-"""What the scans and charges of a reference that nobody owns tell: evidence for a booking whose end is unknown."""
+"""What the scans and charges of a reference without an owner show: evidence for a booking whose outcome is unknown."""
 
 import datetime as dt
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The contract register: what we hold to be true of this carrier, and on what ground."""
+"""Print the contract register: what is assumed or documented about this carrier, and where."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py operator_groups`: make the operators' groups as the desk's table has them."""
+"""`manage.py operator_groups`: make the operators' groups as the table of permissions has them."""
 
 from typing import Any
 
