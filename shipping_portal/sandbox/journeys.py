@@ -146,8 +146,10 @@ class Journeys:
             description=description,
             location=location,
         )
+        # Once: the journey may bring the scan that a trouble had brought before.
+        is_first_use = not parcel.is_moving and progress in ("collected", "dropped_off")
         self.depot.scan(parcel, scan, step=step)
-        if parcel.cancelled_at is not None and progress in ("collected", "dropped_off"):
+        if parcel.cancelled_at is not None and is_first_use:
             self._charge_uncancellation(parcel)
         if progress in ("pickup_missed", "pickup_futile"):
             self._move_pickup(parcel)
