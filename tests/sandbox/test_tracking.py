@@ -167,6 +167,14 @@ def test_a_label_used_after_cancelling_is_scanned_and_charged(carrier, listener)
     assert carrier.call("GET", f"/orders/{order['order_id']}").json["state"] == "Delivered"
 
 
+def test_a_label_used_after_cancelling_is_charged_once_however_often_it_is_scanned(carrier, listener):
+    order = booked(carrier)
+    carrier.call("DELETE", f"/orders/{order['order_id']}")
+    for progress in ("collected", "dropped_off", "collected"):
+        carrier.control("scan", reference=order["carrier_reference"], progress=progress)
+    assert [line["kind"] for line in carrier.effects("charge")] == ["uncancellation"]
+
+
 def test_cancelling_twice_answers_the_same(carrier):
     order = booked(carrier)
     answers = [carrier.call("DELETE", f"/orders/{order['order_id']}") for _ in range(2)]
