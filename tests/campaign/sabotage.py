@@ -33,7 +33,7 @@ SABOTAGES = (
                 "shipping_portal/carrier/connection.py",
                 "    with deadline:\n        answer = _attempt(request, deadline)\n",
                 "    with deadline:\n        answer = _attempt(request, deadline)\n"
-                "    if not isinstance(answer, Reply): answer = _attempt(request, Watch(limits))\n",
+                "    if not isinstance(answer, Reply): answer = _attempt(request, Deadline(limits))\n",
             ),
         ),
         (*SIZE, "--replays=off"),

@@ -32,9 +32,16 @@ def test_the_same_seed_plans_the_same_faults() -> None:
 
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
 def test_every_sabotage_still_fits_the_code(sabotage: Sabotage) -> None:
-    for file, old, new in sabotage.changes:
-        assert (ROOT / file).read_text().count(old) == 1
-        assert old != new
+    for file in {file for file, _, _ in sabotage.changes}:
+        broken = (ROOT / file).read_text()
+        for old, new in [change[1:] for change in sabotage.changes if change[0] == file]:
+            assert broken.count(old) == 1
+            assert old != new
+            broken = broken.replace(old, new)
+        # A name that is not there any more stops the campaign instead of breaking the portal.
+        command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F821", "--output-format=concise", "-"]
+        done = subprocess.run(command, input=broken, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
 SMALL = ["--orders=60"]
