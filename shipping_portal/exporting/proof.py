@@ -1,4 +1,4 @@
-"""A proof pack: all that is known of one parcel, for a claim, as text, as CSV, and with the carrier's own label."""
+"""A proof pack: all that is known of one parcel, for a claim, as text, JSON and CSV, with the carrier's own label."""
 
 from __future__ import annotations
 
