@@ -14,6 +14,8 @@ DEMO = env.bool("DEMO", default=False)  # demo users and a loopback carrier are 
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
+# Encrypt second factors in the database; the newest first. Not SECRET_KEY, which may change at any time.
+ENCRYPTION_KEYS = env.list("ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else [])
 SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # where people reach the portal
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
@@ -173,7 +175,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "shipping_portal.accounts.passwords.DressedUpWordValidator"},
+    {"NAME": "shipping_portal.accounts.passwords.StaffLengthValidator"},
+    {"NAME": "shipping_portal.accounts.passwords.StolenPasswordValidator"},
 ]
+STOLEN_PASSWORDS_FILE = env("STOLEN_PASSWORDS_FILE", default="")  # SHA-1 in order, as Have I Been Pwned has them
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "parcels"
 ACCOUNT_ADAPTER = "shipping_portal.accounts.adapter.PortalAccountAdapter"
@@ -206,6 +211,16 @@ MFA_FORMS = {
     "reauthenticate": "shipping_portal.accounts.forms.CodeAgainForm",
     "activate_totp": "shipping_portal.accounts.forms.ActivateCodeForm",
 }
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # the password again, before an address or a second factor changes
+PASSWORD_RESET_TIMEOUT = 3600
+# Wrong passwords: 5 in 5 minutes at one account from one address, 20 from all, known browsers aside (adapter.py). Right
+# ones count for a moment only, so an office behind one address logs in all at once.
+ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",
+    "login_failed": "60/m/ip,5/5m/key",
+    "guess": "20/5m/key",
+    "reset_password": "20/m/ip,5/h/key",
+}
 MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
@@ -216,11 +231,12 @@ ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # excepti
 
 # -- Sessions and browsers ---------------------------------------------------------------------
 SECURE = not (DEMO or TESTING or DEBUG)
-SESSION_ENGINE = "shipping_portal.accounts.sessions"
+SESSION_ENGINE = "shipping_portal.accounts.session_store"
 SESSION_COOKIE_AGE = 60 * 60 * 12  # 30 days when "keep me logged in" is ticked; staff: 8 h, 60 min idle
 SESSION_EXPIRE_AT_BROWSER_CLOSE = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
+KNOWN_BROWSER_COOKIE = "__Host-known" if SECURE else "known"
 CSRF_USE_SESSIONS = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0

@@ -1,11 +1,11 @@
-"""Answers to allauth: where people land, which address may sign up, where a request came from."""
+"""Answers to allauth: where people land, which address may sign up, how fast passwords may be guessed."""
 
 import time
 from typing import Any
 
-import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from allauth.core import ratelimit
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -15,10 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.utils import timezone
 
-from shipping_portal.accounts import demo, sender_email, signing_up
+from shipping_portal.accounts import demo, encryption, known_browsers, security_events, sender_email, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
-
-logger = structlog.get_logger("shipping_portal.accounts")
 
 
 def landing_page(user: Any) -> str:
@@ -37,7 +35,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "email_password_mismatch": "That e-mail and password don't match. Check both, or set a new password.",
-        "too_many_login_attempts": "Too many tries. Wait 5 minutes, then log in or set a new password.",
+        "too_many_login_attempts": "Too many tries. Wait 5 minutes, then log in; or set a new password now.",
         "email_taken": "This e-mail is already in use.",
     }
 
@@ -86,10 +84,37 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         """Log in; the log-in's time runs from here (sessions.py)."""
         super().login(request, user)
         request.session["began_at"] = time.time()
-        logger.info("logged in", user=user.pk, ip=self.get_client_ip(request))
+
+    def post_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **details)
+        known_browsers.remember(request, response, user)
+        return response
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Slow down guessing: at one account from one address, and at one account from everywhere.
+
+        The second count is not for a browser its person has logged in with: nobody locks somebody else out.
+        """
+        try:
+            super().pre_authenticate(request, **credentials)
+            email = credentials.get("email", "").lower()
+            if not known_browsers.knows(request, email):
+                ratelimit.consume(request, action="guess", key=email, raise_exception=True)
+        except (ValidationError, ratelimit.RateLimited) as error:
+            security_events.record("log-in slowed down", request, email=credentials.get("email", ""))
+            raise self.validation_error("too_many_login_attempts") from error
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Count by account and address together, where allauth counts by account alone."""
+        return f"{super()._get_login_attempts_cache_key(request, **credentials)} {self.get_client_ip(request)}"
+
+    def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
+        """Let whoever reads the account's mail in, however much it was guessed at."""
+        super()._delete_login_attempts_cached_email(request, **credentials)
+        ratelimit.clear(request, action="guess", key=credentials.get("email", "").lower())
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        logger.warning("log-in failed", ip=self.get_client_ip(request))
+        security_events.record("log-in failed", request, email=credentials.get("email", ""))
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address our own outermost proxy saw; what a client wrote further left is only its claim."""
@@ -104,6 +129,12 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
 
 class PortalMFAAdapter(DefaultMFAAdapter):
+    def encrypt(self, text: str) -> str:
+        return encryption.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return encryption.decrypt(encrypted_text)
+
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         """Keep an operator from removing the second factor."""
         return not authenticator.user.is_staff

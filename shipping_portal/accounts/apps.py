@@ -4,3 +4,6 @@ from django.apps import AppConfig
 class AccountsConfig(AppConfig):
     name = "shipping_portal.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        from shipping_portal.accounts import security_events  # noqa: F401, PLC0415  (receives allauth's signals)

@@ -7,9 +7,10 @@ from allauth.mfa.base import forms as mfa_forms
 from allauth.mfa.totp import forms as totp_forms
 from django import forms
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from shipping_portal.accounts import signing_up
@@ -85,6 +86,13 @@ class SignUpForm(Plain, account_forms.SignupForm):
     def is_looked_at(self) -> bool:
         """Is nothing booked before an operator approves the account?"""
         return bool(settings.SIGN_UP == "approve")
+
+    def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
+        """Take as long for an address that has an account as for a new one, whose password is hashed."""
+        if self.account_already_exists:
+            make_password(self.cleaned_data["password1"])
+        made: tuple[User | None, HttpResponse | None] = super().try_save(request)
+        return made
 
     def save(self, request: HttpRequest) -> User:
         """Return the person and their account, both or neither."""

@@ -4,33 +4,31 @@ Senders: 12 hours, or 30 days when they asked to stay logged in. Operators: 8 ho
 """
 
 import datetime as dt
-import hashlib
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY, logout
-from django.contrib.sessions.backends.base import UpdateError
-from django.contrib.sessions.backends.db import SessionStore as InDatabase
-from django.db import InterfaceError, OperationalError
+from django.contrib.auth import logout
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from shipping_portal.accounts.models import Session
+from shipping_portal.accounts.session_store import digest
 from shipping_portal.jobs.retention import delete, term
 
 STAFF_SECONDS = 8 * 3600
 STAFF_IDLE_SECONDS = 3600
 MOST_SHOWN = 100
+NAME_LENGTH = 20
 NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each note is a write
 
 
 @dataclass(frozen=True)
 class Live:
-    """One place where a person is logged in. `name` stands for its key, which is never shown."""
+    """One place where a person is logged in. `name` is the start of the digest that its key is found by."""
 
     name: str
     device: str
@@ -59,16 +57,16 @@ def end_all(user: Any) -> int:
 
 def live(user: Any, *, this_key: str | None) -> list[Live]:
     """Return where this person is logged in, this place first, then the newest; at most a hundred."""
-    found = []
+    found, here = [], digest(this_key)
     for row in _of(user).order_by("-expire_date")[:MOST_SHOWN]:
         inside = row.get_decoded()
         found.append(
             Live(
-                name=_name(row.pk),
+                name=row.pk[:NAME_LENGTH],
                 device=inside.get("device", "Unknown device"),
                 began_at=dt.datetime.fromtimestamp(inside.get("began_at", 0), dt.UTC),
                 expires_at=row.expire_date,
-                is_this=row.pk == this_key,
+                is_this=row.pk == here,
             )
         )
     return sorted(found, key=lambda one: (not one.is_this, -one.began_at.timestamp()))
@@ -76,13 +74,14 @@ def live(user: Any, *, this_key: str | None) -> list[Live]:
 
 def end(user: Any, name: str, *, this_key: str | None) -> int:
     """Log this person out of the place with this name, unless it is this one, and say of how many."""
-    others = _of(user).exclude(pk=this_key)
-    return _ended(others.filter(pk__in=[row.pk for row in others if _name(row.pk) == name]))
+    if len(name) != NAME_LENGTH:
+        return 0
+    return _ended(_of(user).exclude(pk=digest(this_key)).filter(pk__startswith=name))
 
 
 def end_others(user: Any, *, this_key: str | None) -> int:
     """Log this person out everywhere but here, and say of how many places."""
-    return _ended(_of(user).exclude(pk=this_key))
+    return _ended(_of(user).exclude(pk=digest(this_key)))
 
 
 def device(user_agent: str) -> str:
@@ -103,10 +102,6 @@ def _ended(places: QuerySet[Session]) -> int:
     return count
 
 
-def _name(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:20]
-
-
 def _is_over(request: Any, now: float) -> bool:
     session, is_staff = request.session, request.user.is_staff
     began = session.setdefault("began_at", now)
@@ -123,23 +118,3 @@ def _is_over(request: Any, now: float) -> bool:
 def purge_sessions(now: dt.datetime) -> int:
     """Delete log-ins that have ended."""
     return delete(Session.objects.filter(expire_date__lt=now))
-
-
-class SessionStore(InDatabase):
-    @classmethod
-    def get_model_class(cls) -> type[Session]:
-        return Session
-
-    def create_model_instance(self, data: dict[str, Any]) -> Any:
-        row: Any = super().create_model_instance(data)
-        row.whose = int(data[SESSION_KEY]) if SESSION_KEY in data else None
-        return row
-
-    def save(self, *arguments: Any, **named: Any) -> None:
-        """Answer 503 while the database is away: Django takes that for a log-out elsewhere, though to reload helps."""
-        try:
-            super().save(*arguments, **named)
-        except UpdateError as error:
-            if isinstance(error.__context__, OperationalError | InterfaceError):
-                raise error.__context__ from None
-            raise

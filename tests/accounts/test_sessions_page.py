@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from shipping_portal.accounts import sessions
 from shipping_portal.accounts.models import Session, User
+from tests import factories
 from tests.pages.typed import text
 from tests.table import table
 
@@ -68,7 +69,6 @@ def test_the_page_reads_ones_own_places_and_asks_as_often_for_many(
     few, _ = cost()
     for _ in range(3):
         visit(bob)
-        Client().get("/accounts/login/")  # which leaves a session of nobody
     assert cost() == (few, 1)
     for _ in range(3):
         visit(alice)
@@ -79,6 +79,32 @@ def test_a_place_stays_its_persons_when_its_key_is_changed(alice: User, visit: V
     session = visit(alice).session
     session.cycle_key()  # as a log-in and a new password do
     assert [place.is_this for place in sessions.live(alice, this_key=session.session_key)] == [True]
+
+
+def test_a_visitor_leaves_no_row_and_is_logged_in_by_a_new_key(alice: User) -> None:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    browser = Client(enforce_csrf_checks=True)
+    token = browser.get("/accounts/login/").context["csrf_token"]
+    before = browser.cookies["session"].value
+    assert not Session.objects.exists()
+    typed = {"login": alice.email, "password": factories.PASSWORD, "csrfmiddlewaretoken": str(token)}
+    assert browser.post("/accounts/login/", typed).status_code == 302
+    after = browser.cookies["session"].value
+    assert after != before
+    assert Session.objects.get().whose == alice.pk
+    assert not is_in(Client(headers={"cookie": f"session={before}"}))
+
+
+def test_a_copy_of_the_database_opens_no_log_in(alice: User, visit: Visit) -> None:
+    cookie = visit(alice).session.session_key
+    assert Session.objects.get().pk != cookie
+    assert not is_in(Client(headers={"cookie": f"session={Session.objects.get().pk}"}))
+
+
+@table("cookie", ["visitor:", "visitor:e30:1abc:forged", "visitor:" + "a" * 3000, "x" * 40])
+def test_a_forged_or_old_cookie_is_nobody(alice: User, cookie: str) -> None:
+    assert Client(headers={"cookie": f"session={cookie}"}).get("/accounts/login/").status_code == 200
 
 
 @table(

@@ -52,12 +52,12 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Session(AbstractBaseSession):
-    """Django's session with whose it is beside what is inside, so that one's own are found without reading all.
+    """A log-in: Django's session with whose it is beside what is inside, so that one's own are found by an index.
 
     No foreign key: a session is written again and again, by everybody, and must not wait for a row of a user.
     """
 
-    whose = models.BigIntegerField(null=True, blank=True, db_index=True)
+    whose = models.BigIntegerField(db_index=True)
 
     @classmethod
     def get_session_store_class(cls) -> Any:

@@ -1,0 +1,60 @@
+"""What the database must not give away by itself, encrypted by keys that are not in it: second factors.
+
+`ENCRYPTION_KEYS` holds the keys, the newest first: it encrypts, all of them decrypt. To change the key put a new one
+in front, run `manage.py rotate_encryption`, and take the old one away.
+"""
+
+import base64
+import hashlib
+
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.db import transaction
+
+SECRETS = ("secret", "seed")  # of an authenticator's data, as allauth names them
+
+
+def encrypt(text: str) -> str:
+    return _keys().encrypt(text.encode()).decode()
+
+
+def decrypt(encrypted: str) -> str:
+    """Return the text. Raises InvalidToken if it was encrypted by none of the keys."""
+    return _keys().decrypt(encrypted).decode()
+
+
+def is_readable() -> bool:
+    """Return whether the keys read what is stored, judged by the oldest and the newest second factor."""
+    by_age = Authenticator.objects.order_by("pk")
+    try:
+        for row in filter(None, (by_age.first(), by_age.last())):
+            for name in _encrypted(row):
+                decrypt(row.data[name])
+    except InvalidToken:
+        return False
+    return True
+
+
+def rotate() -> int:
+    """Encrypt every second factor by the newest key, and return how many there are."""
+    count = 0
+    for pk in Authenticator.objects.values_list("pk", flat=True).order_by("pk"):
+        with transaction.atomic():
+            row = Authenticator.objects.select_for_update(no_key=True).filter(pk=pk).first()
+            if row is not None:
+                row.data |= {name: _keys().rotate(row.data[name]).decode() for name in _encrypted(row)}
+                row.save(update_fields=["data"])
+                count += 1
+    return count
+
+
+def _encrypted(row: Authenticator) -> list[str]:
+    return [name for name in SECRETS if name in row.data]
+
+
+def _keys() -> MultiFernet:
+    """Return the keys; any text of enough chance makes one."""
+    return MultiFernet(
+        [Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in settings.ENCRYPTION_KEYS]
+    )

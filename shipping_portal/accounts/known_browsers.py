@@ -1,0 +1,46 @@
+"""Browsers that somebody has logged in with, by a signed cookie: guessing elsewhere does not keep them out.
+
+The cookie logs nobody in. Whoever steals it may guess as often as before from one address (adapter.py), no more.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import salted_hmac
+
+SALT = "known browser"
+SECONDS = 180 * 24 * 3600
+MOST = 8  # people who share a packing bench
+
+
+def knows(request: HttpRequest, email: str) -> bool:
+    """Return whether somebody has logged in to this account with this browser."""
+    return _name(email) in _names(request)
+
+
+def remember(request: HttpRequest, response: HttpResponse, user: Any) -> None:
+    name = _name(user.email)
+    names = [name, *(other for other in _names(request) if other != name)][:MOST]
+    response.set_cookie(
+        settings.KNOWN_BROWSER_COOKIE,
+        signing.dumps(names, salt=SALT),
+        max_age=SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _names(request: HttpRequest) -> list[str]:
+    try:
+        found = signing.loads(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE, ""), salt=SALT, max_age=SECONDS)
+    except signing.BadSignature:
+        return []
+    return [str(name) for name in found]
+
+
+def _name(email: str) -> str:
+    """Return what stands for an account; the cookie tells nobody an address."""
+    return salted_hmac(SALT, email.lower()).hexdigest()[:20]

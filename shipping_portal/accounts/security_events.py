@@ -1,0 +1,119 @@
+"""Security events: one line in the log and one row in the audit for each, by the account it happened to.
+
+allauth's signals are received here and nowhere else. An address that belongs to nobody is named by a keyed hash:
+the same address is the same hash, and no list of them can be read out of a log.
+"""
+
+import datetime as dt
+from typing import Any
+
+import structlog
+from allauth.account import signals as account
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from allauth.mfa import signals as mfa
+from django.contrib.auth.signals import user_logged_out
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models.audit import subject_of
+
+logger = structlog.get_logger("security")
+# What a stranger can cause as often as they like: the log has each, the audit one in ten minutes.
+BY_STRANGERS = {"log-in failed", "log-in slowed down", "second factor failed"}
+AT_MOST_EVERY = dt.timedelta(minutes=10)
+
+
+def record(event: str, request: HttpRequest | None, *, user: Any = None, email: str = "", detail: str = "") -> None:
+    """Write the event to the log and, where it happened to an account, to the audit."""
+    person = user or (User.objects.filter(email__iexact=email).first() if email else None)
+    ip = get_adapter().get_client_ip(request) if request is not None else None
+    account_hash = None if person or not email else hash_of(email)
+    level = logger.warning if event in BY_STRANGERS else logger.info
+    level("security_event", kind=event, user=person and person.pk, account=account_hash, ip=ip, detail=detail or None)
+    if person is not None and not _is_told_already(event, person):
+        membership = getattr(person, "membership", None)
+        sender = membership.sender if membership else None
+        actor = None if event in BY_STRANGERS else person
+        Audit.write(event, person, by=actor, sender=sender, reason=detail, at=timezone.now())
+
+
+def hash_of(email: str) -> str:
+    return salted_hmac("security event", email.strip().lower()).hexdigest()[:16]
+
+
+def _is_told_already(event: str, person: User) -> bool:
+    since = timezone.now() - AT_MOST_EVERY
+    told = Audit.objects.filter(subject=subject_of(person), action=event, at__gt=since)
+    return event in BY_STRANGERS and told.exists()
+
+
+@receiver(account.user_logged_in)
+def logged_in(request: HttpRequest, user: User, **more: Any) -> None:
+    record("logged in", request, user=user)
+
+
+@receiver(user_logged_out)
+def logged_out(request: HttpRequest, user: User | None, **more: Any) -> None:
+    if user is not None:
+        record("logged out", request, user=user)
+
+
+@receiver(account.password_changed)
+@receiver(account.password_set)
+def password_changed(request: HttpRequest, user: User, **more: Any) -> None:
+    record("password changed", request, user=user)
+
+
+@receiver(account.password_reset)
+def password_reset(request: HttpRequest, user: User, **more: Any) -> None:
+    record("password reset by e-mail", request, user=user)
+
+
+@receiver(account.email_added)
+def email_added(request: HttpRequest, user: User, **more: Any) -> None:
+    record("log-in address added", request, user=user)
+
+
+@receiver(account.email_changed)
+def email_changed(request: HttpRequest, user: User, **more: Any) -> None:
+    record("log-in address changed", request, user=user)
+
+
+@receiver(account.email_removed)
+def email_removed(request: HttpRequest, user: User, email_address: EmailAddress, **more: Any) -> None:
+    """Tell the address that is removed as well: whoever took an account over reads the one that stays."""
+    record("log-in address removed", request, user=user)
+    if email_address.verified:
+        told = {"deleted_email": email_address.email}
+        get_adapter(request).send_notification_mail("account/email/email_deleted", user, told, email_address.email)
+
+
+@receiver(mfa.authenticator_added)
+def second_factor_added(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
+    record("second factor added", request, user=user, detail=authenticator.get_type_display())
+
+
+@receiver(mfa.authenticator_removed)
+def second_factor_removed(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
+    record("second factor removed", request, user=user, detail=authenticator.get_type_display())
+
+
+@receiver(mfa.authenticator_reset)
+def recovery_codes_made(request: HttpRequest, user: User, **more: Any) -> None:
+    record("recovery codes made anew", request, user=user)
+
+
+@receiver(mfa.authenticator_used)
+def recovery_code_used(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
+    """Tell of a recovery code. A code of the app belongs to each log-in, which is told anyway."""
+    if authenticator.type == authenticator.Type.RECOVERY_CODES:
+        record("recovery code used", request, user=user)
+
+
+@receiver(mfa.authentication_failed)
+def second_factor_failed(request: HttpRequest, user: User, **more: Any) -> None:
+    record("second factor failed", request, user=user)

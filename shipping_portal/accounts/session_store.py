@@ -1,0 +1,92 @@
+"""Where sessions are: a log-in is a row, what a visitor carries before it is a signed cookie of their own."""
+
+import hashlib
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.backends.db import SessionStore as InDatabase
+from django.contrib.sessions.serializers import JSONSerializer
+from django.core import signing
+from django.db import InterfaceError, OperationalError
+
+from shipping_portal.accounts.models import Session
+
+VISITOR = "visitor:"
+
+
+def digest(key: str | None) -> str:
+    """Return what a row is found by: a copy of the database opens no session."""
+    return hashlib.sha256((key or "").encode()).hexdigest()[:40]  # as long as the column
+
+
+class SessionStore(InDatabase):
+    """Django's sessions in the database, by the digest of their key; a page for strangers writes no row.
+
+    The key of a visitor's session is its whole content, signed. Django changes the key at log-in, and so it becomes
+    a row then. It holds nothing to hide from whom it belongs to: the token against forged forms, the step of a log-in.
+    """
+
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
+    def load(self) -> dict[str, Any]:
+        if not _is_visitors(self.session_key):
+            return super().load()
+        try:
+            content: dict[str, Any] = signing.loads(
+                str(self.session_key).removeprefix(VISITOR),
+                salt=self.key_salt,
+                serializer=JSONSerializer,
+                max_age=settings.SESSION_COOKIE_AGE,
+            )
+        except signing.BadSignature:
+            self._session_key = None
+            return {}
+        return content
+
+    def save(self, must_create: bool = False) -> None:
+        """Answer 503 while the database is away: Django takes that for a log-out elsewhere, though to reload helps."""
+        content = self._get_session(no_load=must_create)
+        if SESSION_KEY not in content:
+            self._be_a_visitors(content)
+            return
+        if _is_visitors(self.session_key):
+            self._session_key, must_create = self._get_new_session_key(), True
+        try:
+            super().save(must_create=must_create)
+        except UpdateError as error:
+            if isinstance(error.__context__, OperationalError | InterfaceError):
+                raise error.__context__ from None
+            raise
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(digest(session_key))
+
+    def delete(self, session_key: str | None = None) -> None:
+        key = session_key or self.session_key
+        if key and not _is_visitors(key):
+            super().delete(digest(key))
+
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        row: Any = super().create_model_instance(data)
+        row.session_key = digest(row.session_key)
+        row.whose = int(data[SESSION_KEY])
+        return row
+
+    def _get_session_from_db(self) -> Any:
+        key, self._session_key = self._session_key, digest(self._session_key)
+        row = super()._get_session_from_db()
+        self._session_key = key if row else None
+        return row
+
+    def _be_a_visitors(self, content: dict[str, Any]) -> None:
+        """Take the content as the key. A row it was before stays until it is deleted, as after a log-out."""
+        packed = signing.dumps(content, salt=self.key_salt, serializer=JSONSerializer, compress=True)
+        self._session_key = VISITOR + packed
+
+
+def _is_visitors(key: str | None) -> bool:
+    return (key or "").startswith(VISITOR)

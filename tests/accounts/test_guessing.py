@@ -1,0 +1,100 @@
+"""Guessing passwords is slow, from one address and from many; and it keeps nobody out of their account."""
+
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.test import Client
+
+from shipping_portal.accounts.models import User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+LOG_IN = "/accounts/login/"
+SLOW = "Too many tries"
+
+
+@pytest.fixture(autouse=True)
+def alice_has_a_password(alice: User) -> None:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+
+
+def try_it(alice: User, *, address: str = "203.0.113.1", right: bool = False, browser: Client | None = None) -> Any:
+    fields = {"login": alice.email, "password": factories.PASSWORD if right else "a wrong password"}
+    return (browser or Client()).post(LOG_IN, fields, REMOTE_ADDR=address)
+
+
+def guess_from_many_addresses(alice: User, count: int) -> list[bool]:
+    return [SLOW in try_it(alice, address=f"198.51.100.{number}").content.decode() for number in range(count)]
+
+
+def test_six_wrong_passwords_from_one_address_are_one_too_many_there_and_nowhere_else(alice: User) -> None:
+    for _ in range(5):
+        assert SLOW not in try_it(alice).content.decode()
+    assert SLOW in try_it(alice, right=True).content.decode()
+    assert try_it(alice, address="203.0.113.2", right=True).status_code == 302
+
+
+def test_guessing_from_many_addresses_is_stopped(alice: User) -> None:
+    assert guess_from_many_addresses(alice, 22) == [False] * 20 + [True] * 2
+    assert SLOW in try_it(alice, right=True).content.decode()
+
+
+def test_a_browser_that_was_logged_in_before_gets_through(alice: User, bob: User) -> None:
+    browser = Client()
+    try_it(alice, right=True, browser=browser)
+    browser.post("/accounts/logout/")
+    guess_from_many_addresses(alice, 21)
+    assert try_it(alice, right=True, browser=browser).status_code == 302
+    browser.post("/accounts/logout/")
+    browser.cookies["known"] = browser.cookies["known"].value + "x"
+    assert SLOW in try_it(alice, right=True, browser=browser).content.decode()
+
+
+def test_a_browser_known_to_one_account_is_a_stranger_to_another(alice: User, bob: User) -> None:
+    bob.set_password(factories.PASSWORD)
+    bob.save()
+    bobs = Client()
+    try_it(bob, right=True, browser=bobs)
+    bobs.post("/accounts/logout/")
+    guess_from_many_addresses(alice, 21)
+    assert SLOW in try_it(alice, right=True, browser=bobs).content.decode()
+
+
+def test_a_new_password_by_mail_lets_in_at_once(alice: User, mailoutbox: Any) -> None:
+    guess_from_many_addresses(alice, 21)
+    browser = Client()
+    browser.post("/accounts/password/reset/", {"email": alice.email})
+    link = next(line for line in mailoutbox[-1].body.splitlines() if "/reset/key/" in line)
+    form = browser.get(link.partition("8000")[2] or link, follow=True).redirect_chain[-1][0]
+    browser.post(form, {"password1": "violin-candle-harbour", "password2": "violin-candle-harbour"})
+    fields = {"login": alice.email, "password": "violin-candle-harbour"}
+    assert Client().post(LOG_IN, fields).status_code == 302
+
+
+def test_an_office_behind_one_address_logs_in_in_the_same_minute(quill: Any) -> None:
+    for number in range(40):
+        person = factories.user(f"person{number}@quill.example")
+        person.set_password(factories.PASSWORD)
+        person.save()
+        factories.member(quill, person, role="viewer")
+        assert try_it(person, right=True).status_code == 302
+
+
+def test_a_refused_address_is_told_so_in_a_page_of_ours(alice: User, settings: Any) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {"login": "1/m/ip"}
+    try_it(alice)
+    page = try_it(alice)
+    assert page.status_code == 429
+    assert "Wait a minute" in page.content.decode()
+
+
+def test_the_cookie_of_a_known_browser_names_nobody(alice: User) -> None:
+    browser = Client()
+    try_it(alice, right=True, browser=browser)
+    assert EmailAddress.objects.filter(user=alice).exists()
+    cookie = browser.cookies["known"]
+    assert "alice" not in cookie.value
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"

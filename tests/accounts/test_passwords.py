@@ -1,0 +1,53 @@
+"""Which passwords are refused, beyond Django's own rules."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+
+from shipping_portal.accounts.models import User
+from tests.table import table
+
+
+def codes(password: str, **person: Any) -> set[str]:
+    try:
+        validate_password(password, User(email="mia@quill.example", **person))
+    except ValidationError as error:
+        return {str(problem.code) for problem in error.error_list}
+    return set()
+
+
+@table(
+    "password",
+    ["123456789012", "000000000000", "aaaaaaaaaaaa", "abababababab", "password1234567", "ShippingPortal2026"],
+)
+def test_digits_alone_one_letter_again_and_dressed_up_words_are_refused(password: str) -> None:
+    assert "dressed_up_word" in codes(password)
+
+
+@table("password", ["violet-anchor-moss", "Zwölf kleine Enten", "4 8 15 16 23 x rabbit"])
+def test_a_few_unrelated_words_are_taken(password: str) -> None:
+    assert codes(password) == set()
+
+
+@table(("length", "is_staff", "refused"), [(12, False, False), (14, True, True), (15, True, False)])
+def test_an_operator_needs_fifteen_characters(length: int, is_staff: bool, refused: bool) -> None:
+    assert ("staff_short" in codes("violet-anchor-moss"[:length], is_staff=is_staff)) is refused
+
+
+@pytest.fixture
+def stolen(tmp_path: Path, settings: Any) -> list[str]:
+    words = [f"stolen passphrase {number}" for number in range(200)]
+    lines = sorted(hashlib.sha1(word.encode(), usedforsecurity=False).hexdigest().upper() for word in words)
+    file = tmp_path / "stolen"
+    file.write_text("".join(f"{line}:{number * 7}\r\n" for number, line in enumerate(lines)))
+    settings.STOLEN_PASSWORDS_FILE = str(file)
+    return words
+
+
+def test_every_password_of_the_stolen_ones_is_refused_and_no_other(stolen: list[str]) -> None:
+    assert all("stolen" in codes(word) for word in stolen)
+    assert not any("stolen" in codes(f"unknown passphrase {number}") for number in range(200))
