@@ -78,20 +78,19 @@ def _personal(contract: Contract) -> frozenset[str]:
 def _without_people(value: Any, personal: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {
-            key: _mask(member) if key in personal else _without_people(member, personal)
-            for key, member in value.items()
+            key: mask(member) if key in personal else _without_people(member, personal) for key, member in value.items()
         }
     if isinstance(value, list):
         return [_without_people(member, personal) for member in value]
     return without_emails(value) if isinstance(value, str) else value
 
 
-def _mask(value: Any) -> Any:
-    """Return the first letter, and an e-mail's host; members of a masked member too."""
+def mask(value: Any) -> Any:
+    """Return the first letter of a text, and an e-mail's host; members of a masked member too."""
     if isinstance(value, dict):
-        return {key: _mask(member) for key, member in value.items()}
+        return {key: mask(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_mask(member) for member in value]
+        return [mask(member) for member in value]
     if not isinstance(value, str) or not value:
         return value
     return without_emails(value) if "@" in value else f"{value[0]}•••"

@@ -26,11 +26,23 @@ RULES = [
     (re.compile(r"((?:/|%2F)(?:invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I), rf"\1{CUT}"),
     (re.compile(r"[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+", re.I), "[e-mail]"),
 ]
+
+
+def without_tracebacks_of_refusals(logger: Any, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Make one line of what a stranger was refused: Django writes a whole traceback, and an error for a wrong Host."""
+    record = event.get("_record")
+    if 400 <= getattr(record, "status_code", 500) < 500:
+        event.pop("exc_info", None)
+        event["level"] = "warning"
+    return event
+
+
 STAMPS: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    without_tracebacks_of_refusals,
     structlog.processors.format_exc_info,
 ]
 

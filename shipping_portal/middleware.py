@@ -1,7 +1,10 @@
-"""Pages are sent in gzip. docs/decisions/0010 says why that leaks nothing, and what is sent as it is."""
+"""What holds for every request: its id, what no browser sends, what browsers are told, and pages in gzip."""
 
+import re
+import uuid
 from collections.abc import Callable
 
+import structlog
 from django.conf import settings
 from django.core.exceptions import BadRequest, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,6 +12,52 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 
+REQUEST_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+
+
+def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Give each request an id: the proxy's, where one is trusted, else our own. Every log line of it has the id."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get("X-Request-ID", "") if settings.TRUSTED_PROXY_COUNT else ""
+        request.id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex  # type: ignore[attr-defined]
+        with structlog.contextvars.bound_contextvars(request=request.id):  # type: ignore[attr-defined]
+            response = get_response(request)
+        response.headers["X-Request-ID"] = request.id  # type: ignore[attr-defined]
+        return response
+
+    return middleware
+
+
+# Nothing of a browser's beyond the page is used, but writing an address to the clipboard.
+PERMISSIONS = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        *("accelerometer", "autoplay", "bluetooth", "camera", "display-capture", "geolocation", "gyroscope", "hid"),
+        *("magnetometer", "microphone", "midi", "payment", "publickey-credentials-get", "serial", "usb"),
+    )
+)
+# Their addresses hold keys of one use. The origin alone is told, as without any the check against forged forms fails:
+# "no-referrer" makes a browser send "Origin: null".
+KEYS_IN_ADDRESS = ("/accounts/", "/invitation/", "/unsubscribe/")
+
+
+def tell_the_browser(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Say what a browser must not do for a page, and keep those with one-time keys in no cache (middleware)."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        if request.path.startswith(KEYS_IN_ADDRESS):
+            response.headers.setdefault("Cache-Control", "private, no-store")
+            response.headers.setdefault("Referrer-Policy", "strict-origin")
+        return response
+
+    return middleware
+
+
+# Gzip: docs/decisions/0010 says why it leaks nothing, and what is sent as it is.
 WORDS = {"text/html", "text/css", "text/javascript", "image/svg+xml", "application/json"}
 # Here stand keys, codes and links that act for whoever holds them.
 PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
@@ -34,7 +83,7 @@ def _may(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 BODILESS = {"GET", "HEAD", "OPTIONS", "TRACE"}
-KEPT_RAW = "/webhooks/"  # those bytes are stored as they come, whatever they are (tracking/views.py)
+KEPT_RAW = ("/webhooks/", "/csp-reports/")  # taken as they come, whatever they are, within limits of their own
 
 
 def refuse_what_no_browser_sends(

@@ -47,8 +47,10 @@ INSTALLED_APPS = [
     "allauth.mfa",
 ]
 MIDDLEWARE = [
+    "shipping_portal.middleware.know_the_request",
     "shipping_portal.database_outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
+    "shipping_portal.middleware.tell_the_browser",
     "shipping_portal.middleware.gzip_pages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -239,15 +241,16 @@ SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 KNOWN_BROWSER_COOKIE = "__Host-known" if SECURE else "known"
 CSRF_USE_SESSIONS = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000) if SECURE else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE and env.bool("HSTS_SUBDOMAINS", default=True)
+SECURE_HSTS_PRELOAD = SECURE and env.bool("HSTS_PRELOAD", default=False)  # hard to undo: browsers ship the list
 SECURE_SSL_REDIRECT = SECURE
 SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^health/"]  # a redirected webhook would be a lost scan
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXY_COUNT else None
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "SAMEORIGIN"  # our own pages frame the label PDF
-SILENCED_SYSTEM_CHECKS = ["security.W019"]  # it asks for DENY
+X_FRAME_OPTIONS = "DENY"  # but the label PDF, which our own pages frame (orders/views/labels.py)
+SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it asks for HSTS_PRELOAD
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -259,7 +262,8 @@ CONTENT_SECURITY_POLICY = {
         "object-src": ["'none'"],
         "form-action": ["'self'"],
         "base-uri": ["'none'"],
-        "frame-ancestors": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "report-uri": "/csp-reports/",
     }
 }
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 600  # five hundred chosen parcels, and the rest of their form

@@ -3,7 +3,10 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from shipping_portal import error_pages
+
 urlpatterns = [
+    path("csp-reports/", error_pages.csp_report, name="csp_report"),
     path("", include("shipping_portal.accounts.urls")),
     path("", include("orders.urls")),
     path("", include("tracking.urls")),
@@ -14,3 +17,8 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = error_pages.bad_request
+handler403 = error_pages.denied
+handler500 = error_pages.server_error
+handler429 = "shipping_portal.error_pages.too_many_requests"  # allauth's, which wants a name

@@ -112,3 +112,15 @@ def test_the_web_servers_own_loggers_write_through_the_same_formatter() -> None:
         ours = logging.getLogger(name).handlers[0]  # pytest hangs its own behind it
         assert type(ours.formatter).__name__ == "ProcessorFormatter"
     assert logging.getLogger("django.server").handlers == []
+
+
+@pytest.mark.parametrize("secure", [True, False])
+@pytest.mark.django_db
+def test_a_wrong_host_is_a_page_and_one_warning(settings: Any, lines: Any, secure: bool) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    answer = Client().get("/accounts/login/", headers={"host": "evil.example"}, secure=secure)
+    assert answer.status_code == 400
+    assert "We couldn" in answer.content.decode()
+    told = [json.loads(line) for line in lines()]
+    assert {line["level"] for line in told} == {"warning"}
+    assert not any("exception" in line for line in told)

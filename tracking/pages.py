@@ -16,7 +16,7 @@ from orders import gateway
 from orders.contract import contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience, same_origin
 from shipping_portal.accounts.addresses import LineField
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.carrier.errors import CarrierError, LinkOff
@@ -118,6 +118,7 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 
 
 @audience(*BOOKERS)
+@same_origin
 @require_GET
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show the one page that shows a signed link (interface §5): fresh, to owner and shipper, while it is booked."""

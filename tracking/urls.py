@@ -11,4 +11,6 @@ urlpatterns = [
     path("orders/<uuid:order>/tracking-page/", pages.tracking_page, name="tracking_page"),
     path("webhooks/tracking/", views.webhook, name="webhook"),
     path("webhooks/tracking/<str:token>/", views.webhook, name="webhook_token"),
+    path("webhooks/tracking", views.webhook, name="webhook_bare"),  # a redirect to the slash would lose the scan
+    path("webhooks/tracking/<str:token>", views.webhook, name="webhook_token_bare"),
 ]

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -19,7 +20,7 @@ LARGEST_BODY = 64 * 1024
 @public
 @csrf_exempt
 def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
-    """Answer 200 once stored, whatever it was; 401 asks for credentials, 404 wrong ones, 413 too much.
+    """Answer 200 once stored, whatever it was; 401 asks for credentials, 403 https, 404 wrong ones, 413 too much.
 
     A reply other than 2xx makes the carrier try up to 3 times more (interface §6.5), so nothing that is
     authenticated, whole and of sane size is ever answered otherwise while the database takes it. A body that
@@ -27,6 +28,9 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
+    if settings.SECURE and not request.is_secure():  # the secret is on the wire: accepted so, nobody would notice
+        intake.refuse("over plain http", now=timezone.now())
+        return HttpResponse("Use https.", status=403, content_type="text/plain")
     given = token or _basic(request)
     if given is None:
         return HttpResponse(status=401, headers={"WWW-Authenticate": 'Basic realm="webhooks"'})

@@ -8,7 +8,8 @@ from django.db.models import Q, Value
 from django.db.models.functions import Coalesce
 
 from orders.models.order import Order
-from orders.models.statuses import Status
+from orders.models.statuses import STILL_AT_SENDER, Status
+from shipping_portal.accounts.models import Sender
 from shipping_portal.jobs.models import Job
 
 
@@ -57,6 +58,10 @@ class Label(Job):
     def is_ready(self) -> bool:
         return self.state == self.State.STORED and self.purged_at is None
 
+    def is_closed(self, sender: Sender) -> bool:
+        """Return whether the operator stopped this account's dispatch before the parcel was collected."""
+        return sender.dispatch_stopped_at is not None and self.order.progress in STILL_AT_SENDER
+
     def serve(self, *, at: dt.datetime) -> bytes:
         """Give the carrier's bytes out: the one way by which they leave.
 
@@ -72,10 +77,14 @@ class Label(Job):
     def intact_bytes(self) -> bytes:
         """Return the carrier's bytes, of a parcel booked at this moment, checked against the sha256 stored with them.
 
-        Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked or the file is gone.
+        Raises Damaged, and LabelBytes.DoesNotExist where the parcel is no longer booked, its account's dispatch was
+        stopped before it was collected, or the file is gone.
         """
         # Not self.file: the two would hold each other, and the bytes, until Python looks for such pairs.
         kept = LabelBytes.objects.filter(label=self, label__state=self.State.STORED, label__order__status=Status.BOOKED)
+        kept = kept.filter(
+            ~Q(label__order__progress__in=STILL_AT_SENDER) | Q(label__order__sender__dispatch_stopped_at=None)
+        )
         content = bytes(kept.values_list("content", flat=True).get())
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.Damaged(str(self))

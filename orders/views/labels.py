@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from orders import originals, printing
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
-from orders.views.responses import refused
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from orders.views.responses import refused, suspended
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.templatetags.words import local_moment
 
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 
 @audience(*BOOKERS)
+@same_origin
 @require_GET
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     """Show the original PDF, inline to print or as a download; 404 unless the parcel is booked. Ranges are ignored.
@@ -33,6 +34,8 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     found = get_object_or_404(labels.select_related("order"), order__uuid=order, size=size)
     if found.purged_at:
         raise Http404
+    if found.is_closed(request.sender):
+        return suspended(request, status=403)
     if not found.is_ready:
         return render(request, "orders/label_late.html", {"label": found, "order": found.order}, status=404)
     now = timezone.now()
@@ -54,7 +57,7 @@ def _pdf(content: bytes, name: str, *, download: bool) -> HttpResponse:
     response["Content-Disposition"] = f'{"attachment" if download else "inline"}; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
-    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    response["X-Frame-Options"] = "SAMEORIGIN"
     # No sandbox: the browser's own viewer has to show it.
     response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'self'"
     return response
@@ -176,6 +179,7 @@ def _trail(order: Order) -> str:
 
 
 @audience(*BOOKERS)
+@same_origin
 @require_http_methods(["GET", "POST"])
 def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """Show the untouched files of the queue, or of the chosen parcels. `size` is full, cropped or both."""

@@ -22,8 +22,8 @@ from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 
 logger = structlog.get_logger("security")
-# What a stranger can cause as often as they like: the log has each, the audit one in ten minutes.
-BY_STRANGERS = {"log-in failed", "log-in slowed down", "second factor failed"}
+# What anybody can cause as often as they like: the log has each, the audit one in ten minutes.
+ENDLESS = {"log-in failed", "log-in slowed down", "requests slowed down", "second factor failed", "denied"}
 AT_MOST_EVERY = dt.timedelta(minutes=10)
 
 
@@ -32,12 +32,12 @@ def record(event: str, request: HttpRequest | None, *, user: Any = None, email: 
     person = user or (User.objects.filter(email__iexact=email).first() if email else None)
     ip = get_adapter().get_client_ip(request) if request is not None else None
     account_hash = None if person or not email else hash_of(email)
-    level = logger.warning if event in BY_STRANGERS else logger.info
+    level = logger.warning if event in ENDLESS else logger.info
     level("security_event", kind=event, user=person and person.pk, account=account_hash, ip=ip, detail=detail or None)
     if person is not None and not _is_told_already(event, person):
         membership = getattr(person, "membership", None)
         sender = membership.sender if membership else None
-        actor = None if event in BY_STRANGERS else person
+        actor = None if event in ENDLESS else person
         Audit.write(event, person, by=actor, sender=sender, reason=detail, at=timezone.now())
 
 
@@ -48,7 +48,7 @@ def hash_of(email: str) -> str:
 def _is_told_already(event: str, person: User) -> bool:
     since = timezone.now() - AT_MOST_EVERY
     told = Audit.objects.filter(subject=subject_of(person), action=event, at__gt=since)
-    return event in BY_STRANGERS and told.exists()
+    return event in ENDLESS and told.exists()
 
 
 @receiver(account.user_logged_in)

@@ -49,12 +49,12 @@ class SessionStore(InDatabase):
 
     def save(self, must_create: bool = False) -> None:
         """Answer 503 while the database is away: Django takes that for a log-out elsewhere, though to reload helps."""
-        content = self._get_session(no_load=must_create)
+        content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]
         if SESSION_KEY not in content:
             self._be_a_visitors(content)
             return
         if _is_visitors(self.session_key):
-            self._session_key, must_create = self._get_new_session_key(), True
+            self._session_key, must_create = self._get_new_session_key(), True  # type: ignore[attr-defined]
         try:
             super().save(must_create=must_create)
         except UpdateError as error:
@@ -78,7 +78,7 @@ class SessionStore(InDatabase):
 
     def _get_session_from_db(self) -> Any:
         key, self._session_key = self._session_key, digest(self._session_key)
-        row = super()._get_session_from_db()
+        row = super()._get_session_from_db()  # type: ignore[misc]
         self._session_key = key if row else None
         return row
 

@@ -8,6 +8,7 @@ import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import shorten
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -21,6 +22,7 @@ from shipping_portal.accounts.models import Audit, Invitation, Membership, Role,
 
 GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
+LONGEST_NAME = 50  # in an e-mail that leaves in our name
 MOST_A_DAY = 50  # e-mails of one account, sent again or revoked ones included: nobody is flooded in our name
 ELSEWHERE = "You belong to another account already. Ask us if you want to change it."
 MAIL = """{inviter} invites you to {business} at Shipping Portal, as {role}.
@@ -150,8 +152,8 @@ def _keeping_an_owner(sender: Sender) -> Iterator[None]:
 
 def _send(invitation: Invitation, token: str) -> None:
     words = {
-        "inviter": invitation.invited_by.get_full_name(),
-        "business": invitation.sender.name,
+        "inviter": shorten(invitation.invited_by.get_full_name(), LONGEST_NAME, placeholder="…"),
+        "business": shorten(invitation.sender.name, LONGEST_NAME, placeholder="…"),
         "role": invitation.get_role_display().lower(),
         "link": settings.SITE_URL + reverse("invitation", args=[token]),
     }

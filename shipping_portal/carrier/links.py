@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 from datetime import datetime
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
@@ -27,6 +27,7 @@ def signed_link(contract: Contract, *, reference: str, partner_id: str, key: str
         "sub": reference,
         "role": "sender",
         "iss": partner_id,
+        "aud": urlsplit(contract.link_page).netloc,
         "iat": issued,
         "exp": issued + contract.link_seconds,
     }

@@ -10,11 +10,22 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import Sheet
 
 AT_ONCE = 500
+MOST_AN_HOUR = 20  # of one person: 2 MB each, read in the request
+
+
+class TooMany(Exception):
+    """This person gave as many files as they may within an hour; the text is for them."""
 
 
 def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
-    """Keep the whole file or nothing of it. A header that was matched before goes straight to its check."""
+    """Keep the whole file or nothing of it. A header that was matched before goes straight to its check.
+
+    Raises TooMany.
+    """
     with transaction.atomic():
+        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # two at once count one after the other
+        if Import.objects.filter(made_by=by, created_at__gt=now - dt.timedelta(hours=1)).count() >= MOST_AN_HOUR:
+            raise TooMany(f"You gave us {MOST_AN_HOUR} files within an hour, the most there is. Try again later.")
         file = Import.objects.create(
             sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
             encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,

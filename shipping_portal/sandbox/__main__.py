@@ -50,14 +50,19 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--state", type=Path, required=True, help="directory of the ledger, labels and reports")
     parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
     parser.add_argument("--account", default="demo-account")
-    parser.add_argument("--key", default="demo-key")
-    parser.add_argument("--listener", default="", help="where tracking webhooks are sent")
+    # These three are or hold secrets; by the environment they are in no list of processes.
+    parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", "demo-key"))
+    parser.add_argument(
+        "--listener", default=os.environ.get("SANDBOX_LISTENER", ""), help="where tracking webhooks are sent"
+    )
     parser.add_argument("--speed", type=float, default=1.0, help="0 stands still, 1 takes two minutes per parcel")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replays", choices=("on", "off"), help="keep idempotency keys; default: the contract's word")
     parser.add_argument("--trouble", default="", help='for example "book:commit-close=0.1,track:500=0.05"')
     parser.add_argument("--link", choices=CLOSED_WORDS["link"], help="default: the contract's word")
-    parser.add_argument("--link-key", default="", help="the secret of signed tracking-page links")
+    parser.add_argument(
+        "--link-key", default=os.environ.get("SANDBOX_LINK_KEY", ""), help="the secret of signed tracking-page links"
+    )
     parser.add_argument("--strict", action="store_true", help="refuse quotes and tracking without partner_id")
     parser.add_argument("--error-shape", choices=ERROR_SHAPES, default="mixed")
     parser.add_argument(

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.db.models.base import ModelBase
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
@@ -51,7 +52,7 @@ class StaffSite(admin.AdminSite):
         return [path("listener/", self.admin_view(page), name="listener"), *super().get_urls()]
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return an operator who is logged in with a second factor; asked once a request."""
+        """Return whether an operator of a group is logged in with a second factor; asked once a request."""
         known = getattr(request, "is_at_the_desk", None)
         if known is None:
             from shipping_portal.accounts.access import require_second_factor  # noqa: PLC0415
@@ -74,6 +75,10 @@ class StaffSite(admin.AdminSite):
             return redirect_to_login(wanted, resolve_url(settings.LOGIN_URL))
         if not (request.user.is_active and request.user.is_staff):
             raise Http404
+        from shipping_portal.accounts.access import has_second_factor  # noqa: PLC0415
+
+        if has_second_factor(request.user):
+            raise PermissionDenied("in no group")
         messages.warning(request, "The desk needs a second factor. Set it up, then come back.")
         return redirect("mfa_activate_totp")
 

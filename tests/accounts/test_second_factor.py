@@ -189,10 +189,11 @@ def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit
 @table(
     ("fields", "has_factor", "may"),
     [
-        ({"is_staff": True}, True, True),
-        ({"is_staff": True}, False, False),
-        ({"is_staff": False}, True, False),
-        ({"is_staff": True, "is_active": False}, True, False),
+        ({"is_staff": True}, True, False),  # in no group
+        ({"is_staff": True, "is_superuser": True}, True, True),
+        ({"is_staff": True, "is_superuser": True}, False, False),
+        ({"is_superuser": True}, True, False),
+        ({"is_staff": True, "is_superuser": True, "is_active": False}, True, False),
     ],
 )
 def test_the_desk_is_for_active_operators_with_a_second_factor(

@@ -461,3 +461,16 @@ def test_a_header_in_millimetres_is_shown_and_a_choice_of_centimetres_refused(li
     answer = listed.post(url, {"weight_unit": "g", "size_unit": "cm", "column_length": "7"})
     assert answer.status_code == 422
     assert "“Length (mm)” says mm. Choose mm, or rename that column" in text(answer)
+
+
+def test_the_file_too_many_within_an_hour_is_refused_and_the_next_hour_takes_it(
+    listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MOST_AN_HOUR", 2)
+    for number in range(2):
+        assert upload(listed, f"name,weight\nNoor {number},2\n").status_code == 302
+    answer = upload(listed, "name,weight\nNoor,2\n")
+    assert answer.status_code == 429
+    assert "You gave us 2 files within an hour" in text(answer)
+    Import.objects.update(created_at=timezone.now() - dt.timedelta(minutes=61))
+    assert upload(listed, "name,weight\nNoor,2\n").status_code == 302

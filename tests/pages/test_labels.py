@@ -163,3 +163,21 @@ def test_a_label_that_goes_while_it_is_read_is_not_given_out(
 
     monkeypatch.setattr(Label, "intact_bytes", then_gone)
     assert visit(alice).get(address(label)).status_code == 404
+
+
+@pytest.mark.parametrize(("progress", "status"), [("", 403), ("pickup_missed", 403), ("collected", 200)])
+def test_a_stopped_dispatch_closes_the_labels_not_collected_yet(
+    label: Label, quill: Sender, alice: User, sam: User, visit: Visit, progress: str, status: int
+) -> None:
+    Order.objects.update(progress=progress)
+    now = timezone.now()
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=now)
+    assert visit(alice).get(address(label)).status_code == 200
+    quill.reinstate(by=sam, reason="A mistake.", at=now)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=now, stop_dispatch=True)
+    assert visit(alice).get(address(label)).status_code == status
+    if status == 403:
+        with pytest.raises(LabelBytes.DoesNotExist):
+            label.intact_bytes()
+    quill.reinstate(by=sam, reason="It was paid.", at=now)
+    assert visit(alice).get(address(label)).status_code == 200

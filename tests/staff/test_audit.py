@@ -487,3 +487,12 @@ def test_a_lookup_through_the_export_is_refused_like_one_in_the_list(
 ) -> None:
     assert desk.get(EXPORT, query).status_code in {302, 400}
     assert not Audit.objects.filter(action="audit exported").exists()
+
+
+@pytest.mark.parametrize(
+    "typed", ["at__year=99999999999", "at__gte=99999-01-01", "p=99999999999999999999", "by=" + "9" * 40]
+)
+def test_an_address_typed_by_hand_is_no_fault_of_ours(desk: Client, typed: str) -> None:
+    answer = desk.get(f"{reverse('admin:accounts_audit_changelist')}?{typed}")
+    assert answer.status_code in {200, 302, 400}
+    assert desk.get(f"{reverse('admin:accounts_audit_export')}?{typed}").status_code in {200, 302, 400}

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.urls import reverse
 
@@ -52,7 +52,9 @@ def test_a_deactivated_operator_is_out_with_the_next_request(desk: Client, sam: 
 def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
-    reader.user_permissions.add(Permission.objects.get(codename="view_sender"))
+    group = Group.objects.create(name="Of no table")
+    group.permissions.add(Permission.objects.get(codename="view_sender"))
+    reader.groups.add(group)
     sender = Membership.objects.get(user=alice).sender
     browser = visit(reader)
     page = browser.get(reverse("admin:accounts_sender_change", args=[sender.pk]))
@@ -61,6 +63,14 @@ def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) 
     assert suspend not in page.content.decode()
     assert browser.get(suspend).status_code == 403
     assert browser.get(reverse("admin:orders_order_changelist")).status_code == 403
+
+
+def test_an_operator_in_no_group_sees_not_even_how_much_waits(visit: Visit, db: None) -> None:
+    nobody = factories.user("nobody@portal.example", is_staff=True)
+    factories.second_factor(nobody)
+    answer = visit(nobody).get("/admin/", follow=True)
+    assert answer.status_code == 403
+    assert "What needs you" not in answer.content.decode()
 
 
 @pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])

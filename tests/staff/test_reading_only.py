@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.masking import without_emails
 from orders.models import Order
-from shipping_portal.accounts.models import LocalityAlias, Sender, User
+from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from tests import factories
 from tests.table import table
 
@@ -31,14 +31,15 @@ def test_nobody_adds_changes_or_deletes_a_fact(desk: Client, row: Callable[[], N
     row()
     for model in FACTS:
         fact = model.objects.first()
-        before = list(model.objects.order_by("pk").values())
+        rows = model.objects.exclude(action="denied") if model is Audit else model.objects.all()
+        before = list(rows.order_by("pk").values())
         everything = {field.name: "7" for field in model._meta.fields}
         assert desk.get(_url(model, "add")).status_code == 403, model
         assert desk.post(_url(model, "add"), everything).status_code == 403, model
         assert desk.post(_url(model, "delete", fact.pk), {"post": "yes"}).status_code == 403, model
         changed = desk.post(_url(model, "change", fact.pk), everything | {"_save": "Save"})
         assert changed.status_code == 403, model
-        assert list(model.objects.order_by("pk").values()) == before, model
+        assert list(rows.all().order_by("pk").values()) == before, model
 
 
 def test_no_list_deletes_what_is_ticked(desk: Client, row: Callable[[], None]) -> None:

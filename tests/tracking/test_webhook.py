@@ -45,6 +45,22 @@ def state_of_last() -> str:
     return WebhookDelivery.objects.latest("pk").state
 
 
+def test_over_plain_http_nothing_is_read_and_the_desk_sees_it(settings: Any) -> None:
+    settings.SECURE = True
+    assert post(event()).status_code == 403
+    assert post(event(), secret="carrier:wrong").status_code == 403
+    assert not WebhookDelivery.objects.exists()
+    tally = WebhookTally.objects.get()
+    assert (tally.reason, tally.count) == ("over plain http", 2)
+    assert post(event(), secure=True).status_code == 200
+
+
+def test_an_address_pasted_without_its_last_slash_works() -> None:
+    secret = settings.WEBHOOK_SECRETS[0].partition(":")[2]
+    assert post(event(), url="/webhooks/tracking").status_code == 200
+    assert post(event(), url=f"/webhooks/tracking/{secret}", secret="").status_code == 200
+
+
 def test_it_stores_a_scan_and_its_raw_bytes() -> None:
     body = json.dumps(event()).encode()
     assert post(body).status_code == 200

@@ -4,14 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import BadRequest
+from django.db import DataError
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 PAGE = 50
+TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may hold
 
 
 class OnlyReads:
@@ -35,6 +38,13 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     list_per_page = PAGE
     list_max_show_all = PAGE
     actions: Any = None
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Answer 400 where an address was typed by hand, such as a year that no calendar has."""
+        try:
+            return super().changelist_view(request, extra_context)
+        except TYPED_BY_HAND as error:
+            raise BadRequest(str(error)) from error
 
     def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
         """Return what a page of the site needs that is neither a list nor a form of Django's."""

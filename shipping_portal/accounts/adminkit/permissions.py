@@ -47,7 +47,7 @@ def may(user: Any, act: str) -> bool:
     allowed = ACTS[act]
     if not (user.is_active and user.is_staff):
         return False
-    return bool(user.is_superuser) or not allowed.isdisjoint(_groups_of(user))
+    return bool(user.is_superuser) or not allowed.isdisjoint(groups_of(user))
 
 
 def demand(user: Any, act: str) -> None:
@@ -65,8 +65,8 @@ def settle() -> None:
         group.permissions.set(_views(HIDDEN.get(name, frozenset())))
 
 
-def _groups_of(user: Any) -> frozenset[str]:
-    """Return the operator's groups, asked once a request: the user is loaded anew for each."""
+def groups_of(user: Any) -> frozenset[str]:
+    """Return the operator's groups, asked once a request, as the user is loaded anew for each."""
     if not hasattr(user, "_desk_groups"):
         user._desk_groups = frozenset(user.groups.values_list("name", flat=True))
     return frozenset(user._desk_groups)

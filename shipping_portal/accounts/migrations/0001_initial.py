@@ -105,7 +105,7 @@ class Migration(migrations.Migration):
                 ('session_key', models.CharField(max_length=40, primary_key=True, serialize=False, verbose_name='session key')),
                 ('session_data', models.TextField(verbose_name='session data')),
                 ('expire_date', models.DateTimeField(db_index=True, verbose_name='expire date')),
-                ('whose', models.BigIntegerField(blank=True, db_index=True, null=True)),
+                ('whose', models.BigIntegerField(db_index=True)),
             ],
             options={
                 'verbose_name': 'session',
@@ -211,10 +211,11 @@ class Migration(migrations.Migration):
                 ('suspension', models.CharField(blank=True, choices=[('carrier', 'The carrier asked for it'), ('terms', 'Terms'), ('dangerous_goods', 'Dangerous goods'), ('other', 'Other')], max_length=16)),
                 ('suspension_text', models.TextField(blank=True, verbose_name='text shown to the sender')),
                 ('suspension_note', models.TextField(blank=True, verbose_name='internal note')),
+                ('dispatch_stopped_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('suspended_at__isnull', True), ('suspension', '')), models.Q(('suspended_at__isnull', False), models.Q(('suspension', ''), _negated=True)), _connector='OR'), name='sender_suspended_with_a_category')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('suspended_at__isnull', True), ('suspension', '')), models.Q(('suspended_at__isnull', False), models.Q(('suspension', ''), _negated=True)), _connector='OR'), name='sender_suspended_with_a_category'), models.CheckConstraint(condition=models.Q(('dispatch_stopped_at', None), ('suspended_at__isnull', False), _connector='OR'), name='dispatch_stopped_by_a_suspension')],
                 'indexes': [models.Index(condition=models.Q(('approved_at', None), ('suspended_at', None)), fields=['created_at'], name='senders_waiting')],
             },
         ),

@@ -36,7 +36,10 @@ class Role(models.TextChoices):
 
 
 class Sender(models.Model):
-    """A business account. Suspended senders keep reading; nothing new is booked for them."""
+    """A business account. Suspended senders keep reading; nothing new is booked for them.
+
+    Labels stay open while suspended, unless the operator stopped the dispatch as well.
+    """
 
     class Country(models.TextChoices):
         AU = "AU", "Australia"
@@ -98,6 +101,7 @@ class Sender(models.Model):
     suspension = models.CharField(max_length=16, choices=Suspension.choices, blank=True)
     suspension_text = models.TextField("text shown to the sender", blank=True)
     suspension_note = models.TextField("internal note", blank=True)
+    dispatch_stopped_at = models.DateTimeField(null=True, blank=True)  # labels not collected yet are closed
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -106,7 +110,11 @@ class Sender(models.Model):
                 condition=models.Q(suspended_at__isnull=True, suspension="")
                 | models.Q(suspended_at__isnull=False) & ~models.Q(suspension=""),
                 name="sender_suspended_with_a_category",
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(dispatch_stopped_at=None) | models.Q(suspended_at__isnull=False),
+                name="dispatch_stopped_by_a_suspension",
+            ),
         ]
         indexes = [
             models.Index(
@@ -159,17 +167,21 @@ class Sender(models.Model):
     def pickup_address(self) -> "PickupAddress | None":
         return self.pickup_addresses.order_by("-is_default", "pk").first()
 
-    def suspend(self, *, by: User, category: str, text: str, note: str, at: dt.datetime) -> None:
-        """Stop new bookings. The text is shown to the sender, the note is not."""
+    def suspend(
+        self, *, by: User, category: str, text: str, note: str, at: dt.datetime, stop_dispatch: bool = False
+    ) -> None:
+        """Stop new bookings and, if so told, the labels not collected yet. The text is for the sender, not the note."""
         if category not in self.Suspension.values or not text.strip():
             raise self.NotAllowed("A suspension needs a category and a text for the sender.")
         with transaction.atomic():
             changed = Sender.objects.filter(pk=self.pk, suspended_at=None).update(
-                suspended_at=at, suspension=category, suspension_text=text, suspension_note=note
-            )
+                suspended_at=at, suspension=category, suspension_text=text, suspension_note=note,
+                dispatch_stopped_at=at if stop_dispatch else None,
+            )  # fmt: skip
             if not changed:
                 raise self.NotAllowed("This sender is already suspended.")
             reason = f"{category}: {text}" + (f" Note: {note}" if note else "")
+            reason += " Dispatch stopped." if stop_dispatch else ""
             Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=at)
         self.refresh_from_db()
 
@@ -178,7 +190,7 @@ class Sender(models.Model):
             raise self.NotAllowed("Say why bookings are on again.")
         with transaction.atomic():
             changed = Sender.objects.filter(pk=self.pk, suspended_at__isnull=False).update(
-                suspended_at=None, suspension="", suspension_text="", suspension_note=""
+                suspended_at=None, suspension="", suspension_text="", suspension_note="", dispatch_stopped_at=None
             )
             if not changed:
                 raise self.NotAllowed("This sender is not suspended.")

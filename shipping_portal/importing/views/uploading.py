@@ -38,7 +38,11 @@ def new_import(request: MemberRequest) -> HttpResponse:
     if request.method == "GET" or not form.is_valid():
         return render(request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200)
     before = uploads.taken_before(form.sheet, request.sender)
-    file = uploads.take(form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now())
+    try:
+        file = uploads.take(form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now())
+    except uploads.TooMany as error:
+        form.add_error(None, str(error))
+        return render(request, "importing/import_new.html", {"form": form}, status=429)
     if before:
         messages.warning(request, _known_file(before))
     if form.sheet.dropped:

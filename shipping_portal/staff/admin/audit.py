@@ -17,7 +17,7 @@ from orders.masking import holds_link
 from orders.models import Order
 from orders.references import with_reference
 from shipping_portal import sheets
-from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, ReadOnlyAdmin
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.scrubbing import CUT
@@ -92,7 +92,8 @@ class AuditAdmin(ReadOnlyAdmin):
         now = timezone.now()
         try:
             rows = self.get_changelist_instance(request).get_queryset(request)
-        except IncorrectLookupParameters:  # an address typed by hand
+            rows.exists()  # before a file begins
+        except (IncorrectLookupParameters, *TYPED_BY_HAND):
             return redirect("admin:accounts_audit_changelist")
         query = _without_links(request.GET.urlencode())
         Audit.write("audit exported", operator, by=operator, reason=query, at=now)

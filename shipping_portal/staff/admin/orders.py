@@ -10,6 +10,7 @@ from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from orders.masking import PERSONAL, mask
 from orders.models import BookingAttempt, CancelAttempt, Label, Order, OrderChange
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
@@ -53,10 +54,8 @@ FIELDSETS: Any = [
         {
             "fields": [
                 ("receiver_name", "receiver_company"),
-                ("receiver_email", "receiver_phone"),
-                ("receiver_line1", "receiver_line2"),
+                "reached",
                 ("receiver_suburb", "receiver_state", "receiver_postcode", "receiver_country"),
-                "receiver_instructions",
             ]
         },
     ),
@@ -69,7 +68,7 @@ FIELDSETS: Any = [
                 "entered",
                 ("contents_type", "contents"),
                 "cover_amount",
-                "pickup",
+                "from_where",
             ]
         },
     ),
@@ -138,6 +137,7 @@ class ChargeInline(ReadOnlyInline):
     ordering = ["week", "pk"]
 
 
+MASKED = ("email", "phone", "line1", "line2", "instructions")
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 
@@ -173,7 +173,8 @@ class OrderAdmin(ActionsAdmin):
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
     search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
     fieldsets = FIELDSETS
-    readonly_fields = ["uuid", "scans", "calls_made"]
+    exclude = ["pickup", *(f"receiver_{name}" for name in MASKED)]
+    readonly_fields = ["uuid", "scans", "calls_made", "reached", "from_where"]
     inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline, ChargeInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
@@ -223,7 +224,9 @@ class OrderAdmin(ActionsAdmin):
         is_open = order is not None and order.status in resolving.RESOLVABLE
         may_resolve = is_open and permissions.may(request.user, "resolve")
         first = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if may_resolve else []
-        return [*first, *super().open_actions(request, object_id)]
+        last = [("Reveal personal data", reverse("admin:orders_order_reveal", args=[object_id]))]
+        may_reveal = order is not None and permissions.may(request.user, "reveal")
+        return [*first, *super().open_actions(request, object_id), *(last if may_reveal else [])]
 
     @admin.display(description="next step")
     def resolve(self, order: Order) -> SafeString | str:
@@ -237,6 +240,16 @@ class OrderAdmin(ActionsAdmin):
     def name(self, order: Order) -> str:
         """Show the carrier's reference, or the order's number here."""
         return str(order)
+
+    @admin.display(description="e-mail, phone, street and instructions")
+    def reached(self, order: Order) -> str:
+        """Show as much as tells two receivers apart; the rest is revealed for a reason."""
+        return ", ".join(mask(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))) or "–"
+
+    @admin.display(description="picked up from")
+    def from_where(self, order: Order) -> str:
+        """Show the sender's side as it was booked, its people masked."""
+        return ", ".join(mask(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)
 
     @admin.display(description="scans")
     def scans(self, order: Order) -> SafeString | str:

@@ -1,6 +1,7 @@
 """The page that settles one unclear booking by three decisions, and the one that reveals what is masked on it."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -144,13 +145,14 @@ ADD_ORDER_ID = AdminAction(
 
 
 def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
-    """Ask why; then show every attempt's exact request and kept answer on this one answer, which nothing stores."""
+    """Ask why; then show the receiver, and every attempt's exact request and kept answer, once: nothing stores them."""
     form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
     shown = {**context, "title": f"Personal data of {order}", "order": order, "form": form}
     if request.method == "POST" and form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
         Audit.write("personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now)
         contract = contract_of(order.account)
+        shown["people"] = {"Receiver": asdict(order.receiver()), "Picked up from": order.pickup}
         shown["attempts"] = [_bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")]
     return TemplateResponse(request, "admin/reveal.html", shown)
 

@@ -34,6 +34,11 @@ class SuspendForm(forms.Form):
     category = forms.ChoiceField(choices=Sender.Suspension.choices)
     text = SafeText(label="What the sender reads", min_length=10, max_length=1000)
     note = SafeText(label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender.")
+    stop_dispatch = forms.BooleanField(
+        label="Stop dispatch",
+        required=False,
+        help_text="Labels of parcels not collected yet can't be opened any more. What is printed already, cancel.",
+    )
 
 
 class CreditForm(ToSenderForm):
@@ -78,7 +83,7 @@ def _approve(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None
     signing_up.approve(sender, by=by, note=reason, now=now)
 
 
-def _suspend(sender: Sender, *, by: User, now: dt.datetime, **written: str) -> None:
+def _suspend(sender: Sender, *, by: User, now: dt.datetime, **written: Any) -> None:
     sender.suspend(by=by, at=now, **written)
 
 
@@ -151,7 +156,7 @@ class SenderAdmin(ActionsAdmin):
             "suspend",
             "Suspend",
             "No new booking is made or sent for this sender. What was already sent is still settled; "
-            "tracking, billing and cancelling unsent parcels stay open.",
+            "tracking, billing and cancelling unsent parcels stay open, and so do labels unless you stop dispatch.",
             _suspend,
             needs="suspend",
             applies=lambda sender: not sender.is_suspended and not _waits(sender),

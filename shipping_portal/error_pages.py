@@ -1,0 +1,88 @@
+"""What is answered when something fails, and what browsers report of pages that tried what their policy forbids.
+
+Django's own handlers of 400 and 500 ask the session for its secret against forged forms, which is not there yet when
+a request fails early.
+"""
+
+import json
+import time
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.csrf import csrf_exempt
+
+from shipping_portal.accounts import security_events
+from shipping_portal.accounts.access import public
+
+logger = structlog.get_logger("security")
+LARGEST_REPORT = 8 * 1024
+REPORTS_A_MINUTE = 20  # of each process; a broken extension sends thousands
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return HttpResponse(render_to_string("400.html"), status=400)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Show the id by which the log has it, to quote to the operator."""
+    context = {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL}
+    return HttpResponse(render_to_string("500.html", context), status=500)
+
+
+def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    security_events.record("denied", request, user=_person(request), detail=request.path[:200])
+    return render(request, "403.html", status=403)
+
+
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """Answer what allauth refuses by its rate limits."""
+    security_events.record("requests slowed down", request, user=_person(request))
+    return render(request, "429.html", status=429)
+
+
+def _person(request: HttpRequest) -> Any:
+    user = getattr(request, "user", None)
+    return user if user is not None and user.is_authenticated else None
+
+
+class Allowance:
+    """So many in a minute, by this process."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.minute, self.count = most, 0, 0
+
+    def is_left(self) -> bool:
+        minute = int(time.monotonic() // 60)
+        if minute != self.minute:
+            self.minute, self.count = minute, 0
+        self.count += 1
+        return self.count <= self.most
+
+
+allowance = Allowance(REPORTS_A_MINUTE)
+
+
+@public
+@csrf_exempt
+def csp_report(request: HttpRequest) -> HttpResponse:
+    """Log what a page tried against its policy, at most so many a minute; 204 whatever it was."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    if allowance.is_left() and (told := _told(request)):
+        logger.warning("csp_report", **told)
+    return HttpResponse(status=204)
+
+
+def _told(request: HttpRequest) -> dict[str, str]:
+    """Return directive, page and what was blocked: addresses without their queries, nothing else of it."""
+    try:
+        report = json.loads(request.read(LARGEST_REPORT + 1))["csp-report"]
+        names = {"directive": "effective-directive", "page": "document-uri", "blocked": "blocked-uri"}
+        return {name: str(report.get(theirs, ""))[:200].partition("?")[0] for name, theirs in names.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError, RequestDataTooBig):
+        return {}

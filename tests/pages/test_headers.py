@@ -1,0 +1,105 @@
+"""What every answer tells a browser, and the id it is found by in the log."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import path
+
+from shipping_portal import error_pages
+from shipping_portal.accounts.access import public
+from shipping_portal.accounts.models import User
+from shipping_portal.urls import handler400, handler403, handler429, handler500  # noqa: F401
+from shipping_portal.urls import urlpatterns as ours
+from tests import factories
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+
+
+@public
+def broken(request: Any) -> Any:
+    raise ValueError("a fault of ours")
+
+
+urlpatterns = [*ours, path("broken/", broken)]
+
+
+@table("address", ["/accounts/login/", "/help/", "/nowhere/", "/health/", "/unsubscribe/a-token/", "/admin/"])
+def test_every_answer_says_what_a_browser_must_not_do(address: str) -> None:
+    answer = Client().get(address)
+    assert "camera=()" in answer["Permissions-Policy"]
+    assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
+    assert "report-uri /csp-reports/" in answer["Content-Security-Policy"]
+
+
+@table("address", ["/unsubscribe/a-token/", "/invitation/a-token/", "/accounts/password/reset/key/1-a-b/"])
+def test_pages_with_a_key_in_their_address_are_in_no_cache_and_tell_no_site(address: str) -> None:
+    answer = Client().get(address)
+    assert "no-store" in answer["Cache-Control"]
+    assert answer["Referrer-Policy"] == "strict-origin"
+
+
+def test_an_answer_has_an_id_and_the_proxys_only_where_one_is_trusted(settings: Any) -> None:
+    given = {"X-Request-ID": "from-the-proxy-1"}
+    assert Client().get("/health/", headers=given)["X-Request-ID"] != "from-the-proxy-1"
+    settings.TRUSTED_PROXY_COUNT = 1
+    assert Client().get("/health/", headers=given)["X-Request-ID"] == "from-the-proxy-1"
+    assert Client().get("/health/", headers={"X-Request-ID": "a b\n"})["X-Request-ID"] != "a b\n"
+
+
+@pytest.mark.urls(__name__)
+def test_the_page_of_our_own_faults_has_the_id_to_quote(caplog: Any) -> None:
+    answer = Client(raise_request_exception=False).get("/broken/")
+    assert answer.status_code == 500
+    assert answer["X-Request-ID"] in answer.content.decode()
+
+
+@table("site", ["cross-site", "same-site"])
+def test_no_other_site_opens_a_label_or_a_signed_link(alice: User, client: Client, site: str) -> None:
+    order = factories.order(alice.membership.sender, alice, status="booked")
+    factories.stored_label(order)
+    client.force_login(alice)
+    for page in ("label/full.pdf", "tracking-page/"):
+        root = "orders" if page.startswith("tracking") else "parcels"
+        address = f"/{root}/{order.uuid}/{page}"
+        assert client.get(address, headers={"Sec-Fetch-Site": site}).status_code == 403
+    assert client.get(f"/parcels/{order.uuid}/", headers={"Sec-Fetch-Site": site}).status_code == 200
+    assert client.get(f"/parcels/{order.uuid}/label/full.pdf", headers={"Sec-Fetch-Site": "none"}).status_code == 200
+
+
+def report(body: bytes) -> Any:
+    return Client(enforce_csrf_checks=True).post("/csp-reports/", body, content_type="application/csp-report")
+
+
+@pytest.fixture
+def told(caplog: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(error_pages, "allowance", error_pages.Allowance(3))
+    return lambda: [record.msg for record in caplog.records if record.name == "security"]
+
+
+def test_a_report_is_one_line_without_the_queries_of_its_addresses(told: Any) -> None:
+    said = {
+        "effective-directive": "script-src",
+        "document-uri": "https://p/x/?q=mia",
+        "blocked-uri": "https://e/a?key=1",
+    }
+    assert report(json.dumps({"csp-report": said}).encode()).status_code == 204
+    (line,) = told()
+    assert (line["directive"], line["page"], line["blocked"]) == ("script-src", "https://p/x/", "https://e/a")
+
+
+@table("body", [b"", b"[]", b"{}", b'{"csp-report": 1}', b"\xff", b"[" * 9000, b'{"csp-report": {}}' + b" " * 9000])
+def test_whatever_is_reported_is_answered_alike(told: Any, body: bytes) -> None:
+    assert report(body).status_code == 204
+    assert told() == []
+
+
+def test_of_many_reports_few_are_written(told: Any) -> None:
+    for _ in range(10):
+        report(b'{"csp-report": {"effective-directive": "img-src"}}')
+    assert len(told()) == 3
+    assert Client().get("/csp-reports/").status_code == 405
