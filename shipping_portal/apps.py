@@ -11,5 +11,6 @@ class PortalConfig(AppConfig):
         from shipping_portal import (  # noqa: PLC0415  (registering is the point)
             celery,  # noqa: F401
             checks,  # noqa: F401
+            deploy_checks,  # noqa: F401
             starting,  # noqa: F401
         )

@@ -13,8 +13,8 @@ from orders import carrier_settings
 from orders.carrier_settings import CarrierSettings
 from shipping_portal.carrier.contract import Contract, ContractError
 from shipping_portal.carrier.hosts import base_origin
+from shipping_portal.deploy_checks import SHORTEST_KEY, is_weak
 
-SHORTEST_WEBHOOK_SECRET = 32
 NAME = re.compile(r"[A-Z0-9_]+")
 
 
@@ -161,10 +161,10 @@ def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
         )
     for number, pair in enumerate(configured.webhook_secrets, start=1):
         user, _, secret = pair.partition(":")
-        if not user or len(secret) < SHORTEST_WEBHOOK_SECRET:
+        if not user or is_weak(secret):
             yield Error(
                 f"Entry {number} of {configured.secrets_setting} is not user:secret with at least "
-                f"{SHORTEST_WEBHOOK_SECRET} characters of secret.",
+                f"{SHORTEST_KEY} characters of chance.",
                 hint="`openssl rand -hex 24` makes a good secret.",
                 id="portal.E007",
             )

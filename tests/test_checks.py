@@ -5,18 +5,25 @@ from typing import Any
 
 import pytest
 
-from shipping_portal import checks
+from shipping_portal import checks, deploy_checks
 from tests import factories, older
 
-GOOD_SECRET = "carrier:" + "s" * 32
+GOOD_SECRET = "carrier:b7f3c0de91a24486b1f0a35c77e2d9f8"
 
 
+DATABASE = {
+    "ENGINE": "django.db.backends.postgresql",
+    "HOST": "postgres",
+    "USER": "portal",
+    "PASSWORD": "0a9f8b7c6d5e",
+    "OPTIONS": {},
+}
 NAMED = 'reference = "carrier_reference"\nevent_reference = "acme_reference"\n'
 LINKED = 'link = "signed"\nlink_page = "https://track.example/t/"\nlink_hosts = "track.example"\n'
 
 
 @pytest.fixture
-def production(settings: Any, tmp_path: Path) -> Any:
+def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The settings of a well set up installation."""
     file = tmp_path / "named.toml"
     file.write_text(NAMED + LINKED)
@@ -27,6 +34,15 @@ def production(settings: Any, tmp_path: Path) -> Any:
     settings.WEBHOOK_SECRETS = [GOOD_SECRET]
     settings.RESTORE_MARK_FILE = "/mark/stamp"
     settings.CARRIER_CONTRACT = str(file)
+    settings.CARRIER_KEY, settings.CARRIER_ACCOUNT = "a-key", "an-account"
+    settings.ALLOWED_HOSTS, settings.SITE_URL = ["portal.example"], "https://portal.example"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.DEFAULT_FROM_EMAIL = "Portal <portal@portal.example>"
+    settings.TRUSTED_PROXY_COUNT, settings.TIME_SCALE, settings.POLL_SECONDS = 1, 1.0, 3600.0
+    settings.REDIS_URL = "redis://:a-password@redis:6379/0"
+    settings.ENCRYPTION_KEYS = ["4d1f0c2b9a8e7f6d5c4b3a2918070605"]
+    settings.MAIN_DATABASE = DATABASE  # the tests' own stays as it is
+    monkeypatch.setattr(deploy_checks, "database", lambda: settings.MAIN_DATABASE)
     return settings
 
 
@@ -47,6 +63,10 @@ def messages() -> list[Any]:
         checks.check_reference_is_named,
         checks.check_webhook_secrets,
         checks.check_restore_mark,
+        deploy_checks.check_installation,
+        deploy_checks.check_accepted_risks,
+        deploy_checks.check_no_demo_in_public,
+        deploy_checks.check_encryption_keys,
     )
     told = [message for check in every for message in check()]
     assert all(message.hint for message in told)
@@ -69,18 +89,93 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_BASE_URL", "https://user:pass@carrier.example", "portal.E002"),
         ("CARRIER_BASE_URL", "http://127.0.0.1:8100", "portal.E003"),
         ("CARRIER_BASE_URL", "https://localhost", "portal.E003"),
+        ("CARRIER_BASE_URL", "https://127.0.0.2", "portal.E003"),
         ("CARRIER_PARTNER_ID", "", "portal.E004"),
         ("CARRIER_CONTACT", "", "portal.W001"),
         ("CARRIER_CONTRACT", "/nowhere/contract.toml", "portal.E005"),
         ("WEBHOOK_SECRETS", [], "portal.E006"),
         ("RESTORE_MARK_FILE", "", "portal.W010"),
-        ("WEBHOOK_SECRETS", ["carrier:" + "s" * 31], "portal.E007"),
+        ("WEBHOOK_SECRETS", [GOOD_SECRET[:-1]], "portal.E007"),
+        ("WEBHOOK_SECRETS", ["carrier:" + "a" * 36], "portal.E007"),
+        ("ENCRYPTION_KEYS", [], "portal.E016"),
+        ("ENCRYPTION_KEYS", ["short"], "portal.E016"),
+        ("ALLOWED_HOSTS", [], "portal.E020"),
+        ("ALLOWED_HOSTS", ["*"], "portal.E020"),
+        ("SITE_URL", "http://portal.example", "portal.E021"),
+        ("SITE_URL", "https://portal.example/shipping", "portal.E021"),
+        ("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend", "portal.E022"),
+        ("EMAIL_BACKEND", "django.core.mail.backends.dummy.EmailBackend", "portal.E022"),
+        ("DEFAULT_FROM_EMAIL", "Portal <portal@localhost>", "portal.E023"),
+        ("CARRIER_KEY", "", "portal.E024"),
+        ("CARRIER_ACCOUNT", "", "portal.E024"),
+        ("TRUSTED_PROXY_COUNT", 0, "portal.E025"),
+        ("TIME_SCALE", 0.1, "portal.E026"),
+        ("POLL_SECONDS", 1.0, "portal.E027"),
+        ("REDIS_URL", "redis://redis:6379/0", "portal.E028"),
+        ("REDIS_URL", "redis://:password@redis.example:6379/0", "portal.E028"),
+        ("MAIN_DATABASE", DATABASE | {"HOST": "db.example"}, "portal.E029"),
+        ("MAIN_DATABASE", {"ENGINE": "django.db.backends.sqlite3"}, "portal.E030"),
+        ("MAIN_DATABASE", DATABASE | {"PASSWORD": "portal"}, "portal.E031"),
+        ("ACCEPTED_RISKS", ["portal.E020"], "portal.E032"),
+        ("DEBUG", True, "portal.E033"),
         ("WEBHOOK_SECRETS", [GOOD_SECRET, "nothing-but-a-very-long-secret-0123456789"], "portal.E007"),
     ],
 )
 def test_what_is_wrong_is_named(production: Any, setting: str, value: Any, message: str) -> None:
     setattr(production, setting, value)
     assert found() == [message]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "risk"),
+    [
+        ("TRUSTED_PROXY_COUNT", 0, "portal.E025"),
+        ("MAIN_DATABASE", DATABASE | {"HOST": "db.example"}, "portal.E029"),
+        ("MAIN_DATABASE", {"ENGINE": "django.db.backends.sqlite3"}, "portal.E030"),
+    ],
+)
+def test_a_few_risks_may_be_accepted_and_say_so(production: Any, setting: str, value: Any, risk: str) -> None:
+    setattr(production, setting, value)
+    assert "ACCEPTED_RISKS" in messages()[0].hint
+    production.ACCEPTED_RISKS = [risk]
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("REDIS_URL", "rediss://:password@redis.example:6379/0"),
+        ("MAIN_DATABASE", DATABASE | {"HOST": "db.example", "OPTIONS": {"sslmode": "verify-full"}}),
+        ("MAIN_DATABASE", DATABASE | {"HOST": "127.0.0.1"}),
+    ],
+)
+def test_what_goes_in_tls_or_stays_here_is_fine(production: Any, setting: str, value: Any) -> None:
+    setattr(production, setting, value)
+    assert found() == []
+
+
+@pytest.mark.parametrize("flag", ["DEMO", "TESTING", "DEBUG"])
+def test_the_demo_is_refused_at_an_address_for_people_by_every_command(production: Any, flag: str) -> None:
+    setattr(production, flag, True)
+    assert [told.id for told in deploy_checks.check_no_demo_in_public()] == ["portal.E033"]
+    production.SITE_URL = "http://127.0.0.1:8000"
+    assert list(deploy_checks.check_no_demo_in_public()) == []
+
+
+def test_a_broker_that_does_not_answer_is_a_warning(production: Any) -> None:
+    production.REDIS_URL = "redis://:a-password@127.0.0.1:1/0"
+    assert [told.id for told in deploy_checks.check_broker_answers()] == ["portal.W020"]
+
+
+@pytest.mark.django_db
+def test_keys_that_read_no_second_factor_stop_the_migration(settings: Any) -> None:
+    def ids() -> list[str]:
+        return [str(message.id) for message in deploy_checks.check_encryption_keys_fit(databases=["default"])]
+
+    factories.second_factor(factories.user("oz@operator.example"))
+    assert ids() == []
+    settings.ENCRYPTION_KEYS = ["another key than before, long enough"]
+    assert ids() == ["portal.E017"]
 
 
 def test_an_installation_with_an_older_account_has_nothing_to_say(two: Any) -> None:
@@ -136,11 +231,11 @@ def test_two_accounts_of_one_address_and_id_are_refused(two: Any, address: str) 
 @pytest.mark.parametrize("user", ["carrier", "older"])
 def test_a_webhook_secret_of_two_accounts_is_refused_without_telling_it(two: Any, user: str) -> None:
     """The address with the secret in its path names no user, so another user doesn't tell two deliveries apart."""
-    two.OLDER_CARRIERS["OLD"]["WEBHOOK_SECRETS"] = [f"{user}:{'s' * 32}"]
+    two.OLDER_CARRIERS["OLD"]["WEBHOOK_SECRETS"] = [f"{user}:{GOOD_SECRET.partition(':')[2]}"]
     (told,) = messages()
     assert told.id == "portal.E014"
     assert "CARRIER_OLD_WEBHOOK_SECRETS and WEBHOOK_SECRETS" in told.msg
-    assert "s" * 32 not in f"{told.msg} {told.hint}"
+    assert GOOD_SECRET.partition(":")[2] not in f"{told.msg} {told.hint}"
 
 
 @pytest.mark.parametrize("name", ["old", "OLD-1", "OLD CARRIER", "ÄLT", "LINK"])
@@ -167,7 +262,7 @@ def test_a_contract_that_leaves_the_interfaces_placeholder_is_refused_outside_th
     file.write_text(f"{said}\n{LINKED}")
     production.CARRIER_CONTRACT = str(file)
     assert found() == ["portal.E012"]
-    production.DEMO = True
+    production.DEMO, production.SITE_URL = True, "http://127.0.0.1:8000"
     assert found() == []
 
 
@@ -179,6 +274,7 @@ def test_a_carrier_without_a_page_of_parcel_tools_is_a_warning(production: Any, 
 
 
 def test_a_carrier_on_this_machine_is_fine_in_the_demo(production: Any) -> None:
+    production.SITE_URL, production.ACCEPTED_RISKS = "http://127.0.0.1:8000", []
     production.CARRIER_BASE_URL = "http://127.0.0.1:8100"
     production.DEMO = True
     assert found() == []

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 PORTS = {"https": 443, "http": 80}
 # Only characters RFC 3986 allows: a backslash or a space makes two parsers see two different hosts.
 PLAIN = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2048}", re.ASCII)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether this names the very machine: localhost, or any address of 127.0.0.0/8 and ::1."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Origin:
     @property
     def loopback(self) -> bool:
         """Is it this very machine, where plain http is allowed?"""
-        return self.host in LOOPBACK
+        return is_loopback(self.host)
 
     @property
     def private(self) -> bool:

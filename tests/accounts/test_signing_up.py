@@ -9,6 +9,7 @@ from allauth.account.models import EmailAddress
 from django.core import mail
 from django.test import Client
 
+from shipping_portal.accounts import forms
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from tests import factories
 from tests.table import table
@@ -284,3 +285,19 @@ def test_an_address_on_the_labels_of_another_account_can_be_removed(alice_with_p
     say_the_password_again(browser)
     browser.post("/accounts/email/", {"action_remove": "", "email": "second@quill.example"})
     assert not EmailAddress.objects.filter(email="second@quill.example").exists()
+
+
+def test_the_first_operator_logs_in_before_any_e_mail_works(db: None, mailoutbox: Any) -> None:
+    User.objects.create_superuser("Ops@portal.example", "violet-anchor-moss")
+    answer = Client().post("/accounts/login/", {"login": "ops@portal.example", "password": "violet-anchor-moss"})
+    assert answer["Location"] == "/admin/"
+    assert mailoutbox == []
+
+
+def test_a_known_address_takes_as_long_to_sign_up_as_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[str] = []
+    monkeypatch.setattr(forms, "make_password", hashed.append)
+    sign_up()
+    assert hashed == []
+    sign_up(password1="another-long-secret")
+    assert hashed == ["another-long-secret"]

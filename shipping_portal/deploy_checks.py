@@ -1,0 +1,209 @@
+"""System checks of an installation that people use: each unsafe setting is an error, named with what to do.
+
+`check --deploy` tells them all. A few may be accepted, by their ids in `ACCEPTED_RISKS`: no other ones.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+import redis
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from shipping_portal.carrier.hosts import is_loopback
+
+FEWEST_CHARACTERS = 8  # different ones in a secret
+SHORTEST_KEY = 32
+ACCEPTABLE = {
+    "portal.E025": "no proxy in front, because this process ends TLS itself",
+    "portal.E029": "no TLS to the database, because the network in between is nobody else's",
+    "portal.E030": "SQLite, because there is one machine and few parcels",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that must not be: its id, whether it is so, what is wrong and what to do."""
+
+    id: str
+    is_broken: Callable[[], bool]
+    text: str
+    hint: str
+
+
+def is_weak(secret: str) -> bool:
+    """Return whether a secret is too short, or so uniform that somebody typed it."""
+    return len(secret) < SHORTEST_KEY or len(set(secret)) < FEWEST_CHARACTERS
+
+
+def _is_elsewhere(host: str | None) -> bool:
+    """Return whether a host is reached over a network others may be on: one label is a name inside our own."""
+    return bool(host) and "." in str(host) and not is_loopback(str(host))
+
+
+def database() -> dict[str, Any]:
+    found: dict[str, Any] = settings.DATABASES["default"]
+    return found
+
+
+def _broker() -> SplitResult:
+    return urlsplit(settings.REDIS_URL)
+
+
+def _has_open_database() -> bool:
+    is_closed = database().get("OPTIONS", {}).get("sslmode") in {"verify-full", "verify-ca", "require"}
+    return _is_elsewhere(database().get("HOST")) and not is_closed
+
+
+def _has_guessable_database() -> bool:
+    user, password = database().get("USER"), database().get("PASSWORD")
+    return bool(password) and password in {user, "password", "postgres"}
+
+
+RULES = (
+    Rule(
+        "portal.E020",
+        lambda: not settings.ALLOWED_HOSTS or "*" in settings.ALLOWED_HOSTS,
+        "ALLOWED_HOSTS names no host, or any.",
+        "Name the hosts of SITE_URL: links in e-mails are made from them.",
+    ),
+    Rule(
+        "portal.E021",
+        lambda: urlsplit(settings.SITE_URL).scheme != "https" or urlsplit(settings.SITE_URL).path not in {"", "/"},
+        "SITE_URL is not https, or has a path.",
+        "Give the address at which people reach the portal, such as https://portal.example.",
+    ),
+    Rule(
+        "portal.E022",
+        lambda: "smtp" not in settings.EMAIL_BACKEND,
+        "EMAIL_URL sends no e-mail, so nobody can confirm an address or set a new password.",
+        "Set EMAIL_URL=smtp+tls://user:password@host:587, and try it with `manage.py sendtestemail`.",
+    ),
+    Rule(
+        "portal.E023",
+        lambda: "@localhost" in settings.DEFAULT_FROM_EMAIL,
+        "DEFAULT_FROM_EMAIL is an address of this machine.",
+        "Name a mailbox of your own domain.",
+    ),
+    Rule(
+        "portal.E024",
+        lambda: not (settings.CARRIER_KEY and settings.CARRIER_ACCOUNT),
+        "CARRIER_KEY or CARRIER_ACCOUNT is empty, so the carrier refuses everything.",
+        "Both come from the carrier's partner manager.",
+    ),
+    Rule(
+        "portal.E025",
+        lambda: settings.TRUSTED_PROXY_COUNT < 1,
+        "TRUSTED_PROXY_COUNT is 0, so behind a proxy everybody has its address, and no request is https.",
+        "Count the proxies in front that set X-Forwarded-For and X-Forwarded-Proto.",
+    ),
+    Rule(
+        "portal.E026",
+        lambda: settings.TIME_SCALE != 1,
+        "TIME_SCALE shortens the time in which an answer of the carrier counts.",
+        "Leave it out: it is for campaigns against the pretend carrier.",
+    ),
+    Rule(
+        "portal.E027",
+        lambda: settings.POLL_SECONDS < 300,
+        "POLL_SECONDS is below five minutes, which the carrier will refuse.",
+        "Leave it out; an hour is the default.",
+    ),
+    Rule(
+        "portal.E028",
+        lambda: not _broker().password or (_is_elsewhere(_broker().hostname) and _broker().scheme != "rediss"),
+        "REDIS_URL has no password, or goes over a network without TLS.",
+        "Set redis://:password@host, and rediss:// where the host is not beside the portal.",
+    ),
+    Rule(
+        "portal.E029",
+        _has_open_database,
+        "DATABASE_URL reaches another machine without TLS.",
+        "Add ?sslmode=verify-full and &sslrootcert=… to it.",
+    ),
+    Rule(
+        "portal.E030",
+        lambda: database()["ENGINE"].endswith("sqlite3"),
+        "DATABASE_URL is a file.",
+        "Use PostgreSQL: workers and web write at once.",
+    ),
+    Rule(
+        "portal.E031",
+        _has_guessable_database,
+        "The password of DATABASE_URL can be guessed.",
+        "`openssl rand -hex 24` makes a good one.",
+    ),
+)
+
+
+@register(Tags.security, deploy=True)
+def check_installation(**options: Any) -> Iterable[CheckMessage]:
+    for rule in () if settings.DEMO or settings.TESTING else RULES:
+        if rule.is_broken() and rule.id not in settings.ACCEPTED_RISKS:
+            accepting = " Or accept it in ACCEPTED_RISKS: " + ACCEPTABLE[rule.id] if rule.id in ACCEPTABLE else ""
+            yield Error(rule.text, hint=f"{rule.hint}{accepting}", id=rule.id)
+
+
+@register(Tags.security, deploy=True)
+def check_accepted_risks(**options: Any) -> Iterable[CheckMessage]:
+    if unknown := set(settings.ACCEPTED_RISKS) - set(ACCEPTABLE):
+        yield Error(
+            f"ACCEPTED_RISKS names {', '.join(sorted(unknown))}, which nobody may accept.",
+            hint="; ".join(f"{name}: {why}" for name, why in ACCEPTABLE.items()),
+            id="portal.E032",
+        )
+
+
+@register(Tags.security, deploy=True)
+def check_broker_answers(**options: Any) -> Iterable[CheckMessage]:
+    try:
+        redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=2).ping()
+    except (redis.RedisError, ValueError, OSError):
+        yield Warning(
+            "Nothing answers at REDIS_URL.",
+            hint="Bookings go on without it, a few seconds later. Look at the address, the password and the server.",
+            id="portal.W020",
+        )
+
+
+@register(Tags.security)
+def check_no_demo_in_public(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse every command, not only `check --deploy`: passwords of the demo are public, tracebacks tell all."""
+    on = [name for name in ("DEMO", "TESTING", "DEBUG") if getattr(settings, name)]
+    if on and settings.SITE_URL.startswith("https://"):
+        yield Error(
+            f"{' and '.join(on)} is set, and SITE_URL is an address for people.",
+            hint="Take it out of the environment: with it, anybody may log in as the demo's operator.",
+            id="portal.E033",
+        )
+
+
+@register(Tags.security)
+def check_encryption_keys(**options: Any) -> Iterable[CheckMessage]:
+    if settings.DEMO or settings.TESTING:
+        return
+    if not settings.ENCRYPTION_KEYS or any(map(is_weak, settings.ENCRYPTION_KEYS)):
+        yield Error(
+            f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} characters of chance.",
+            hint="`openssl rand -hex 32` makes a good one. Keep a copy outside the database's backups.",
+            id="portal.E016",
+        )
+
+
+@register(Tags.database)
+def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
+    """Refuse to migrate, and so to start, with keys that read nobody's second factor."""
+    from django.db import connection  # noqa: PLC0415
+
+    from shipping_portal.accounts import encryption  # noqa: PLC0415  (models load after checks)
+
+    if not options.get("databases") or "mfa_authenticator" not in connection.introspection.table_names():
+        return
+    if not encryption.is_readable():
+        yield Error(
+            "ENCRYPTION_KEYS holds no key that reads the second factors in this database.",
+            hint="Add the key they were encrypted by at the end of ENCRYPTION_KEYS.",
+            id="portal.E017",
+        )
