@@ -73,16 +73,16 @@ def csp_report(request: HttpRequest) -> HttpResponse:
     """Log what a page tried against its policy, at most so many a minute; 204 whatever it was."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    if allowance.is_left() and (told := _told(request)):
-        logger.warning("csp_report", **told)
+    if allowance.is_left() and (report := _read(request)):
+        logger.warning("csp_report", **report)
     return HttpResponse(status=204)
 
 
-def _told(request: HttpRequest) -> dict[str, str]:
+def _read(request: HttpRequest) -> dict[str, str]:
     """Return directive, page and what was blocked: addresses without their queries, nothing else of it."""
     try:
-        report = json.loads(request.read(LARGEST_REPORT + 1))["csp-report"]
+        found = json.loads(request.read(LARGEST_REPORT + 1))["csp-report"]
         names = {"directive": "effective-directive", "page": "document-uri", "blocked": "blocked-uri"}
-        return {name: str(report.get(theirs, ""))[:200].partition("?")[0] for name, theirs in names.items()}
+        return {name: str(found.get(theirs, ""))[:200].partition("?")[0] for name, theirs in names.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError, RequestDataTooBig):
         return {}

@@ -87,6 +87,7 @@ TEMPLATES = [
 ]
 
 # -- Database: SQLite for one machine, PostgreSQL in production --------------------------------
+DATABASE_LIMITS = "lock_timeout=5s statement_timeout=15s idle_in_transaction_session_timeout=30s"
 DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # The defaults lock under contention: WAL lets readers pass, IMMEDIATE takes the write lock at BEGIN.
@@ -101,7 +102,7 @@ else:
     DATABASES["default"] = {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60} | given
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 3,
-        "options": "-c lock_timeout=5s -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s",
+        "options": " ".join(f"-c {limit}" for limit in DATABASE_LIMITS.split()),
     } | given.get("OPTIONS", {})
 RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")  # outside the database: by it a restored one is recognised
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

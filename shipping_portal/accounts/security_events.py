@@ -31,10 +31,13 @@ def record(event: str, request: HttpRequest | None, *, user: Any = None, email: 
     """Write the event to the log and, where it happened to an account, to the audit."""
     person = user or (User.objects.filter(email__iexact=email).first() if email else None)
     ip = get_adapter().get_client_ip(request) if request is not None else None
-    account_hash = None if person or not email else hash_of(email)
-    level = logger.warning if event in ENDLESS else logger.info
-    level("security_event", kind=event, user=person and person.pk, account=account_hash, ip=ip, detail=detail or None)
-    if person is not None and not _is_told_already(event, person):
+    fields = {"kind": event, "user": person and person.pk, "ip": ip, "detail": detail or None}
+    fields["account"] = None if person or not email else hash_of(email)
+    if event in ENDLESS:
+        logger.warning("security_event", **fields)
+    else:
+        logger.info("security_event", **fields)
+    if person is not None and not _is_recorded(event, person):
         membership = getattr(person, "membership", None)
         sender = membership.sender if membership else None
         actor = None if event in ENDLESS else person
@@ -45,10 +48,10 @@ def hash_of(email: str) -> str:
     return salted_hmac("security event", email.strip().lower()).hexdigest()[:16]
 
 
-def _is_told_already(event: str, person: User) -> bool:
+def _is_recorded(event: str, person: User) -> bool:
     since = timezone.now() - AT_MOST_EVERY
-    told = Audit.objects.filter(subject=subject_of(person), action=event, at__gt=since)
-    return event in ENDLESS and told.exists()
+    rows = Audit.objects.filter(subject=subject_of(person), action=event, at__gt=since)
+    return event in ENDLESS and rows.exists()
 
 
 @receiver(account.user_logged_in)
@@ -88,8 +91,8 @@ def email_removed(request: HttpRequest, user: User, email_address: EmailAddress,
     """Tell the address that is removed as well: whoever took an account over reads the one that stays."""
     record("log-in address removed", request, user=user)
     if email_address.verified:
-        told = {"deleted_email": email_address.email}
-        get_adapter(request).send_notification_mail("account/email/email_deleted", user, told, email_address.email)
+        words = {"deleted_email": email_address.email}
+        get_adapter(request).send_notification_mail("account/email/email_deleted", user, words, email_address.email)
 
 
 @receiver(mfa.authenticator_added)

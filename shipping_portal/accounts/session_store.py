@@ -47,7 +47,7 @@ class SessionStore(InDatabase):
             return {}
         return content
 
-    def save(self, must_create: bool = False) -> None:
+    def save(self, *, must_create: bool = False) -> None:  # type: ignore[override]
         """Answer 503 while the database is away: Django takes that for a log-out elsewhere, though to reload helps."""
         content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]
         if SESSION_KEY not in content:

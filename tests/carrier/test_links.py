@@ -42,6 +42,7 @@ def test_a_link_signed_here_is_for_the_sender_and_soon_over(client, far_side):
         "sub": "SQ7K2M",
         "role": "sender",
         "iss": "PRT-0001",
+        "aud": "track.carrier.example",
         "iat": 1772492400,
         "exp": 1772493300,
     }

@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.db.models import Model
 from django.urls import reverse
 from django.utils import timezone
@@ -88,7 +88,9 @@ def test_the_desk_has_no_bulk_act_on_orders(sams: Browser, order: Order, act: st
 def reader(db: None) -> User:
     """An operator who may look at orders and nothing else."""
     person = factories.user("reader@portal.example", is_staff=True)
-    person.user_permissions.add(Permission.objects.get(codename="view_order"))
+    group = Group.objects.create(name="Of no table")
+    group.permissions.add(Permission.objects.get(codename="view_order"))
+    person.groups.add(group)
     factories.second_factor(person)
     return person
 

@@ -221,11 +221,12 @@ class OrderAdmin(ActionsAdmin):
     def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
         """Return the actions that apply now, and the page that settles an unclear booking."""
         order = self.get_object(request, object_id)
-        is_open = order is not None and order.status in resolving.RESOLVABLE
-        may_resolve = is_open and permissions.may(request.user, "resolve")
-        first = [("Resolve", reverse("admin:orders_order_resolve", args=[object_id]))] if may_resolve else []
-        last = [("Reveal personal data", reverse("admin:orders_order_reveal", args=[object_id]))]
-        may_reveal = order is not None and permissions.may(request.user, "reveal")
+        if order is None:
+            return []
+        is_open = order.status in resolving.RESOLVABLE and permissions.may(request.user, "resolve")
+        first = [("Resolve", reverse("admin:orders_order_resolve", args=[order.pk]))] if is_open else []
+        last = [("Reveal personal data", reverse("admin:orders_order_reveal", args=[order.pk]))]
+        may_reveal = permissions.may(request.user, "reveal")
         return [*first, *super().open_actions(request, object_id), *(last if may_reveal else [])]
 
     @admin.display(description="next step")

@@ -1,0 +1,219 @@
+"""The documents below docs/security that are made from the code. `TELL=1` and this folder's test write them anew."""
+
+import ast
+import importlib
+import json
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from shipping_portal.accounts import passwords, sessions, team
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.models import Sender
+from shipping_portal.carrier import deadline
+from shipping_portal.importing import reading, uploads
+from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
+from tracking import views as webhook
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("shipping_portal", "orders", "tracking")
+MADE = "Made from the code by `TELL=1 ./dev test tests/security`; a test fails while the two differ.\n"
+
+
+def modules() -> Iterator[str]:
+    """Every module of the portal but the pretend carrier, commands and migrations."""
+    for room in ROOMS:
+        package = importlib.import_module(room)
+        for found in pkgutil.walk_packages(package.__path__, f"{room}."):
+            if not re.search(r"\.(migrations|sandbox|management)\b|\.wsgi$", found.name):
+                yield found.name
+
+
+def rows(head: tuple[str, ...], body: list[tuple[object, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [head, tuple("---" for _ in head), *body]
+    return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines) + "\n"
+
+
+# -- Who may open what ---------------------------------------------------------------------------
+
+
+def access() -> str:
+    pages = [
+        (f"`{name}`", *("yes" if role in who else "" for role in ROLES))
+        for who, names in ACCESS.items()
+        for name in sorted(names.split())
+    ]
+    acts = [
+        (act, *("yes" if group in who else "" for group in permissions.GROUPS)) for act, who in permissions.ACTS.items()
+    ]
+    hidden = [f"- {group} does not see {', '.join(sorted(what))}." for group, what in permissions.HIDDEN.items()]
+    return (
+        f"# Access\n\n{MADE}\nWhoever is logged in and not in the row gets 404, as if the page did not exist; so does everybody "
+        "for another account's objects. Whoever is not logged in is led to the log-in. What a role may do follows the state of "
+        "a parcel as well (`orders/models/statuses.py`): a label only while it is booked, a cancellation only before that ends.\n"
+        f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
+        f"## Without a log-in\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, and log-in, sign-up "
+        "and new passwords below `/accounts/`.\n\n"
+        "## The desk, by group\n\nAn operator is in a group and has a second factor; each act asks why and is in the audit. "
+        f"A superuser may do everything.\n\n{rows(('act', *permissions.GROUPS), acts)}"
+        "Every group reads every page, with receivers' e-mail, phone and street masked.\n\n" + "\n".join(hidden) + "\n"
+    )
+
+
+# -- What is accepted ----------------------------------------------------------------------------
+
+
+def validation() -> str:
+    parts = [
+        "# Validation\n\n"
+        + MADE
+        + "\nEvery field is checked on the server; a browser's own checks are a courtesy. Beyond single "
+        "fields: suburb, state and postcode must be a pair of the carrier's list; an e-mail of a sender must reach people and not "
+        "be the partner's; weight and measures must make a parcel some service takes; contents and duties follow the receiver's "
+        "country; a pickup day is one on offer.\n\n## Limits\n\n",
+        rows(("what", "limit"), _limits()),
+        "## Files\n\nCSV, TSV or text of an import, and a carrier's report: read by content, whatever the name says; never "
+        "executed, unpacked or stored as a file. Nothing typed by anybody names a path.\n\n",
+    ]
+    for form in sorted(_forms(), key=lambda one: (one.__module__, one.__name__)):
+        if form.base_fields:
+            fields = [(f"`{name}`", type(field).__name__, *_rule(field)) for name, field in form.base_fields.items()]
+            parts.append(
+                f"## {form.__module__}: {form.__name__}\n\n{rows(('field', 'kind', 'needed', 'limits'), fields)}"
+            )
+    return "".join(parts)
+
+
+def _limits() -> list[tuple[object, ...]]:
+    default = {field.name: field.default for field in Sender._meta.fields if field.has_default()}
+    return [
+        ("parcels an account books a day, unless set otherwise", default["bookings_a_day"]),
+        ("money an account books a day, unless set otherwise", default["money_a_day"]),
+        ("money all accounts book a day", settings.DAILY_MONEY_LIMIT),
+        ("prices an account asks for a minute", default["quotes_a_minute"]),
+        ("rows and bytes of an import", f"{reading.MOST_ROWS}, {reading.MOST_BYTES}"),
+        ("imports of a person an hour", uploads.MOST_AN_HOUR),
+        (
+            "bytes and fields of a form",
+            f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE}, {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS}",
+        ),
+        ("bytes of a webhook", webhook.LARGEST_BODY),
+        ("invitations an account sends a day", team.MOST_A_DAY),
+        *(
+            (f"`{name}`, per address, account (key) or person", rate)
+            for name, rate in settings.ACCOUNT_RATE_LIMITS.items()
+        ),
+        ("characters of a password; of an operator's", f"12; {passwords.STAFF_LENGTH}"),
+        (
+            "seconds of a log-in; when remembered",
+            f"{settings.SESSION_COOKIE_AGE}; {settings.ACCOUNT_SESSION_COOKIE_AGE}",
+        ),
+        ("seconds of an operator's log-in; idle", f"{sessions.STAFF_SECONDS}; {sessions.STAFF_IDLE_SECONDS}"),
+    ]
+
+
+def _forms() -> set[Any]:
+    for name in modules():
+        importlib.import_module(name)
+    found, open_ones = set(), [forms.BaseForm]
+    while open_ones:
+        for one in open_ones.pop().__subclasses__():
+            if one.__module__.startswith(ROOMS):
+                found.add(one)
+            open_ones.append(one)
+    return found
+
+
+def _rule(field: Any) -> tuple[str, str]:
+    limits = [
+        f"{name.replace('_', ' ')} {getattr(field, name)}" for name in LIMITS if getattr(field, name, None) is not None
+    ]
+    if isinstance(field, forms.ChoiceField):
+        limits.append("one of the list")
+    return "yes" if field.required else "", ", ".join(limits)
+
+
+LIMITS = ("min_length", "max_length", "min_value", "max_value", "max_digits", "decimal_places")
+
+
+# -- Who is talked to ----------------------------------------------------------------------------
+
+
+def connections() -> str:
+    limits, broker = deadline.Limits(ends_at=0), settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    peers: list[tuple[object, ...]] = [
+        ("the carrier's API", "https, certificates checked, no redirect or proxy", f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect, {limits.cap} bytes",
+         "prices, links and an operator's verification in the request; all else in workers, in turns", "by the protocol: what "
+         "was perhaps sent is never sent again under another key"),
+        ("label files", "https, hosts of the contract only", f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect", "workers, in turns", "later and later"),
+        ("PostgreSQL", "TLS as DATABASE_URL says; required elsewhere (E029)", f"3 s to connect, {settings.DATABASE_LIMITS}", "one a thread", "503 with Retry-After; jobs wait"),
+        ("Redis", "a password, TLS elsewhere (E028)", f"{broker['socket_connect_timeout']} s to connect, {broker['socket_timeout']} s",
+         "Celery's pool", "none: the sweeper does the work"),
+        ("the mail server", "TLS as EMAIL_URL says", f"{settings.EMAIL_TIMEOUT} s", "one a message", "2 minutes to 6 hours apart, "
+         "until sent"),
+        ("the carrier's webhook, to us", "https only, a secret per account", f"{webhook.LARGEST_BODY} bytes", "web", "the carrier's: "
+         "up to 3 times (interface §6.5)"),
+    ]  # fmt: skip
+    return (
+        f"# Connections\n\n{MADE}\nThere are no others: one module speaks to the carrier, an import contract keeps every other "
+        "one from HTTP, and a test refuses sockets elsewhere.\n\n"
+        + rows(("peer", "protection", "time and size", "how many", "tries again"), peers)
+    )
+
+
+# -- What is logged ------------------------------------------------------------------------------
+
+
+def logs() -> str:
+    found = sorted({line for name in modules() for line in _lines_of(name)})
+    return (
+        f"# Log inventory\n\n{MADE}\nOne JSON object a line on standard error, in UTC: `at`, `level`, `logger`, `event`, the "
+        "`request` it belongs to, and what is listed here. No secret, link, one-time key, address, phone or e-mail is in any "
+        "(`shipping_portal/logs.py`; canary tests). Where the lines go, how long they are kept and who reads them is the "
+        "operator's: 30 days are enough for everything the run-book asks.\n\nSecurity events (`logger: security`) have `kind`, "
+        "the `user` or the keyed hash of an `account` that does not exist, and the `ip`; each that happened to an account is in "
+        "the audit as well.\n\n" + rows(("module", "level", "event"), [(f"`{a}`", b, f"`{c}`") for a, b, c in found])
+    )
+
+
+LEVELS = {"debug", "info", "warning", "error", "exception"}
+
+
+def _lines_of(module: str) -> Iterator[tuple[str, str, str]]:
+    found = importlib.util.find_spec(module)
+    path = found.origin if found else None
+    for node in ast.walk(ast.parse(Path(path or "").read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LEVELS:
+            name = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+            first = node.args[0] if node.args else None
+            if name in {"log", "logger"} and isinstance(first, ast.Constant):
+                yield module, node.func.attr, str(first.value)
+
+
+# -- What it is made of --------------------------------------------------------------------------
+
+
+def sbom() -> str:
+    """A CycloneDX bill of materials of what production installs; the checksums are in the lock it is made from."""
+    lock = (ROOT / "requirements/production.txt").read_text()
+    parts = [
+        {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}"}
+        for name, version in re.findall(r"^([\w.-]+)==([\w.]+)", lock, re.MULTILINE)
+    ]
+    found = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": parts}
+    return json.dumps(found, indent=1) + "\n"
+
+
+DOCUMENTS = {
+    "access.md": access,
+    "validation.md": validation,
+    "connections.md": connections,
+    "logs.md": logs,
+    "sbom.json": sbom,
+}

@@ -1,0 +1,36 @@
+"""What docs/security says of the code is what the code does."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+
+from django.conf import settings
+
+from shipping_portal.accounts import sessions
+from tests.security.documents import DOCUMENTS, ROOT
+from tests.table import table
+
+
+@table(("name", "make"), DOCUMENTS.items(), ids=DOCUMENTS)
+def test_each_document_says_what_the_code_does(name: str, make: Callable[[], str]) -> None:
+    path = ROOT / "docs/security" / name
+    if os.environ.get("TELL"):
+        path.write_text(make())
+    assert path.read_text() == make(), f"TELL=1 ./dev test tests/security writes {name} anew"
+
+
+def test_the_bill_of_materials_names_every_package_of_the_lock() -> None:
+    lock = (ROOT / "requirements/production.txt").read_text()
+    listed = json.loads(DOCUMENTS["sbom.json"]())["components"]
+    assert [part["name"] for part in listed] == re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)
+    assert len(listed) > 20
+
+
+def test_what_the_deviations_say_of_session_lengths_is_so() -> None:
+    text = (ROOT / "docs/security/deviations.md").read_text()
+    hours, days = settings.SESSION_COOKIE_AGE // 3600, settings.ACCOUNT_SESSION_COOKIE_AGE // 86400
+    assert f"Senders: {hours} hours, or {days} days" in text
+    assert (
+        f"Operators: {sessions.STAFF_IDLE_SECONDS // 60} minutes idle, {sessions.STAFF_SECONDS // 3600} hours" in text
+    )
