@@ -54,13 +54,15 @@ def access() -> str:
     ]
     hidden = [f"- {group} does not see {', '.join(sorted(what))}." for group, what in permissions.HIDDEN.items()]
     return (
-        f"# Access\n\n{MADE}\nWhoever is logged in and not in the row gets 404, as if the page did not exist; so does everybody "
-        "for another account's objects. Whoever is not logged in is led to the log-in. What a role may do follows the state of "
-        "a parcel as well (`orders/models/statuses.py`): a label only while it is booked, a cancellation only before that ends.\n"
+        f"# Access\n\n{MADE}\nWhoever is logged in and not in the row gets 404, as if the page did not exist; so does "
+        "everybody for another account's objects. Whoever is not logged in is led to the log-in. What a role may do "
+        "follows the state of a parcel as well (`orders/models/statuses.py`): a label only while it is booked, a "
+        "cancellation only before that ends.\n"
         f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
-        f"## Without a log-in\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, and log-in, sign-up "
-        "and new passwords below `/accounts/`.\n\n"
-        "## The desk, by group\n\nAn operator is in a group and has a second factor; each act asks why and is in the audit. "
+        f"## Without a log-in\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, and "
+        "log-in, sign-up and new passwords below `/accounts/`.\n\n"
+        "## The desk, by group\n\nAn operator is in a group and has a second factor; each act asks why and "
+        "is in the audit. "
         f"A superuser may do everything.\n\n{rows(('act', *permissions.GROUPS), acts)}"
         "Every group reads every page, with receivers' e-mail, phone and street masked.\n\n" + "\n".join(hidden) + "\n"
     )
@@ -70,17 +72,18 @@ def access() -> str:
 
 
 def validation() -> str:
-    parts = [
-        "# Validation\n\n"
-        + MADE
-        + "\nEvery field is checked on the server; a browser's own checks are a courtesy. Beyond single "
-        "fields: suburb, state and postcode must be a pair of the carrier's list; an e-mail of a sender must reach people and not "
-        "be the partner's; weight and measures must make a parcel some service takes; contents and duties follow the receiver's "
-        "country; a pickup day is one on offer.\n\n## Limits\n\n",
-        rows(("what", "limit"), _limits()),
-        "## Files\n\nCSV, TSV or text of an import, and a carrier's report: read by content, whatever the name says; never "
-        "executed, unpacked or stored as a file. Nothing typed by anybody names a path.\n\n",
-    ]
+    rules = (
+        "Every field is checked on the server; a browser's own checks are a courtesy. Beyond single fields: suburb, state "
+        "and postcode must be a pair of the carrier's list; an e-mail of a sender must reach people and not be the "
+        "partner's; weight and measures must make a parcel some service takes; contents and duties follow the receiver's "
+        "country; a pickup day is one on offer."
+    )
+    files = (
+        "CSV, TSV or text of an import, and a carrier's report: read by content, whatever the name says; never executed, "
+        "unpacked or stored as a file. Nothing typed by anybody names a path."
+    )
+    limits = rows(("what", "limit"), _limits())
+    parts = [f"# Validation\n\n{MADE}\n{rules}\n\n## Limits\n\n{limits}## Files\n\n{files}\n\n"]
     for form in sorted(_forms(), key=lambda one: (one.__module__, one.__name__)):
         if form.base_fields:
             fields = [(f"`{name}`", type(field).__name__, *_rule(field)) for name, field in form.base_fields.items()]
@@ -147,22 +150,49 @@ LIMITS = ("min_length", "max_length", "min_value", "max_value", "max_digits", "d
 
 def connections() -> str:
     limits, broker = deadline.Limits(ends_at=0), settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    within = f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect"
     peers: list[tuple[object, ...]] = [
-        ("the carrier's API", "https, certificates checked, no redirect or proxy", f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect, {limits.cap} bytes",
-         "prices, links and an operator's verification in the request; all else in workers, in turns", "by the protocol: what "
-         "was perhaps sent is never sent again under another key"),
-        ("label files", "https, hosts of the contract only", f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect", "workers, in turns", "later and later"),
-        ("PostgreSQL", "TLS as DATABASE_URL says; required elsewhere (E029)", f"3 s to connect, {settings.DATABASE_LIMITS}", "one a thread", "503 with Retry-After; jobs wait"),
-        ("Redis", "a password, TLS elsewhere (E028)", f"{broker['socket_connect_timeout']} s to connect, {broker['socket_timeout']} s",
-         "Celery's pool", "none: the sweeper does the work"),
-        ("the mail server", "TLS as EMAIL_URL says", f"{settings.EMAIL_TIMEOUT} s", "one a message", "2 minutes to 6 hours apart, "
-         "until sent"),
-        ("the carrier's webhook, to us", "https only, a secret per account", f"{webhook.LARGEST_BODY} bytes", "web", "the carrier's: "
-         "up to 3 times (interface §6.5)"),
-    ]  # fmt: skip
+        (
+            "the carrier's API",
+            "https, certificates checked, no redirect or proxy",
+            f"{within}, {limits.cap} bytes",
+            "prices, links and an operator's verification in the request; all else in workers, in turns",
+            "by the protocol: what was perhaps sent is never sent again under another key",
+        ),
+        ("label files", "https, hosts of the contract only", within, "workers, in turns", "later and later"),
+        (
+            "PostgreSQL",
+            "TLS as DATABASE_URL says; required elsewhere (E029)",
+            f"3 s to connect, {settings.DATABASE_LIMITS}",
+            "one a thread",
+            "503 with Retry-After; jobs wait",
+        ),
+        (
+            "Redis",
+            "a password, TLS elsewhere (E028)",
+            f"{broker['socket_connect_timeout']} s to connect, {broker['socket_timeout']} s",
+            "Celery's pool",
+            "none: the sweeper does the work",
+        ),
+        (
+            "the mail server",
+            "TLS as EMAIL_URL says",
+            f"{settings.EMAIL_TIMEOUT} s",
+            "one a message",
+            "2 minutes to 6 hours apart, until sent",
+        ),
+        (
+            "the carrier's webhook, to us",
+            "https only, a secret per account",
+            f"{webhook.LARGEST_BODY} bytes",
+            "web",
+            "the carrier's: up to 3 times (interface §6.5)",
+        ),
+    ]
     return (
-        f"# Connections\n\n{MADE}\nThere are no others: one module speaks to the carrier, an import contract keeps every other "
-        "one from HTTP, and a test refuses sockets elsewhere.\n\n"
+        f"# Connections\n\n{MADE}\nThere are no others: one module speaks to the carrier, an import "
+        "contract keeps every "
+        "other one from HTTP, and a test refuses sockets elsewhere.\n\n"
         + rows(("peer", "protection", "time and size", "how many", "tries again"), peers)
     )
 
@@ -173,12 +203,18 @@ def connections() -> str:
 def logs() -> str:
     found = sorted({line for name in modules() for line in _lines_of(name)})
     return (
-        f"# Log inventory\n\n{MADE}\nOne JSON object a line on standard error, in UTC: `at`, `level`, `logger`, `event`, the "
-        "`request` it belongs to, and what is listed here. No secret, link, one-time key, address, phone or e-mail is in any "
-        "(`shipping_portal/logs.py`; canary tests). Where the lines go, how long they are kept and who reads them is the "
-        "operator's: 30 days are enough for everything the run-book asks.\n\nSecurity events (`logger: security`) have `kind`, "
-        "the `user` or the keyed hash of an `account` that does not exist, and the `ip`; each that happened to an account is in "
-        "the audit as well.\n\n" + rows(("module", "level", "event"), [(f"`{a}`", b, f"`{c}`") for a, b, c in found])
+        f"# Log inventory\n\n{MADE}\nOne JSON object a line on standard error, in UTC: `at`, `level`, "
+        "`logger`, `event`, "
+        "the `request` it belongs to, and what is listed here. No secret, link, one-time key, address, "
+        "phone or e-mail is "
+        "in any (`shipping_portal/logs.py`; canary tests). Where the lines go, how long they are kept and "
+        "who reads them "
+        "is the operator's: 30 days are enough for everything the run-book asks.\n\nSecurity events "
+        "(`logger: security`) "
+        "have `kind`, the `user` or the keyed hash of an `account` that does not exist, and the `ip`; each "
+        "that happened "
+        "to an account is in the audit as well.\n\n"
+        + rows(("module", "level", "event"), [(f"`{name}`", level, f"`{event}`") for name, level, event in found])
     )
 
 
