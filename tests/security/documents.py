@@ -73,14 +73,14 @@ def access() -> str:
 
 def validation() -> str:
     rules = (
-        "Every field is checked on the server; a browser's own checks are a courtesy. Beyond single fields: suburb, state "
-        "and postcode must be a pair of the carrier's list; an e-mail of a sender must reach people and not be the "
-        "partner's; weight and measures must make a parcel some service takes; contents and duties follow the receiver's "
-        "country; a pickup day is one on offer."
+        "Every field is checked on the server; a browser's own checks are a courtesy. Beyond single fields: suburb, "
+        "state and postcode must be a pair of the carrier's list; an e-mail of a sender must reach people and not be "
+        "the partner's; weight and measures must make a parcel some service takes; contents and duties follow the "
+        "receiver's country; a pickup day is one on offer."
     )
     files = (
-        "CSV, TSV or text of an import, and a carrier's report: read by content, whatever the name says; never executed, "
-        "unpacked or stored as a file. Nothing typed by anybody names a path."
+        "CSV, TSV or text of an import, and a carrier's report: read by content, whatever the name says; never "
+        "executed, unpacked or stored as a file. Nothing typed by anybody names a path."
     )
     limits = rows(("what", "limit"), _limits())
     parts = [f"# Validation\n\n{MADE}\n{rules}\n\n## Limits\n\n{limits}## Files\n\n{files}\n\n"]
