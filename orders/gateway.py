@@ -4,6 +4,7 @@ import datetime as dt
 import random
 from collections.abc import Callable
 
+import structlog
 from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
@@ -19,6 +20,7 @@ from orders.turns import Turns
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 
+logger = structlog.get_logger(__name__)
 VERSION = "0.1"
 
 
@@ -62,6 +64,14 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
         raise NotSent("no settings hold a key of this carrier account any more")
 
     def log(call: Call) -> None:
+        logger.info(
+            "carrier_call",
+            operation=call.operation,
+            status=call.status,
+            outcome=call.outcome,
+            milliseconds=round(call.seconds * 1000),
+            **({"attempt": order.generation} | order.log_fields() if order else {}),
+        )
         CarrierCall.objects.create(
             at=timezone.now(),
             account=row,

@@ -1,14 +1,18 @@
 """The doors of an order's state: where its status moves by the table MOVES, and where tracking says it is."""
 
 import datetime as dt
+from functools import partial
 from typing import Any
 
+import structlog
 from django.db import transaction
 
 from orders import limits, notifications
 from orders.models import Order
 from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from shipping_portal.accounts import outbox
+
+logger = structlog.get_logger(__name__)
 
 
 @transaction.atomic
@@ -31,6 +35,7 @@ def move_to(order: Order, new: str, *, by: Any = None, reason: str, at: dt.datet
     for name, value in {"status": new, **changes}.items():
         setattr(order, name, value)
     notifications.moved(change)
+    transaction.on_commit(partial(logger.info, "order_moved", old=old, new=str(new), **order.log_fields()))
 
 
 @transaction.atomic(savepoint=False)

@@ -47,25 +47,28 @@ STAMPS: list[Any] = [
 ]
 
 
-def configure(wanted: dict[str, Any]) -> None:
-    """Make every logger, the web server's too, write through the same formatter (Django's LOGGING_CONFIG)."""
+def described(level: str) -> dict[str, Any]:
+    """Return the configuration by which every logger, the web server's too, writes through the same formatter."""
     line = {"handlers": ["line"], "propagate": False}
     through = {"handlers": [], "propagate": True}
-    logging.config.dictConfig(
-        {
-            "version": 1,
-            "disable_existing_loggers": False,
-            "formatters": {"json": {"()": _formatter}},
-            "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "json"}},
-            "root": {"handlers": ["line"], "level": wanted["level"]},
-            "loggers": {
-                "django": through,
-                "django.server": through,
-                "gunicorn.error": line,  # gunicorn hangs its own handlers before Django loads
-                "gunicorn.access": line,
-            },
-        }
-    )
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": _formatter}},
+        "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"handlers": ["line"], "level": level},
+        "loggers": {
+            "django": through,
+            "django.server": through,
+            "gunicorn.error": line | {"level": "INFO"},  # gunicorn hangs its own handlers before Django loads
+            "gunicorn.access": line,
+        },
+    }
+
+
+def configure(wanted: dict[str, Any]) -> None:
+    """Set it up (Django's LOGGING_CONFIG)."""
+    logging.config.dictConfig(described(wanted["level"]))
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, *STAMPS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

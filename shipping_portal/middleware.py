@@ -12,7 +12,9 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 
-REQUEST_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+from shipping_portal.request_ids import LONGEST
+
+REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 
 
 def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:

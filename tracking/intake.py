@@ -3,8 +3,8 @@
 import datetime as dt
 import hashlib
 import json
-import logging
 
+import structlog
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -19,7 +19,7 @@ from tracking import scans
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery, WebhookTally
 
 State = WebhookDelivery.State
-logger = logging.getLogger(__name__)
+logger = structlog.get_logger(__name__)
 READ_BY_JOB_AFTER = dt.timedelta(seconds=10)  # read at once where it is received; later only if that process died
 
 
@@ -32,7 +32,7 @@ def receive(body: bytes, account: CarrierAccount, *, now: dt.datetime) -> Webhoo
     try:
         read(delivery.pk)
     except Exception:  # stored already: the carrier must not send it again, the sweep reads it again
-        logger.exception("delivery_not_read", extra={"delivery": delivery.pk})
+        logger.exception("delivery_not_read", delivery=delivery.pk)
     return delivery
 
 
@@ -61,6 +61,7 @@ def read(delivery_id: int) -> None:
             _ask_for_the_rest(parcel)
     except scans.ContentDiffers as error:
         return _set_aside(delivery, State.DIFFERS, str(error))
+    logger.info("scan_read", delivery=delivery.pk, reference=reference, event_type=event.event_type, state=str(state))
     scans.project(parcel.pk)
 
 
@@ -96,6 +97,7 @@ def refuse(reason: str, *, now: dt.datetime) -> None:
 
 
 def _set_aside(delivery: WebhookDelivery, state: str, reason: str) -> None:
+    logger.warning("delivery_set_aside", delivery=delivery.pk, state=str(state))
     WebhookDelivery.objects.filter(pk=delivery.pk, event=None).update(
         state=state, reason=reason[:300], due_at=None, **WebhookDelivery.AFRESH
     )

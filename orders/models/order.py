@@ -15,6 +15,7 @@ from orders.models.account import CarrierAccount
 from orders.models.facts import CarrierFacts, OfferFacts, ParcelFacts
 from orders.models.statuses import HELD, MAY_COST, UNDECIDED, Progress, Status
 from orders.progress import day_at, missed_pickups
+from shipping_portal import request_ids
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.jobs.models import Job
 
@@ -57,6 +58,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         """The carrier has the parcel; it can no longer be cancelled."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    request_id = models.CharField(  # of the page that made it: the log has what it did by this
+        max_length=request_ids.LONGEST, blank=True, default=request_ids.current, editable=False
+    )
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="orders")
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="orders")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -90,6 +94,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     unbilled = models.DecimalField(max_digits=16, decimal_places=2, default=Decimal(0))
 
     objects = OrderQuerySet.as_manager()
+
+    def log_fields(self) -> dict[str, Any]:
+        """Return what a log line about this order has, so that one booking is found in every process's log."""
+        request = request_ids.current() or self.request_id
+        return {"order": str(self.uuid), "reference": self.carrier_reference, "request": request}
 
     class Meta:
         constraints = [

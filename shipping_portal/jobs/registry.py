@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+import structlog
 from celery import shared_task
 from django.conf import settings
 from django.db import transaction
@@ -73,7 +74,8 @@ class JobKind:
         failures = row.failures
         if row.claim():
             try:
-                self.work(row)
+                with structlog.contextvars.bound_contextvars(job=self.name, row=row.pk):
+                    self.work(row)
             except NotYet as later:
                 row.postpone(later.at, failures=failures)  # this was no try, and those before it count on
             except Exception as error:

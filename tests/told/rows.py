@@ -12,7 +12,7 @@ from django.db import connection, models
 
 LEFT_OUT = {"sessions.session", "accounts.session", "auth.permission", "contenttypes.contenttype"}
 # Of these nobody is told, or they differ from run to run.
-FIELDS = {"password", "milliseconds", "free_at", "had", "search", "last_login"}
+FIELDS = {"password", "milliseconds", "free_at", "had", "search", "last_login", "request_id"}
 BY_MODEL = {"label.length", "export.length", "export.sha256"}
 RANDOM = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32,64}\b"

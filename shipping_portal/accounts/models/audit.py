@@ -6,6 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from shipping_portal import request_ids
+
 
 class Audit(models.Model):
     """One act of a person (or of the portal, when there is no actor). Never changed, never deleted.
@@ -22,6 +24,9 @@ class Audit(models.Model):
     action = models.CharField(max_length=60)
     subject = models.CharField(max_length=120)
     reason = models.TextField(blank=True)
+    request_id = models.CharField(
+        max_length=request_ids.LONGEST, blank=True, default=request_ids.current, editable=False
+    )
 
     class Meta:
         verbose_name_plural = "audit"
