@@ -5,7 +5,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
-from allauth.core import ratelimit
+from allauth.core.internal import ratelimit  # the public one can't take a count back
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -17,6 +17,8 @@ from django.utils import timezone
 
 from shipping_portal.accounts import demo, encryption, known_browsers, security_events, sender_email, signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
+
+APP = "allauth.account"
 
 
 def landing_page(user: Any) -> str:
@@ -95,13 +97,14 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
         The second count is not for a browser its person has logged in with: nobody locks somebody else out.
         """
+        email = credentials.get("email", "").lower()
         try:
             super().pre_authenticate(request, **credentials)
-            email = credentials.get("email", "").lower()
             if not known_browsers.knows(request, email):
-                ratelimit.consume(request, action="guess", key=email, raise_exception=True)
+                guess = ratelimit.consume(request, app=APP, action="guess", key=email, raise_exception=True)
+                self._login_failed_rl_usage.usage += guess.usage  # allauth takes both back for the right password
         except (ValidationError, ratelimit.RateLimited) as error:
-            security_events.record("log-in slowed down", request, email=credentials.get("email", ""))
+            security_events.record("log-in slowed down", request, email=email)
             raise self.validation_error("too_many_login_attempts") from error
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
@@ -111,7 +114,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         """Let whoever reads the account's mail in, however much it was guessed at."""
         super()._delete_login_attempts_cached_email(request, **credentials)
-        ratelimit.clear(request, action="guess", key=credentials.get("email", "").lower())
+        ratelimit.clear(request, app=APP, action="guess", key=credentials.get("email", "").lower())
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         security_events.record("log-in failed", request, email=credentials.get("email", ""))

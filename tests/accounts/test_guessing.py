@@ -82,6 +82,11 @@ def test_an_office_behind_one_address_logs_in_in_the_same_minute(quill: Any) -> 
         assert try_it(person, right=True).status_code == 302
 
 
+def test_the_right_password_counts_for_nothing_however_many_browsers_it_is_typed_in(alice: User) -> None:
+    for number in range(30):
+        assert try_it(alice, address=f"198.51.100.{number}", right=True).status_code == 302
+
+
 def test_a_refused_address_is_told_so_in_a_page_of_ours(alice: User, settings: Any) -> None:
     settings.ACCOUNT_RATE_LIMITS = {"login": "1/m/ip"}
     try_it(alice)
