@@ -5,6 +5,6 @@ import structlog
 LONGEST = 64
 
 
-def current() -> str:
+def current_request() -> str:
     """Return the id of the request that this thread answers, or "" outside of one."""
     return str(structlog.contextvars.get_contextvars().get("request", ""))

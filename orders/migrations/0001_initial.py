@@ -128,7 +128,7 @@ class Migration(migrations.Migration):
                 ('last_error', models.CharField(blank=True, max_length=300)),
                 ('parked_at', models.DateTimeField(blank=True, null=True)),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('request_id', models.CharField(blank=True, default=shipping_portal.request_ids.current, editable=False, max_length=64)),
+                ('request_id', models.CharField(blank=True, default=shipping_portal.request_ids.current_request, editable=False, max_length=64)),
                 ('form_token', models.UUIDField()),
                 ('form_hash', models.CharField(max_length=64)),
                 ('status', models.CharField(choices=[('draft', 'Draft'), ('booking', 'Booking'), ('booked', 'Booked'), ('rejected', 'Not booked: refused'), ('unconfirmed', 'Checking with the carrier'), ('not_booked', 'Not booked'), ('conflict', 'Being sorted out'), ('cancelling', 'Cancelling'), ('cancel_unconfirmed', 'Checking the cancellation'), ('cancelled', 'Cancelled')], default='draft', max_length=20)),

@@ -59,7 +59,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     request_id = models.CharField(  # of the page that made it: the log has what it did by this
-        max_length=request_ids.LONGEST, blank=True, default=request_ids.current, editable=False
+        max_length=request_ids.LONGEST, blank=True, default=request_ids.current_request, editable=False
     )
     sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="orders")
     account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="orders")
@@ -97,7 +97,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
 
     def log_fields(self) -> dict[str, Any]:
         """Return what a log line about this order has, so that one booking is found in every process's log."""
-        request = request_ids.current() or self.request_id
+        request = request_ids.current_request() or self.request_id
         return {"order": str(self.uuid), "reference": self.carrier_reference, "request": request}
 
     class Meta:

@@ -369,7 +369,7 @@ class Migration(migrations.Migration):
                 ('action', models.CharField(max_length=60)),
                 ('subject', models.CharField(max_length=120)),
                 ('reason', models.TextField(blank=True)),
-                ('request_id', models.CharField(blank=True, default=shipping_portal.request_ids.current, editable=False, max_length=64)),
+                ('request_id', models.CharField(blank=True, default=shipping_portal.request_ids.current_request, editable=False, max_length=64)),
                 ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('sender', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.sender')),
             ],

@@ -25,7 +25,7 @@ class Audit(models.Model):
     subject = models.CharField(max_length=120)
     reason = models.TextField(blank=True)
     request_id = models.CharField(
-        max_length=request_ids.LONGEST, blank=True, default=request_ids.current, editable=False
+        max_length=request_ids.LONGEST, blank=True, default=request_ids.current_request, editable=False
     )
 
     class Meta:
