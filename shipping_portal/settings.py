@@ -136,6 +136,7 @@ OLDER_CARRIERS = {
     for name in map(str.strip, env.list("OLDER_CARRIERS", default=[]))
 }
 SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")  # open, first_limit, approve or invited
+IMPORTS_AN_HOUR = env.int("IMPORTS_AN_HOUR", default=20)  # of one person
 DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
 
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs alike, for campaigns -----------
