@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+from django.conf import settings
 from django.db import transaction
 
 from shipping_portal.accounts.models import Sender, User
@@ -10,7 +11,6 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import Sheet
 
 AT_ONCE = 500
-MOST_AN_HOUR = 20  # of one person: 2 MB each, read in the request
 
 
 class TooMany(Exception):
@@ -24,9 +24,12 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
     """
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # two at once count one after the other
-        if Import.objects.filter(made_by=by, created_at__gt=now - dt.timedelta(hours=1)).count() >= MOST_AN_HOUR:
+        if (
+            Import.objects.filter(made_by=by, created_at__gt=now - dt.timedelta(hours=1)).count()
+            >= settings.IMPORTS_AN_HOUR
+        ):
             raise TooMany(
-                f"You gave us {MOST_AN_HOUR} files within an hour, the most there is. Give us this one in an hour."
+                f"You gave us {settings.IMPORTS_AN_HOUR} files within an hour, the most there is. Give us this one in an hour."
             )
         file = Import.objects.create(
             sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,

@@ -77,6 +77,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         portal = Portal(folder / "portal", carrier.url, contract=contract)
         portal.env |= {
             "DEMO": "1",
+            "IMPORTS_AN_HOUR": "1000",  # one person walks them all
             "SITE_URL": f"http://127.0.0.1:{web}",
             "CSRF_TRUSTED_ORIGINS": f"http://127.0.0.1:{web}",
             "WEBHOOK_SECRETS": f"carrier:{SECRET}",

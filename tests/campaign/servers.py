@@ -90,6 +90,7 @@ class Servers:
     def _env(self, redis_url: str, database: str) -> dict[str, str]:
         return {
             "DEMO": "1",
+            "IMPORTS_AN_HOUR": "1000",  # a day of orders in minutes
             "SECRET_KEY": self._canaries["app"],
             "DATABASE_URL": database,
             "REDIS_URL": redis_url,

@@ -464,9 +464,9 @@ def test_a_header_in_millimetres_is_shown_and_a_choice_of_centimetres_refused(li
 
 
 def test_the_file_too_many_within_an_hour_is_refused_and_the_next_hour_takes_it(
-    listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+    listed: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
-    monkeypatch.setattr(uploads, "MOST_AN_HOUR", 2)
+    settings.IMPORTS_AN_HOUR = 2
     for number in range(2):
         assert upload(listed, f"name,weight\nNoor {number},2\n").status_code == 302
     answer = upload(listed, "name,weight\nNoor,2\n")

@@ -16,7 +16,7 @@ from shipping_portal.accounts import passwords, sessions, team
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier import deadline
-from shipping_portal.importing import reading, uploads
+from shipping_portal.importing import reading
 from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
 from tracking import views as webhook
 
@@ -101,7 +101,7 @@ def _limits() -> list[tuple[object, ...]]:
         ("money all accounts book a day", settings.DAILY_MONEY_LIMIT),
         ("prices an account asks for a minute", default["quotes_a_minute"]),
         ("rows and bytes of an import", f"{reading.MOST_ROWS}, {reading.MOST_BYTES}"),
-        ("imports of a person an hour", uploads.MOST_AN_HOUR),
+        ("imports of a person an hour", settings.IMPORTS_AN_HOUR),
         (
             "bytes and fields of a form",
             f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE}, {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS}",
