@@ -32,13 +32,7 @@ def know_the_request(get_response: Callable[[HttpRequest], HttpResponseBase]) ->
 
 
 # Nothing of a browser's beyond the page is used, but writing an address to the clipboard.
-PERMISSIONS = ", ".join(
-    f"{feature}=()"
-    for feature in (
-        *("accelerometer", "autoplay", "bluetooth", "camera", "display-capture", "geolocation", "gyroscope", "hid"),
-        *("magnetometer", "microphone", "midi", "payment", "publickey-credentials-get", "serial", "usb"),
-    )
-)
+PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
 # Their addresses hold keys of one use. The origin alone is told, as without any the check against forged forms fails:
 # "no-referrer" makes a browser send "Origin: null".
 KEYS_IN_ADDRESS = ("/accounts/", "/invitation/", "/unsubscribe/")
@@ -49,7 +43,8 @@ def tell_the_browser(get_response: Callable[[HttpRequest], HttpResponseBase]) ->
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         if request.path.startswith(KEYS_IN_ADDRESS):
             response.headers.setdefault("Cache-Control", "private, no-store")

@@ -24,13 +24,9 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
     """
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # two at once count one after the other
-        if (
-            Import.objects.filter(made_by=by, created_at__gt=now - dt.timedelta(hours=1)).count()
-            >= settings.IMPORTS_AN_HOUR
-        ):
-            raise TooMany(
-                f"You gave us {settings.IMPORTS_AN_HOUR} files within an hour, the most there is. Give us this one in an hour."
-            )
+        since, most = now - dt.timedelta(hours=1), settings.IMPORTS_AN_HOUR
+        if Import.objects.filter(made_by=by, created_at__gt=since).count() >= most:
+            raise TooMany(f"You gave us {most} files within an hour, the most there is. Give us this one in an hour.")
         file = Import.objects.create(
             sender=sender, made_by=by, created_at=now, file_name=name, sha256=sheet.sha256,
             encoding=sheet.encoding, delimiter=sheet.delimiter, header=sheet.header, fingerprint=sheet.fingerprint,
