@@ -14,6 +14,8 @@ from django.db import InterfaceError, OperationalError
 from shipping_portal.accounts.models import Session
 
 VISITOR = "visitor:"
+# Not the salt of the rows: a row's content, read from a copy of the database, would be a cookie that logs in.
+SALT = "shipping_portal.accounts.visitor"
 
 
 def digest(key: str | None) -> str:
@@ -38,7 +40,7 @@ class SessionStore(InDatabase):
         try:
             content: dict[str, Any] = signing.loads(
                 str(self.session_key).removeprefix(VISITOR),
-                salt=self.key_salt,
+                salt=SALT,
                 serializer=JSONSerializer,
                 max_age=settings.SESSION_COOKIE_AGE,
             )
@@ -84,7 +86,7 @@ class SessionStore(InDatabase):
 
     def _be_a_visitors(self, content: dict[str, Any]) -> None:
         """Take the content as the key. A row it was before stays until it is deleted, as after a log-out."""
-        packed = signing.dumps(content, salt=self.key_salt, serializer=JSONSerializer, compress=True)
+        packed = signing.dumps(content, salt=SALT, serializer=JSONSerializer, compress=True)
         self._session_key = VISITOR + packed
 
 

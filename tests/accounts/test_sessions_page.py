@@ -99,7 +99,9 @@ def test_a_visitor_leaves_no_row_and_is_logged_in_by_a_new_key(alice: User) -> N
 def test_a_copy_of_the_database_opens_no_log_in(alice: User, visit: Visit) -> None:
     cookie = visit(alice).session.session_key
     assert Session.objects.get().pk != cookie
-    assert not is_in(Client(headers={"cookie": f"session={Session.objects.get().pk}"}))
+    row = Session.objects.get()
+    for stolen in (row.pk, row.session_data, f"visitor:{row.session_data}"):
+        assert not is_in(Client(headers={"cookie": f"session={stolen}"}))
 
 
 @table("cookie", ["visitor:", "visitor:e30:1abc:forged", "visitor:" + "a" * 3000, "x" * 40])
