@@ -17,7 +17,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.csrf import csrf_exempt
 
 from shipping_portal.accounts import security_events
-from shipping_portal.accounts.access import public
+from shipping_portal.accounts.access import FromElsewhere, public
 
 logger = structlog.get_logger("security")
 LARGEST_REPORT = 8 * 1024
@@ -36,7 +36,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     security_events.record("denied", request, user=_person(request), detail=request.path[:200])
-    return render(request, "403.html", status=403)
+    is_from_elsewhere = isinstance(exception, FromElsewhere)
+    return render(request, "403.html", {"is_from_elsewhere": is_from_elsewhere}, status=403)
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

@@ -65,6 +65,10 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callabl
     return declare
 
 
+class FromElsewhere(PermissionDenied):
+    """A browser says that another site asked for this."""
+
+
 def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Answer 403 where a browser says that another site asked: a label or a signed link is opened from our own pages.
 
@@ -74,7 +78,7 @@ def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
     @wraps(view)
     def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
-            raise PermissionDenied("asked for by another site")
+            raise FromElsewhere
         return view(request, *args, **kwargs)
 
     return guarded

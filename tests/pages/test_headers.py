@@ -66,7 +66,9 @@ def test_no_other_site_opens_a_label_or_a_signed_link(alice: User, client: Clien
     for page in ("label/full.pdf", "tracking-page/"):
         root = "orders" if page.startswith("tracking") else "parcels"
         address = f"/{root}/{order.uuid}/{page}"
-        assert client.get(address, headers={"Sec-Fetch-Site": site}).status_code == 403
+        refused = client.get(address, headers={"Sec-Fetch-Site": site})
+        assert refused.status_code == 403
+        assert "Open this from the parcel" in refused.content.decode()
     assert client.get(f"/parcels/{order.uuid}/", headers={"Sec-Fetch-Site": site}).status_code == 200
     assert client.get(f"/parcels/{order.uuid}/label/full.pdf", headers={"Sec-Fetch-Site": "none"}).status_code == 200
 
