@@ -27,6 +27,8 @@ def test_for_a_reason_the_exact_bytes_are_shown_once_and_nothing_keeps_them(
     order = unclear(body=BODY, response=b'{"error": "no street named Sample"}')
     answer = desk.post(_url(order), {"reveal-reason": REASON})
     assert answer.context["attempts"][0]["request"] == BODY.decode()
+    assert f"{order.receiver_name}, " in answer.context["people"]["Receiver"]
+    assert order.receiver_line1 in answer.content.decode()
     assert "no street named Sample" in answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
     row = Audit.objects.get()

@@ -152,7 +152,8 @@ def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> 
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
         Audit.write("personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now)
         contract = contract_of(order.account)
-        shown["people"] = {"Receiver": asdict(order.receiver()), "Picked up from": order.pickup}
+        people = {"Receiver": asdict(order.receiver()), "Picked up from": order.pickup}
+        shown["people"] = {whose: ", ".join(filter(None, person.values())) for whose, person in people.items()}
         shown["attempts"] = [_bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")]
     return TemplateResponse(request, "admin/reveal.html", shown)
 
