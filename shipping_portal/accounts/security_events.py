@@ -13,7 +13,7 @@ from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.mfa import signals as mfa
 from django.contrib.auth.signals import user_logged_out
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -54,36 +54,30 @@ def _is_recorded(event: str, person: User) -> bool:
     return event in ENDLESS and rows.exists()
 
 
-@receiver(account.user_logged_in)
-def logged_in(request: HttpRequest, user: User, **more: Any) -> None:
-    record("logged in", request, user=user)
+# What is told by its name alone.
+NAMED = {
+    account.user_logged_in: "logged in",
+    user_logged_out: "logged out",
+    account.password_changed: "password changed",
+    account.password_set: "password changed",
+    account.password_reset: "password reset by e-mail",
+    account.email_added: "log-in address added",
+    account.email_changed: "log-in address changed",
+    mfa.authenticator_added: "second factor added",
+    mfa.authenticator_removed: "second factor removed",
+    mfa.authenticator_reset: "recovery codes made anew",
+    mfa.authentication_failed: "second factor failed",
+}
 
 
-@receiver(user_logged_out)
-def logged_out(request: HttpRequest, user: User | None, **more: Any) -> None:
+@receiver([*NAMED])
+def _record_by_name(
+    signal: Signal, request: HttpRequest, user: User | None, authenticator: Any = None, **more: Any
+) -> None:
+    """Record what happened, with which second factor; a log-out of nobody is nothing."""
     if user is not None:
-        record("logged out", request, user=user)
-
-
-@receiver(account.password_changed)
-@receiver(account.password_set)
-def password_changed(request: HttpRequest, user: User, **more: Any) -> None:
-    record("password changed", request, user=user)
-
-
-@receiver(account.password_reset)
-def password_reset(request: HttpRequest, user: User, **more: Any) -> None:
-    record("password reset by e-mail", request, user=user)
-
-
-@receiver(account.email_added)
-def email_added(request: HttpRequest, user: User, **more: Any) -> None:
-    record("log-in address added", request, user=user)
-
-
-@receiver(account.email_changed)
-def email_changed(request: HttpRequest, user: User, **more: Any) -> None:
-    record("log-in address changed", request, user=user)
+        detail = authenticator.get_type_display() if authenticator else ""
+        record(NAMED[signal], request, user=user, detail=detail)
 
 
 @receiver(account.email_removed)
@@ -95,28 +89,8 @@ def email_removed(request: HttpRequest, user: User, email_address: EmailAddress,
         get_adapter(request).send_notification_mail("account/email/email_deleted", user, words, email_address.email)
 
 
-@receiver(mfa.authenticator_added)
-def second_factor_added(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
-    record("second factor added", request, user=user, detail=authenticator.get_type_display())
-
-
-@receiver(mfa.authenticator_removed)
-def second_factor_removed(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
-    record("second factor removed", request, user=user, detail=authenticator.get_type_display())
-
-
-@receiver(mfa.authenticator_reset)
-def recovery_codes_made(request: HttpRequest, user: User, **more: Any) -> None:
-    record("recovery codes made anew", request, user=user)
-
-
 @receiver(mfa.authenticator_used)
 def recovery_code_used(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
     """Tell of a recovery code. A code of the app belongs to each log-in, which is told anyway."""
     if authenticator.type == authenticator.Type.RECOVERY_CODES:
         record("recovery code used", request, user=user)
-
-
-@receiver(mfa.authentication_failed)
-def second_factor_failed(request: HttpRequest, user: User, **more: Any) -> None:
-    record("second factor failed", request, user=user)
