@@ -1,9 +1,11 @@
 """From a stranger to somebody who can book: sign up, verify, log in, first steps."""
 
+import datetime as dt
 import re
 from typing import Any
 
 import pytest
+import time_machine
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from django.core import mail
@@ -301,3 +303,12 @@ def test_a_known_address_takes_as_long_to_sign_up_as_a_new_one(monkeypatch: pyte
     assert hashed == []
     sign_up(password1="another-long-secret")
     assert hashed == ["another-long-secret"]
+
+
+@pytest.mark.parametrize(("minutes", "works"), [(59, True), (61, False)])
+def test_a_link_to_set_a_new_password_is_good_for_an_hour(alice_with_password: User, minutes: int, works: bool) -> None:
+    Client().post("/accounts/password/reset/", {"email": alice_with_password.email})
+    link = link_in_mail()
+    with time_machine.travel(dt.datetime.now(dt.UTC) + dt.timedelta(minutes=minutes)):
+        page = Client().get(link, follow=True)
+    assert ("password1" in page.content.decode()) is works
