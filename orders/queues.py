@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from orders.models import Label
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.accounts.adminkit.queues import Wait
+from shipping_portal.accounts.adminkit.queues import AT_ONCE, WEEK, Wait
 
 
 def not_read_in_full(now: dt.datetime) -> Q:
@@ -42,6 +42,7 @@ LABELS = {
         label_missing,
         "The parcel is booked and the sender cannot print. Press Fetch again, or ask the carrier for the file.",
         "order__booked_at",
+        term=dt.timedelta(hours=1),
     )
 }
 SPENDING = {
@@ -50,11 +51,13 @@ SPENDING = {
         _refused_today,
         "What doesn't fit waits until its sender's midnight. Raise DAILY_MONEY_LIMIT and restart if it is meant to go.",
         "refused_at",
+        term=AT_ONCE,
     ),
     "recount": Wait(
         "Limit counters put right",
         lambda now: Q(mended_at__gte=now - dt.timedelta(days=7)),
         "A counter differed from its orders. Look up “limits recounted” in the audit, and report it: it is our fault.",
         "mended_at",
+        term=WEEK,
     ),
 }

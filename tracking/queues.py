@@ -5,7 +5,7 @@ import datetime as dt
 from django.db.models import Q
 
 from orders import carrier_settings
-from shipping_portal.accounts.adminkit.queues import Wait
+from shipping_portal.accounts.adminkit.queues import WEEK, Wait
 from tracking.models import WebhookDelivery
 
 State = WebhookDelivery.State
@@ -37,6 +37,7 @@ DELIVERIES = {
         unread,
         "Read the reason. Once the contract file knows the form, open the list and press Read these again.",
         "received_at",
+        term=WEEK,
     )
 }
 WORDS = {
@@ -45,5 +46,6 @@ WORDS = {
         Q(progress="", is_known=False),
         "Say what each one means; the parcels concerned are folded again.",
         "first_seen_at",
+        term=WEEK,
     )
 }

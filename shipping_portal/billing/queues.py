@@ -7,7 +7,7 @@ from dataclasses import replace
 from django.db.models import Q, QuerySet
 
 from orders.models import Order
-from shipping_portal.accounts.adminkit.queues import Queue, Rule, Wait, counted
+from shipping_portal.accounts.adminkit.queues import WEEK, Queue, Rule, Wait, counted
 from shipping_portal.billing import reconciling
 from shipping_portal.billing.balancing import balances, tallies
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
@@ -61,6 +61,7 @@ CHARGES = {
         lambda now: Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
         "Compare with unconfirmed bookings; else open the line and press Assign.",
         "report__uploaded_at",
+        term=WEEK,
     )
 }
 ORDERS = {
@@ -68,21 +69,25 @@ ORDERS = {
         "Charged although cancelled",
         _orders_of(reconciling.charged_after_cancelling),
         "If its label was not used, ask the carrier to refund it; else tell the sender.",
+        term=WEEK,
     ),
     "not-refunded": Wait(
         "Cancelled, not refunded after two reports",
         _orders_of(reconciling.not_refunded),
         "Ask the carrier for the refund by its reference, and when it was cancelled.",
+        term=WEEK,
     ),
     "charged-otherwise": Wait(
         "Charged differently than agreed",
         _orders_of(reconciling.charged_otherwise),
         "Compare its prices and its lines; ask the carrier why, credit the difference, or accept it.",
+        term=WEEK,
     ),
     "never-charged": Wait(
         "Booked, not charged after two reports",
         _orders_of(reconciling.never_charged),
         "The carrier may charge it later, or under another reference: compare with lines nobody owns.",
+        term=WEEK,
     ),
 }
 DISPUTES = {

@@ -4,7 +4,6 @@ See adminkit/queues.py; those of one app are in its own queues.py.
 """
 
 import datetime as dt
-from functools import partial
 
 from django.db.models import Case, F, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
@@ -14,7 +13,7 @@ from orders import queues as of_orders
 from orders.models import BookingAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order, OrderChange
 from orders.models.account import PAUSABLE
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts.adminkit.queues import Queue, Wait, counted, queue
+from shipping_portal.accounts.adminkit.queues import AT_ONCE, WEEK, Queue, Wait, counted, queue
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
 from shipping_portal.jobs.models import DeadLetter
@@ -25,8 +24,7 @@ from tracking.models import EventWord, Parcel, WebhookDelivery
 
 STUCK_AFTER = dt.timedelta(minutes=10)
 MOST_LISTED = 1000
-LATE_AFTER = dt.timedelta(minutes=15)
-OVERDUE_AFTER = dt.timedelta(hours=2)
+UNCLEAR_TERM = dt.timedelta(hours=2)
 FAULT_COUNTS = dt.timedelta(days=1)
 CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
 
@@ -94,6 +92,7 @@ ORDERS = {
         Q(status=Status.UNCONFIRMED),
         "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
         "since",
+        term=UNCLEAR_TERM,
     ),
     "unconfirmed-long": Wait("Not known for over 10 minutes", unconfirmed_long),
     "conflict": Wait(
@@ -101,6 +100,7 @@ ORDERS = {
         Q(status=Status.CONFLICT),
         "Open it, press Resolve and compare the carrier's answers; ask the carrier which one stands.",
         "since",
+        term=UNCLEAR_TERM,
     ),
     "second-order": Wait(
         "Second carrier order",
@@ -119,6 +119,7 @@ ORDERS = {
         cancel_stuck,
         "Ask the carrier whether it is cancelled, then open it and press what the carrier said.",
         "since",
+        term=dt.timedelta(hours=4),
     ),
     "futile": Wait(
         "Futile pickup: agree a new day with the carrier",
@@ -131,6 +132,7 @@ ORDERS = {
         left_behind,
         "Nobody can ask about them. Name the account in OLDER_CARRIERS, with settings and key, and restart.",
         "since",
+        term=dt.timedelta(hours=1),
     ),
     "missed-twice": Wait(
         "Missed by the driver twice",
@@ -143,6 +145,7 @@ ORDERS = {
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
         "The carrier will charge it. Tell the sender, and expect the line on the weekly report.",
         "since",
+        term=WEEK,
     ),
 }
 SENDERS = {
@@ -158,24 +161,27 @@ DEAD_LETTERS = {
         Q(),
         "It failed five times in a row. Read the error; once its cause is gone, press Try again.",
         "parked_at",
+        term=dt.timedelta(hours=1),
     )
 }
 HELD = Wait(
     "Carrier account stopped or paused",
     Q(),
     "Read on its page what does not leave and why. Resume a pause; after a stop, Ask the carrier again now.",
+    term=AT_ONCE,
 )
 AT_FAULT = Wait(
     "Refused for a fault of ours",
     Q(),
     "Read the carrier's words on the account's page; put the settings or the contract file right.",
+    term=AT_ONCE,
 )
 
 
 def waiting(now: dt.datetime) -> list[Queue]:
     """Return every queue, empty ones too, in the order in which they cost money; then those of the reports."""
     return [
-        *counted(Order.objects.annotate(since=_since()), ORDERS, now, late=partial(_late, now=now)),
+        *counted(Order.objects.annotate(since=_since()), ORDERS, now),
         *_accounts(now),
         *counted(DailySpend.objects.filter(day__gte=_a_week_ago(now)), of_orders.SPENDING, now),
         *counted(Sender.objects.all(), SENDERS, now, query="?bookings={}"),
@@ -201,18 +207,6 @@ def _since() -> Coalesce:
     return Coalesce(Case(When(status__in=CASES, then=last)), F("created_at"))
 
 
-def _late(name: str, since: dt.datetime | None, *, now: dt.datetime) -> str:
-    return late(since, now) if name in CASES else ""
-
-
-def late(since: dt.datetime | None, now: dt.datetime) -> str:
-    """Return how an undecided booking is waiting: a word, which is also its class in desk.css; "" is soon enough."""
-    waited = now - since if since else dt.timedelta(0)
-    if waited >= OVERDUE_AFTER:
-        return "overdue"
-    return "late" if waited >= LATE_AFTER else ""
-
-
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
     """Return accounts that the carrier stopped or an operator paused. There is one account, or a few over the years."""
     return [account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)]
@@ -230,6 +224,6 @@ def _accounts(now: dt.datetime) -> list[Queue]:
     held = [at for account in accounts if (at := _held_since(account, now))]
     faults = [at for account in accounts if (at := account.fault_at) and at >= now - FAULT_COUNTS]
     return [
-        queue(accounts, HELD, len(held), min(held, default=None), "?held=yes"),
-        queue(accounts, AT_FAULT, len(faults), min(faults, default=None), "?held=fault"),
+        queue(accounts, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
+        queue(accounts, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"),
     ]

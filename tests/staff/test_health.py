@@ -77,14 +77,14 @@ def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) 
 
 
 @pytest.mark.parametrize(
-    ("age", "late"), [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
+    ("age", "late"), [(14 * MINUTE, "new"), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
 )
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
 def test_an_undecided_booking_is_late_from_15_minutes_and_overdue_from_2_hours(
     quill: Sender, alice: User, now: dt.datetime, status: str, age: dt.timedelta, late: str
 ) -> None:
     factories.order(quill, alice, status=status, created_at=now - age)
-    found = {queue.url.rpartition("=")[2]: queue.late for queue in queues.waiting(now)}
+    found = {queue.url.rpartition("=")[2]: queue.urgency for queue in queues.waiting(now)}
     assert found[status] == late
     assert {found[name] for name in found if name != status} == {""}
 

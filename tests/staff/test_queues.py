@@ -11,6 +11,7 @@ from django.utils import timezone
 from orders.contract import contract
 from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, Label, Order
 from orders.transitions import move_to
+from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import ChargeWord, Dispute, week_of
 from shipping_portal.jobs.models import DeadLetter
@@ -159,7 +160,7 @@ def test_an_old_order_that_became_unclear_just_now_is_not_late(unclear: Callable
     ]:
         order.changes.create(old=old, new=new, at=now - dt.timedelta(minutes=minutes), reason="-")
     conflict = next(queue for queue in queues.waiting(now) if queue.url.endswith("needs=conflict"))
-    assert (conflict.oldest, conflict.late) == (now - dt.timedelta(minutes=9), "")
+    assert (conflict.oldest, conflict.urgency) == (now - dt.timedelta(minutes=9), "new")
 
 
 @pytest.mark.parametrize(("age", "found"), [(dt.timedelta(minutes=9), 0), (dt.timedelta(minutes=11), 1)])
@@ -243,12 +244,12 @@ def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], r
 
 
 @table(
-    ("waited", "word"), [(14 * MINUTE, ""), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
+    ("waited", "word"), [(14 * MINUTE, "new"), (15 * MINUTE, "late"), (119 * MINUTE, "late"), (120 * MINUTE, "overdue")]
 )
 def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_after_two(
     waited: dt.timedelta, word: str
 ) -> None:
-    assert queues.late(NOW - waited, NOW) == word
+    assert urgency(NOW - waited, queues.UNCLEAR_TERM, NOW) == word
 
 
 @pytest.mark.parametrize(("age", "count"), [(23, 1), (25, 0)])

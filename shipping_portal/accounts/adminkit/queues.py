@@ -5,7 +5,7 @@ count and its list always agree.
 """
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -17,39 +17,53 @@ from django.urls import reverse
 
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
 
+AT_ONCE, DAY, WEEK = dt.timedelta(minutes=15), dt.timedelta(days=1), dt.timedelta(days=7)
+
 
 @dataclass(frozen=True)
 class Wait:
     """One row of a table of queues. Without a `next_step` it is a filter of the list only.
 
-    `since` is the column from which its age counts.
+    `since` is the column from which its age counts, `term` how soon a person should have dealt with it.
     """
 
     title: str
     rule: Rule
     next_step: str = ""
     since: str = "created_at"
+    term: dt.timedelta = DAY
 
 
 @dataclass(frozen=True)
 class Queue:
-    """One line of the first page. `oldest` is None when nothing waits; `late` is a word for waiting long."""
+    """One line of the first page.
 
+    `name` is the queue's for good, in alerts and metrics; `oldest` is None when nothing waits; `urgency` is a word
+    for how the oldest waits, "" where nothing does.
+    """
+
+    name: str
     title: str
     count: int
     oldest: dt.datetime | None
     next_step: str
     url: str
-    late: str = ""
+    term: dt.timedelta
+    urgency: str = ""
+
+
+def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> str:
+    """Return how something waits: "overdue" from its term on, "late" from an eighth of it, else "new"."""
+    if since is None:
+        return ""
+    waited = now - since
+    if waited >= term:
+        return "overdue"
+    return "late" if waited >= term / 8 else "new"
 
 
 def counted(
-    rows: QuerySet[Any],
-    waits: Mapping[str, Wait],
-    now: dt.datetime,
-    *,
-    query: str = "?needs={}",
-    late: Callable[[str, dt.datetime | None], str] = lambda name, oldest: "",
+    rows: QuerySet[Any], waits: Mapping[str, Wait], now: dt.datetime, *, query: str = "?needs={}"
 ) -> list[Queue]:
     """Count the rows of one model by several rules, in one query over what any of them can touch."""
     shown = {name: wait for name, wait in waits.items() if wait.next_step}
@@ -61,18 +75,26 @@ def counted(
         sums[f"oldest{at}"] = Min(wait.since, filter=rule)
     found = rows.filter(reduce(or_, rules)).aggregate(**sums)
     return [
-        queue(rows, wait, found[f"n{at}"], oldest := found[f"oldest{at}"], query.format(name), late(name, oldest))
+        queue(rows, name, wait, found[f"n{at}"], found[f"oldest{at}"], now, query.format(name))
         for at, (name, wait) in enumerate(shown.items())
     ]
 
 
 def queue(
-    rows: QuerySet[Any], wait: Wait, count: int, oldest: dt.datetime | None, query: str = "", late: str = ""
+    rows: QuerySet[Any],
+    name: str,
+    wait: Wait,
+    count: int,
+    oldest: dt.datetime | None,
+    now: dt.datetime,
+    query: str = "",
 ) -> Queue:
     """Return a queue whose list is that of the rows' model, filtered by `query`."""
     options = rows.model._meta
     url = reverse(f"admin:{options.app_label}_{options.model_name}_changelist") + query
-    return Queue(wait.title, count, oldest, wait.next_step, url, late)
+    full_name = f"{options.model_name}-{name}".rstrip("-")
+    waits = urgency(oldest, wait.term, now)
+    return Queue(full_name, wait.title, count, oldest, wait.next_step, url, wait.term, waits)
 
 
 def needs(waits: Mapping[str, Wait]) -> type[admin.SimpleListFilter]:

@@ -14,6 +14,7 @@ from orders.masking import masked, without_emails
 from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
 from orders.status_labels import status_label
+from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.writing import order_key_of
@@ -180,7 +181,7 @@ def last_attempt(order: Order) -> str:
 
 def age(since: dt.datetime, now: dt.datetime) -> Age:
     """Return how old it is: late after 15 minutes, overdue after two hours, as on the first page."""
-    level = queues.late(since, now) or "new"
+    level = urgency(since, queues.UNCLEAR_TERM, now)
     return Age(f"{level.capitalize()}: open for {timesince(since, now)}", level)
 
 
