@@ -89,7 +89,8 @@ class UserAdmin(ActionsAdmin):
         AdminAction(
             "groups",
             "Set groups",
-            "What this person may see and do at the desk. Who ships for a sender cannot work here as well.",
+            "What this person may see and do at the desk. Who ships for a sender cannot work here as well. A new "
+            "operator is logged out, and sets a new password of at least 15 characters before the next log-in.",
             people.set_groups,
             needs="operators",
             applies=lambda user: not people.why_no_groups(user),

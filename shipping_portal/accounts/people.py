@@ -53,7 +53,10 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
-    """Set an operator's groups. Who is in none works at the desk no longer."""
+    """Set an operator's groups. Who is in none works at the desk no longer.
+
+    Whoever becomes an operator chooses a new password by e-mail: the old one may be shorter than an operator's.
+    """
     if not permissions.may(by, "operators"):
         raise ChangeRefused("Only an Ops lead sets groups.")
     _refuse_beyond_reach(person, by)
@@ -66,7 +69,10 @@ def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: d
         raise ChangeRefused("A group is missing. Run manage.py operator_groups first.")
     with transaction.atomic():
         person.groups.set(chosen)
-        User.objects.filter(pk=person.pk).update(is_staff=bool(chosen))
+        if chosen and not person.is_staff:
+            person.set_unusable_password()
+            sessions.end_all(person)
+        User.objects.filter(pk=person.pk).update(is_staff=bool(chosen), password=person.password)
         names = ", ".join(groups) or "no operator any more"
         Audit.write("operator groups set", person, by=by, reason=f"{names}: {reason}", at=now)
 

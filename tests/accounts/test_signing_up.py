@@ -9,6 +9,7 @@ import time_machine
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from django.core import mail
+from django.core.exceptions import ValidationError
 from django.test import Client
 
 from shipping_portal.accounts import forms
@@ -294,6 +295,12 @@ def test_the_first_operator_logs_in_before_any_e_mail_works(db: None, mailoutbox
     answer = Client().post("/accounts/login/", {"login": "ops@portal.example", "password": "violet-anchor-moss"})
     assert answer["Location"] == "/admin/"
     assert mailoutbox == []
+
+
+def test_the_first_operator_needs_an_operators_password(db: None) -> None:
+    with pytest.raises(ValidationError, match="at least 15"):
+        User.objects.create_superuser("ops@portal.example", "violet-anchor")
+    assert not User.objects.exists()
 
 
 def test_a_known_address_takes_as_long_to_sign_up_as_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:

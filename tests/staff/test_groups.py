@@ -202,6 +202,23 @@ def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Oper
     assert list(told) == [f"Support, Billing: {REASON}", f"no operator any more: {REASON}"]
 
 
+def test_a_new_operator_sets_a_new_password_which_an_operator_of_old_keeps(operator: Operator, mailoutbox: Any) -> None:
+    person, old = factories.user("new@portal.example"), factories.user("old@portal.example", is_staff=True)
+    for one in (person, old):
+        one.set_password("twelve-chars")
+        one.save()
+    browser = Client()
+    browser.force_login(person)
+    lead = operator(permissions.OPS_LEAD)
+    for one in (person, old):
+        lead.post(address(User, "act", one.pk, "groups"), {"groups": [permissions.SUPPORT], "reason": REASON})
+        one.refresh_from_db()
+    assert (person.check_password("twelve-chars"), old.check_password("twelve-chars")) == (False, True)
+    assert browser.get("/accounts/email/").status_code == 302  # logged out
+    Client().post("/accounts/password/reset/", {"email": person.email})
+    assert "/accounts/password/reset/key/" in mailoutbox[-1].body
+
+
 def test_nobody_sets_their_own_groups(operator: Operator) -> None:
     lead = operator(permissions.OPS_LEAD)
     me = User.objects.get(is_staff=True)

@@ -10,6 +10,8 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models.functions import Lower
 
+from shipping_portal.accounts.passwords import StaffLengthValidator
+
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
@@ -19,9 +21,13 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Make the first operator, who can log in before any e-mail works: whoever has the command line is believed."""
+        """Make the first operator, who can log in before any e-mail works: whoever has the command line is believed.
+
+        Raises ValidationError for a password too short for an operator; `createsuperuser` says so.
+        """
         from allauth.account.models import EmailAddress  # noqa: PLC0415  (its model names this one)
 
+        StaffLengthValidator().validate(password or "", User(is_staff=True))
         user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
         EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
         return user
