@@ -67,12 +67,14 @@ class Servers:
     def __enter__(self) -> "Servers":
         self.crew.__enter__()
         redis_url = dev.start_valkey(self.crew, dev.free_port())
-        database = dev.start_postgres(self.crew, durable=True)
+        owner = dev.start_postgres(self.crew, durable=True)
         for name in ("valkey", "postgres"):
             self.recipes[name] = self.crew.recipes[name]
-        self.env = self._env(redis_url, database)
+        self.env = self._env(redis_url, dev.app_of(owner))
         self.crew.env |= self.env
-        self.crew.do("migrate", dev.manage_py("migrate --noinput"))
+        for command in ("migrate", "database_roles"):
+            as_owner = self.crew.env | {"MIGRATE_DATABASE_URL": owner}
+            self.crew.do(command, dev.manage_py(command), env=as_owner)
         self.crew.do("demo", dev.manage_py("demo"))
         for name, command in self._commands().items():
             self.start(name, command)
@@ -93,6 +95,7 @@ class Servers:
             "IMPORTS_AN_HOUR": "1000",  # a day of orders in minutes
             "SECRET_KEY": self._canaries["app"],
             "DATABASE_URL": database,
+            "MIGRATE_DATABASE_URL": "",
             "REDIS_URL": redis_url,
             "SITE_URL": self.url,
             "EMAIL_URL": f"filemail:///{self.folder / 'mail'}",
