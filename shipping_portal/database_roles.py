@@ -4,10 +4,9 @@ An owner makes tables and migrates; the app's role reads and writes rows, and ad
 """
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import ProgrammingError, connection, transaction
 
 KEPT = {"accounts_audit": "UPDATE, DELETE", "django_migrations": "INSERT, UPDATE, DELETE"}  # what is not granted there
-LIMITS = [limit.split("=") for limit in settings.DATABASE_LIMITS.split()]
 GRANTS = (
     "REVOKE CREATE ON SCHEMA public FROM PUBLIC, {app}",
     "GRANT USAGE ON SCHEMA public TO {app}",
@@ -19,9 +18,12 @@ GRANTS = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}",
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {app}",
     *(f"REVOKE {rights} ON {table} FROM {{app}}" for table, rights in KEPT.items()),
-    # A pooler's connections have them from here; the portal's own bring them along.
-    *(f"ALTER ROLE {{app}} SET {name} = '{value}'" for name, value in LIMITS),
 )
+# A pooler's connections have them from the role; the portal's own bring them along.
+LIMITS = [
+    f"ALTER ROLE {{app}} SET {name} = '{value}'"
+    for name, value in (limit.split("=") for limit in settings.DATABASE_LIMITS.split())
+]
 OUR_TABLES = "FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
 TOO_MANY = {
     "is a superuser": "SELECT rolsuper FROM pg_roles WHERE rolname = current_user",
@@ -37,8 +39,11 @@ TOO_MANY = {
 
 
 @transaction.atomic
-def grant(app: str, password: str) -> None:
-    """Make the app's role where there is none, and grant it what it needs and no more. The owner may do so any time."""
+def grant(app: str, password: str) -> list[str]:
+    """Make the app's role where there is none, and grant it what it needs and no more. The owner may do so any time.
+
+    Returns what is left to somebody who may change roles, where the owner may not.
+    """
     quoted = connection.ops.quote_name(app)
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [app])
@@ -48,6 +53,12 @@ def grant(app: str, password: str) -> None:
             cursor.execute(f"CREATE ROLE {quoted} LOGIN PASSWORD %s", [digest.decode()])
         for statement in GRANTS:
             cursor.execute(statement.format(app=quoted))
+        try:
+            with transaction.atomic():
+                cursor.execute("; ".join(LIMITS).format(app=quoted))
+        except ProgrammingError:
+            return [statement.format(app=quoted) for statement in LIMITS]
+    return []
 
 
 def too_many() -> list[str]:

@@ -101,3 +101,18 @@ def test_one_role_for_both_is_refused_by_the_command(settings: Any) -> None:
 def test_not_even_the_owner_empties_the_audit(statement: str) -> None:
     with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
         run(statement)
+
+
+def test_an_owner_who_may_not_change_roles_grants_all_the_same_and_says_what_is_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tables = "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+    run("CREATE ROLE plain_owner", "GRANT CREATE ON SCHEMA public TO plain_owner", tables)
+    with connection.cursor() as cursor:
+        cursor.execute(tables)
+        run(*(f"ALTER TABLE {table} OWNER TO plain_owner" for (table,) in cursor.fetchall()))
+    run("ALTER SCHEMA public OWNER TO plain_owner", f"GRANT TRUNCATE ON orders_order TO {APP}", "SET ROLE plain_owner")
+    call_command("database_roles")
+    run("RESET ROLE")
+    assert capsys.readouterr().out.count(f'ALTER ROLE "{APP}" SET') == len(database_roles.LIMITS)
+    assert rights_too_many() == []

@@ -20,7 +20,9 @@ class Command(BaseCommand):
         if not settings.IS_OWNER or app == owner:
             raise CommandError("Set MIGRATE_DATABASE_URL to the address of another role, which owns the tables.")
         try:
-            database_roles.grant(app, settings.APP_DATABASE["PASSWORD"])
+            left = database_roles.grant(app, settings.APP_DATABASE["PASSWORD"])
         except ProgrammingError as error:
             raise CommandError(f"Nothing was changed: {owner} may not do this. {error}") from error
+        for statement in left:
+            self.stdout.write(f"Left to a role that may change {app}: {statement};")
         self.stdout.write(f"{app} reads and writes rows, and adds to the audit. Tables are {owner}'s.")
