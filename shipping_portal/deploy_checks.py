@@ -207,3 +207,17 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
             hint="Add the key they were encrypted by at the end of ENCRYPTION_KEYS.",
             id="portal.E017",
         )
+
+
+@register(Tags.database, deploy=True)
+def check_database_role(**options: Any) -> Iterator[CheckMessage]:
+    """Tell which rights of the portal's role are too many: what breaks in gets no further than these."""
+    from shipping_portal import database_roles  # noqa: PLC0415  (it speaks to the database)
+
+    if options.get("databases") and (rights := database_roles.too_many()):
+        yield Error(
+            f"The database role of the portal {', '.join(rights)}.",
+            hint="Give DATABASE_URL a role of its own, and MIGRATE_DATABASE_URL the owner's address; then "
+            "`manage.py database_roles` (docs/database.md).",
+            id="portal.E040",
+        )

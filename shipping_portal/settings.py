@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import environ
 
@@ -88,22 +89,31 @@ TEMPLATES = [
 
 # -- Database: SQLite for one machine, PostgreSQL in production --------------------------------
 DATABASE_LIMITS = "lock_timeout=5s statement_timeout=15s idle_in_transaction_session_timeout=30s"
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}")}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+OWNER_LIMITS = "lock_timeout=5s"  # a migration may take its time, but nobody waits behind one that waits
+
+
+def postgresql(given: dict[str, Any], limits: str) -> dict[str, Any]:
+    """Add what an address does not say itself. `?pooled=1` is PgBouncer: limits are the role's, and rows come whole."""
+    own = dict(given.get("OPTIONS", {}))
+    pooled = bool(own.pop("pooled", False))
+    options = {} if pooled else {"options": " ".join(f"-c {limit}" for limit in limits.split())}
+    usual = {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60, "DISABLE_SERVER_SIDE_CURSORS": pooled}
+    return usual | given | {"OPTIONS": {"connect_timeout": 3} | options | own}
+
+
+# MIGRATE_DATABASE_URL is the owner's, for `migrate` and what else changes tables; the portal works as DATABASE_URL's.
+APP_DATABASE = env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}")
+if APP_DATABASE["ENGINE"] == "django.db.backends.sqlite3":
     # The defaults lock under contention: WAL lets readers pass, IMMEDIATE takes the write lock at BEGIN.
-    DATABASES["default"]["OPTIONS"] = {
+    APP_DATABASE["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    # What DATABASE_URL says itself, TLS for one, wins.
-    given = DATABASES["default"]
-    DATABASES["default"] = {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60} | given
-    DATABASES["default"]["OPTIONS"] = {
-        "connect_timeout": 3,
-        "options": " ".join(f"-c {limit}" for limit in DATABASE_LIMITS.split()),
-    } | given.get("OPTIONS", {})
+    APP_DATABASE = postgresql(APP_DATABASE, DATABASE_LIMITS)
+IS_OWNER = bool(env("MIGRATE_DATABASE_URL", default=""))
+DATABASES = {"default": postgresql(env.db("MIGRATE_DATABASE_URL"), OWNER_LIMITS) if IS_OWNER else APP_DATABASE}
 RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")  # outside the database: by it a restored one is recognised
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.

@@ -12,6 +12,7 @@ from celery.signals import worker_init
 from django.db import Error, close_old_connections
 from django.utils import timezone
 
+from shipping_portal import database_roles
 from shipping_portal.database_outage import database_answers
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,8 @@ def refuse_a_restored_database() -> None:
 
     while True:
         try:
-            return marks.require_unrestored(now=timezone.now())
+            marks.require_unrestored(now=timezone.now())
+            return _tell_of_too_many_rights()
         except marks.Restored as why:
             _end(REFUSAL.format(why=why, command=AFTER_RESTORE))
         except marks.NoMarkFile as why:
@@ -40,6 +42,11 @@ def refuse_a_restored_database() -> None:
             logger.warning("database_unreachable", extra={"error": type(error).__name__})
         close_old_connections()
         time.sleep(1)
+
+
+def _tell_of_too_many_rights() -> None:
+    if rights := database_roles.too_many():
+        logger.warning("database_role_has_too_many_rights", extra={"rights": rights})
 
 
 def _end(sentence: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.db import connection
 from django.test import Client
 
 from orders import turns
@@ -53,6 +54,30 @@ def django_db_modify_db_settings(
 ) -> None:
     if template():
         begin_as_a_copy(settings.DATABASES["default"], tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Work as the role that the portal works as: the owner has made the test database, and is done."""
+    _work_as(settings.APP_DATABASE)
+
+
+@pytest.fixture(scope="module")
+def as_the_owner(django_db_setup: None) -> Iterator[None]:
+    """Work as the owner, as commands do that change more than rows."""
+    _work_as(OWNERS)
+    yield
+    _work_as(settings.APP_DATABASE)
+
+
+OWNERS = dict(settings.DATABASES["default"])
+
+
+def _work_as(role: dict[str, Any]) -> None:
+    """Connect by another's address from here on, in place: the connections of other threads are made from it too."""
+    if settings.IS_OWNER:
+        connection.close()
+        connection.settings_dict.update({**role, "NAME": connection.settings_dict["NAME"]})
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,14 +1,18 @@
 """Lets a test database be emptied although its audit rows refuse to be deleted.
 
-Between transactional tests Django empties SQLite by DELETE, which the append-only trigger refuses; on PostgreSQL
-it truncates. So the triggers step aside for that moment and no other, and come back word for word.
+Between transactional tests Django empties SQLite by DELETE and PostgreSQL by TRUNCATE, which triggers refuse. So on
+SQLite they step aside for that moment and no other, and come back word for word; on PostgreSQL the owner does it, past
+them.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.backends.base.operations import BaseDatabaseOperations
 from django.db.backends.sqlite3.base import DatabaseOperations  # base first: the two import each other
+
+from tests.template import owner_of
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -25,6 +29,13 @@ def audit_triggers_step_aside_for_a_flush() -> Iterator[None]:
             for _, sql in triggers:
                 cursor.execute(sql)
 
+    def as_the_owner(self: BaseDatabaseOperations, sql_list: list[str]) -> Any:
+        with owner_of(self.connection.settings_dict["NAME"]) as owner:
+            owner.execute("SET session_replication_role = replica")  # no trigger is asked
+            for statement in sql_list:
+                owner.execute(statement)
+
     DatabaseOperations.execute_sql_flush = past_the_triggers
+    BaseDatabaseOperations.execute_sql_flush = as_the_owner
     yield
-    DatabaseOperations.execute_sql_flush = flush
+    DatabaseOperations.execute_sql_flush = BaseDatabaseOperations.execute_sql_flush = flush

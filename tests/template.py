@@ -3,8 +3,11 @@
 `./dev test` runs `python -m tests.template` with DATABASE_URL, and hands on what it prints as TEST_TEMPLATE: the file
 of a SQLite, or the name of a database on the same PostgreSQL. Without it, as under plain pytest, Django migrates each
 test database by itself.
+
+On PostgreSQL the owner of MIGRATE_DATABASE_URL makes each database, and the tests work in it as the app's role.
 """
 
+import io
 import os
 import shutil
 import sys
@@ -28,6 +31,22 @@ def begin_as_a_copy(database: dict[str, Any], folder: Path) -> None:
         database["TEST"]["TEMPLATE"] = template()
 
 
+def owner() -> str:
+    """The address of whoever makes databases on PostgreSQL: the owner, or the one role there is."""
+    return os.environ.get("MIGRATE_DATABASE_URL") or os.environ["DATABASE_URL"]
+
+
+def owner_of(name: str) -> psycopg.Connection:
+    """A connection of the owner's to the database of that name."""
+    return psycopg.connect(f"{owner().rpartition('/')[0]}/{name}")
+
+
+def app_in(database: str) -> str:
+    """The address of a database for the role that the portal works as, where the owner's is given."""
+    server, _, options = os.environ["DATABASE_URL"].partition("?")
+    return f"{server.rpartition('/')[0]}/{database.rpartition('/')[2]}" + (f"?{options}" if options else "")
+
+
 def new_database(server: str, name: str, *, like: str = "") -> str:
     """Create a database on a PostgreSQL server, a copy of `like` where given; its address."""
     copied = sql.SQL(" TEMPLATE {}").format(sql.Identifier(like)) if like else sql.SQL("")
@@ -40,9 +59,9 @@ def main() -> None:
     """Migrate the database of DATABASE_URL; on PostgreSQL a new one beside it, as one in use can't be copied."""
     import tests.environment  # noqa: PLC0415, F401  (before Django reads the settings)
 
-    url = os.environ["DATABASE_URL"]
-    if url.startswith("postgres"):
-        url = os.environ["DATABASE_URL"] = new_database(url, "portal_template")
+    if owner().startswith("postgres"):
+        made = new_database(owner(), "portal_template")
+        os.environ |= {"DATABASE_URL": app_in(made), "MIGRATE_DATABASE_URL": made}
     os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
     import django  # noqa: PLC0415
     from django.conf import settings  # noqa: PLC0415
@@ -50,6 +69,7 @@ def main() -> None:
 
     django.setup()
     call_command("migrate", verbosity=0)
+    call_command("database_roles", stdout=io.StringIO())
     sys.stdout.write(f"{settings.DATABASES['default']['NAME']}\n")
 
 

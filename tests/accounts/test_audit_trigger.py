@@ -1,4 +1,4 @@
-"""The database refuses to change history, whoever asks and however."""
+"""The database refuses to change history, even to its owner; the portal's role may not so much as try."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts.models import Audit, Sender, User
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres, pytest.mark.usefixtures("as_the_owner")]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests import factories
 from tests.bench import filling
 from tests.billing.conftest import line, summed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]  # who may ANALYZE
 LINES = 600
 MOST_A_LINE = 40  # rows of charges and orders; a subquery run anew for each line touched 600 more
 

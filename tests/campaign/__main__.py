@@ -18,7 +18,8 @@ def main() -> int:
     if options.plan:
         print("\n".join(map(str, plan.strikes)), f"\nAlways: {background()}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="portal-campaign-"))
-    with Servers(folder, seed=plan.seed, replays=options.replays == "on", trouble=background()) as servers:
+    how = {"seed": plan.seed, "replays": options.replays == "on", "pooled": options.pooled}
+    with Servers(folder, trouble=background(), **how) as servers:
         os.environ |= servers.env
         os.environ.pop("TESTING", None)
         import django  # noqa: PLC0415  (the settings read the environment that was made just now)
@@ -40,6 +41,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--orders", type=int, default=1000)
     parser.add_argument("--replays", choices=("on", "off"), default="on", help="does the carrier keep idempotency keys")
+    parser.add_argument("--pooled", action="store_true", help="through PgBouncer, which must be installed")
     parser.add_argument("--forget", action="store_true", help="keep no logs, even of a red run")
     parser.add_argument("--plan", action="store_true", help="print every planned strike")
     return parser.parse_args()

@@ -18,6 +18,8 @@ from typing import Any
 
 import redis
 
+from tests.pooler import start_pgbouncer
+
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = 0.15
 DEADLINE_SECONDS = 20 * TIME_SCALE
@@ -42,8 +44,8 @@ dev = the_dev_file()
 class Servers:
     """`with Servers(...) as servers:` has everything running; `kill`, `stop_for` and `start` take a name."""
 
-    def __init__(self, folder: Path, *, seed: int, replays: bool, trouble: str) -> None:
-        self.folder, self.seed, self.trouble_plan = folder, seed, trouble
+    def __init__(self, folder: Path, *, seed: int, replays: bool, trouble: str, pooled: bool = False) -> None:
+        self.folder, self.seed, self.trouble_plan, self.pooled = folder, seed, trouble, pooled
         self.crew = dev.Crew(folder / "logs")
         self.crew.env.pop("TESTING", None)  # this is a portal as people use it
         self.recipes: dict[str, tuple[list[str], dict[str, Any]]] = {}
@@ -67,12 +69,18 @@ class Servers:
     def __enter__(self) -> "Servers":
         self.crew.__enter__()
         redis_url = dev.start_valkey(self.crew, dev.free_port())
-        database = dev.start_postgres(self.crew, durable=True)
+        owner = dev.start_postgres(self.crew, durable=True)
         for name in ("valkey", "postgres"):
             self.recipes[name] = self.crew.recipes[name]
+        database = dev.app_of(owner)
         self.env = self._env(redis_url, database)
         self.crew.env |= self.env
-        self.crew.do("migrate", dev.manage_py("migrate --noinput"))
+        for command in ("migrate", "database_roles"):
+            as_owner = self.crew.env | {"MIGRATE_DATABASE_URL": owner}
+            self.crew.do(command, dev.manage_py(command), env=as_owner)
+        if self.pooled:
+            self.env["DATABASE_URL"] = start_pgbouncer(self.crew, dev, database)
+            self.crew.env |= self.env
         self.crew.do("demo", dev.manage_py("demo"))
         for name, command in self._commands().items():
             self.start(name, command)
@@ -93,6 +101,7 @@ class Servers:
             "IMPORTS_AN_HOUR": "1000",  # a day of orders in minutes
             "SECRET_KEY": self._canaries["app"],
             "DATABASE_URL": database,
+            "MIGRATE_DATABASE_URL": "",
             "REDIS_URL": redis_url,
             "SITE_URL": self.url,
             "EMAIL_URL": f"filemail:///{self.folder / 'mail'}",

@@ -15,7 +15,7 @@ from orders.models import DatabaseMark
 from orders.restoring import marks
 from shipping_portal import starting
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from tests.sandbox_carrier import SandboxCarrier
 from tests.table import table
 from tracking.models import Poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 
 Submit = Callable[..., Order]
 HOUR = dt.timedelta(hours=1)

@@ -15,14 +15,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.template import new_database, template
+from tests.campaign.servers import dev
+from tests.template import app_in, new_database, owner, template
 
 ROOT = Path(__file__).resolve().parents[2]
 TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
 
 
 class Portal:
-    """`with Portal(folder, carrier_url) as portal:` has migrated, and runs a worker and a sweeper until the end."""
+    """`with Portal(folder, carrier_url) as portal:` has migrated, and runs a worker and a sweeper until the end.
+
+    Where a `database` is given, by its owner's address, it is empty. The portal works in each as the app's role.
+    """
 
     def __init__(self, folder: Path, carrier_url: str, *, contract: str = "", database: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -30,8 +34,10 @@ class Portal:
         contract_file.write_text(contract)
         self.folder = folder
         self.is_a_copy = bool(template()) and not database
+        self.owner, app = (database, dev.app_of(database)) if database else _database(folder)
         self.env = os.environ | {
-            "DATABASE_URL": database or _database(folder),
+            "DATABASE_URL": app,
+            "MIGRATE_DATABASE_URL": "",
             "REDIS_URL": _broker(),
             "CARRIER_BASE_URL": carrier_url,
             "CARRIER_CONTRACT": str(contract_file),
@@ -43,7 +49,8 @@ class Portal:
 
     def __enter__(self) -> Self:
         if not self.is_a_copy:
-            self.run("manage.py", "migrate", "-v0")
+            self.run_as_owner("manage.py", "migrate", "-v0")
+            self.run_as_owner("manage.py", "database_roles")
         command = [sys.executable, "-m", "tests.processes.actor"]
         self.actor: Any = subprocess.Popen(
             command, cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -94,9 +101,12 @@ class Portal:
         process.terminate()
         process.wait(seconds)
 
-    def run(self, *arguments: str) -> None:
+    def run_as_owner(self, *arguments: str) -> None:
+        self.run(*arguments, MIGRATE_DATABASE_URL=self.owner)
+
+    def run(self, *arguments: str, **env: str) -> None:
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, check=False, timeout=120
+            [sys.executable, *arguments], cwd=ROOT, env=self.env | env, capture_output=True, check=False, timeout=120
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])
@@ -179,14 +189,17 @@ class Portal:
         return json.loads(self.actor.stdout.readline())
 
 
-def _database(folder: Path) -> str:
-    """A database of its own, on the server that the tests were given, or a file; a copy of the template, if any."""
-    given = os.environ["DATABASE_URL"]
-    if given.startswith("postgres"):
-        return new_database(given, f"portal_{uuid.uuid4().hex}", like=template())
+def _database(folder: Path) -> tuple[str, str]:
+    """A database of its own, on the server that the tests were given, or a file; a copy of the template, if any.
+
+    Its owner's address, and the app's; of a file there is but one, and nobody owns it.
+    """
+    if owner().startswith("postgres"):
+        made = new_database(owner(), f"portal_{uuid.uuid4().hex}", like=template())
+        return made, app_in(made)
     if template():
         shutil.copy(template(), folder / "portal.sqlite3")
-    return f"sqlite:///{folder / 'portal.sqlite3'}"
+    return "", f"sqlite:///{folder / 'portal.sqlite3'}"
 
 
 def _broker() -> str:

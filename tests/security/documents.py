@@ -162,10 +162,17 @@ def connections() -> str:
         ("label files", "https, hosts of the contract only", within, "workers, in turns", "later and later"),
         (
             "PostgreSQL",
-            "TLS as DATABASE_URL says; required elsewhere (E029)",
+            "TLS as DATABASE_URL says; required elsewhere (E029); a role that may not change tables (E040)",
             f"3 s to connect, {settings.DATABASE_LIMITS}",
-            "one a thread",
+            "one a thread, or as many as PgBouncer shares out among them",
             "503 with Retry-After; jobs wait",
+        ),
+        (
+            "PostgreSQL, as its owner",
+            "the same; in `migrate` and the owner's other commands alone",
+            f"3 s to connect, {settings.OWNER_LIMITS}",
+            "one",
+            "none: the command is run again",
         ),
         (
             "Redis",

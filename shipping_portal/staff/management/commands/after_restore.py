@@ -5,6 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import ProgrammingError
 from django.utils import timezone
 from django.utils.timesince import timesince
 
@@ -36,6 +37,8 @@ class Command(BaseCommand):
             fenced = fencing.fence(backup_at, now=now)
         except marks.NoMarkFile as why:
             raise CommandError(f"Nothing was changed. {why}") from why
+        except ProgrammingError as why:  # the numbers of rows are the owner's to move
+            raise CommandError(f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}") from why
         if fenced is None:
             self.stdout.write("This was done before, and nothing was restored since. Nothing was changed.")
             return

@@ -1,0 +1,34 @@
+"""An index for a table that is in use: PostgreSQL builds it beside the writers, instead of holding all of them up.
+
+    class Migration(migrations.Migration):
+        atomic = False
+        operations = [AddIndexConcurrently("order", models.Index(fields=["receiver_phone"], name="orders_by_phone"))]
+
+Django's own of this name works on PostgreSQL only, and can't be run again after it failed.
+"""
+
+from typing import Any
+
+from django.db.migrations import AddIndex
+
+
+class AddIndexConcurrently(AddIndex):
+    """On SQLite, which has one writer anyhow, it is the usual operation."""
+
+    atomic = False
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            return super().database_forwards(app_label, schema_editor, from_state, to_state)
+        # It waits for everybody who writes, and nobody for it; one that was cut off has left an index nobody uses.
+        schema_editor.execute("SET lock_timeout = 0")
+        model = to_state.apps.get_model(app_label, self.model_name)
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
+        schema_editor.add_index(model, self.index, concurrently=True)
+        schema_editor.execute("SET lock_timeout = '5s'")
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            return super().database_backwards(app_label, schema_editor, from_state, to_state)
+        model = from_state.apps.get_model(app_label, self.model_name)
+        schema_editor.remove_index(model, self.index, concurrently=True)

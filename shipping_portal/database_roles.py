@@ -1,0 +1,70 @@
+"""The role the portal works as: what it is granted, and which of its rights are too many.
+
+An owner makes tables and migrates; the app's role reads and writes rows, and adds to the audit: docs/decisions/0022.
+"""
+
+from django.conf import settings
+from django.db import ProgrammingError, connection, transaction
+
+KEPT = {"accounts_audit": "UPDATE, DELETE", "django_migrations": "INSERT, UPDATE, DELETE"}  # what is not granted there
+GRANTS = (
+    "REVOKE CREATE ON SCHEMA public FROM PUBLIC, {app}",
+    "GRANT USAGE ON SCHEMA public TO {app}",
+    "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {app}",
+    "REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, {app}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {app}",
+    "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {app}",
+    # Tables of a later migration, from their first moment.
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}",
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {app}",
+    *(f"REVOKE {rights} ON {table} FROM {{app}}" for table, rights in KEPT.items()),
+)
+# A pooler's connections have them from the role; the portal's own bring them along.
+LIMITS = [
+    f"ALTER ROLE {{app}} SET {name} = '{value}'"
+    for name, value in (limit.split("=") for limit in settings.DATABASE_LIMITS.split())
+]
+OUR_TABLES = "FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
+TOO_MANY = {
+    "is a superuser": "SELECT rolsuper FROM pg_roles WHERE rolname = current_user",
+    "may make roles or databases": "SELECT rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user",
+    "owns tables": f"SELECT EXISTS (SELECT {OUR_TABLES} AND pg_has_role(relowner, 'MEMBER'))",
+    "may make tables": "SELECT has_schema_privilege('public', 'CREATE')",
+    "may empty tables or add triggers": "SELECT EXISTS "
+    f"(SELECT {OUR_TABLES} AND has_table_privilege(oid, 'TRUNCATE, TRIGGER'))",
+    "may change the audit": "SELECT has_any_column_privilege('accounts_audit', 'UPDATE')"
+    " OR has_table_privilege('accounts_audit', 'DELETE')",
+    "waits without a limit": "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))",
+}
+
+
+@transaction.atomic
+def grant(app: str, password: str) -> list[str]:
+    """Make the app's role where there is none, and grant it what it needs and no more. The owner may do so any time.
+
+    Returns what is left to somebody who may change roles, where the owner may not.
+    """
+    quoted = connection.ops.quote_name(app)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [app])
+        if not cursor.rowcount:
+            # The digest alone: a server may log the statements of its owner.
+            digest = connection.connection.pgconn.encrypt_password(password.encode(), app.encode(), b"scram-sha-256")
+            cursor.execute(f"CREATE ROLE {quoted} LOGIN PASSWORD %s", [digest.decode()])
+        for statement in GRANTS:
+            cursor.execute(statement.format(app=quoted))
+        try:
+            with transaction.atomic():
+                cursor.execute("; ".join(LIMITS).format(app=quoted))
+        except ProgrammingError:
+            return [statement.format(app=quoted) for statement in LIMITS]
+    return []
+
+
+def too_many() -> list[str]:
+    """Return what the role we work as is or may do beyond its need, in words; nothing on SQLite or before `migrate`."""
+    if connection.vendor != "postgresql" or "accounts_audit" not in connection.introspection.table_names():
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT " + ", ".join(f"({question})" for question in TOO_MANY.values()))
+        return [what for what, is_so in zip(TOO_MANY, cursor.fetchone(), strict=True) if is_so]

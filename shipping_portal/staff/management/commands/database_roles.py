@@ -1,0 +1,28 @@
+"""`manage.py database_roles`: the app's database role, made or mended by the owner after every `migrate`."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import ProgrammingError, connection
+
+from shipping_portal import database_roles
+
+
+class Command(BaseCommand):
+    help = "Make or mend the role of DATABASE_URL and its rights, as the owner in MIGRATE_DATABASE_URL."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if connection.vendor != "postgresql":
+            self.stdout.write("SQLite has no roles.")
+            return
+        app, owner = settings.APP_DATABASE["USER"], connection.settings_dict["USER"]
+        if not settings.IS_OWNER or app == owner:
+            raise CommandError("Set MIGRATE_DATABASE_URL to the address of another role, which owns the tables.")
+        try:
+            left = database_roles.grant(app, settings.APP_DATABASE["PASSWORD"])
+        except ProgrammingError as error:
+            raise CommandError(f"Nothing was changed: {owner} may not do this. {error}") from error
+        for statement in left:
+            self.stdout.write(f"Left to a role that may change {app}: {statement};")
+        self.stdout.write(f"{app} reads and writes rows, and adds to the audit. Tables are {owner}'s.")

@@ -1,0 +1,43 @@
+"""Debian's PgBouncer before a test's PostgreSQL, by the very file of `deploy/`, with the addresses of the test."""
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
+needs_pgbouncer = pytest.mark.skipif(
+    not PROGRAM and os.environ.get("CI") != "true", reason="this machine has no pgbouncer: apt-get install pgbouncer"
+)
+
+
+def start_pgbouncer(crew: Any, dev: Any, database: str) -> str:
+    """Start it as "pgbouncer"; the address of the same database, for the same role, through it."""
+    to, port = urlsplit(database), dev.free_port()
+    folder = Path(tempfile.mkdtemp(prefix="portal-pgbouncer-"))
+    crew.tell_guard(str(folder))
+    text = (ROOT / "deploy/pgbouncer.ini").read_text()
+    for found, instead in (
+        (r"^portal = .*$", f"* = host={to.hostname} port={to.port}"),
+        (r"^listen_addr = .*$", f"listen_addr = {dev.HOST}"),
+        (r"^listen_port = .*$", f"listen_port = {port}"),
+        (r"^auth_file = .*$", f"auth_file = {folder}/userlist.txt"),
+    ):
+        text, count = re.subn(found, instead, text, flags=re.MULTILINE)
+        assert count == 1, found
+    ini = dev.write_private(folder / "pgbouncer.ini", [text])
+    users = dev.write_private(folder / "userlist.txt", [f'"{to.username}" "{to.password}"'])
+    how: dict[str, Any] = {}
+    if os.geteuid() == 0:  # it refuses to run as root
+        for path in (folder, ini, users):
+            os.chown(path, dev.NOBODY, dev.NOBODY)
+        how = {"user": dev.NOBODY, "group": dev.NOBODY, "extra_groups": []}
+    crew.start("pgbouncer", [PROGRAM, ini], **{"cwd": folder, **how})
+    crew.wait_for("pgbouncer", lambda: dev.listens(port))
+    return f"{database.rpartition('@')[0]}@{dev.HOST}:{port}{to.path}?pooled=1"

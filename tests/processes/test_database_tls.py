@@ -1,0 +1,85 @@
+"""What DATABASE_URL asks of TLS is done: without a certificate that its root vouches for, nobody connects."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from tests.campaign.servers import ROOT, dev
+from tests.certificates import own_certificate
+from tests.table import table
+
+FOUND = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's: the one we bring along is built without TLS
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif("postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="TLS is PostgreSQL's"),
+    pytest.mark.skipif(
+        not FOUND and os.environ.get("CI") != "true", reason="this machine has no Debian PostgreSQL: apt-get install"
+    ),
+]
+SHOW = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+
+
+def start(crew: Any, name: str, *, tls: bool) -> tuple[str, str]:
+    """A server of Debian's with a certificate of its own for 127.0.0.1, or without; its address, its certificate."""
+    folder = Path(tempfile.mkdtemp(prefix="portal-tls-"))  # not pytest's: that one is closed to the server's user
+    crew.tell_guard(str(folder))
+    programs, data, port = FOUND[-1], folder / "data", dev.free_port()
+    certificate, how = own_certificate(folder), {"cwd": folder}
+    secret = dev.write_private(folder / "password", ["a-password"])
+    certificate.key.chmod(0o600)
+    if os.geteuid() == 0:
+        how |= {"user": dev.NOBODY, "group": dev.NOBODY, "extra_groups": []}
+        for path in (folder, secret, *certificate):
+            os.chown(path, dev.NOBODY, dev.NOBODY)
+    account = ["--username=portal", f"--pwfile={secret}", "--auth=scram-sha-256"]
+    crew.do(f"initdb-{name}", [programs / "initdb", "-D", data, "--no-sync", *account], **how)
+    server = [programs / "postgres", "-D", data, "-h", dev.HOST, "-p", port, "-k", "", "-F"]
+    tls_words = ["-c", "ssl=on", "-c", f"ssl_cert_file={certificate.bundle}", "-c", f"ssl_key_file={certificate.key}"]
+    crew.start(f"postgres-{name}", [*server, *(tls_words if tls else [])], **how)
+    crew.wait_for(f"postgres-{name}", lambda: dev.listens(port))
+    return f"postgres://portal:a-password@{dev.HOST}:{port}/postgres", str(certificate.bundle)
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with dev.Crew(tmp_path_factory.mktemp("tls")) as crew:
+        unsafe, another_root = start(crew, "open", tls=False)
+        safe, root = start(crew, "tls", tls=True)
+        yield {"open": unsafe, "tls": safe, "root": root, "another root": another_root}
+
+
+def psql(address: str) -> "subprocess.CompletedProcess[str]":
+    command = [str(FOUND[-1] / "psql"), address, "--tuples-only", "--no-align", "--command", SHOW]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def portal(address: str) -> "subprocess.CompletedProcess[str]":
+    code = f"from django.db import connection as c; u = c.cursor(); print('ft'[u.execute('{SHOW}').fetchone()[0]])"
+    env = os.environ | {"DATABASE_URL": address, "MIGRATE_DATABASE_URL": ""}
+    command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+@table(
+    "server, root, host, told",
+    [
+        ("open", "root", dev.HOST, "server does not support SSL"),
+        ("tls", "another root", dev.HOST, "certificate verify failed"),
+        ("tls", "root", "localhost", "does not match host name"),
+        ("tls", "root", dev.HOST, ""),
+    ],
+)
+def test_the_portal_and_psql_connect_where_the_certificate_is_good_and_nowhere_else(
+    servers: dict[str, str], server: str, root: str, host: str, told: str
+) -> None:
+    address = servers[server].replace(dev.HOST, host) + f"?sslmode=verify-full&sslrootcert={servers[root]}"
+    for done in (psql(address), portal(address)):
+        assert (done.returncode == 0) == (not told), done.stderr
+        assert told in done.stderr if told else done.stdout.strip() == "t"

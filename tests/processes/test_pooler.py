@@ -1,0 +1,96 @@
+"""Through PgBouncer, pooling transactions: the limits hold, races end as ever, and no fault costs a parcel."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from tests.campaign.servers import ROOT, dev
+from tests.campaign.test_campaign import campaign, holds
+from tests.pooler import needs_pgbouncer, start_pgbouncer
+from tests.processes.conftest import QUICK
+from tests.processes.portal import Portal, until
+from tests.processes.servers import Servers
+from tests.sandbox_carrier import SandboxCarrier
+from tests.template import app_in, owner
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.xdist_group("pooler"),  # one database of that name
+    pytest.mark.skipif("postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="PgBouncer is PostgreSQL's"),
+    needs_pgbouncer,
+]
+
+
+@pytest.fixture
+def pooled(tmp_path: Path) -> Iterator[str]:
+    """The address of the tests' server for the portal's role, through PgBouncer."""
+    with Servers(tmp_path) as servers:
+        yield start_pgbouncer(servers.crew, dev, app_in(owner()))
+
+
+def shell(database: str, code: str) -> str:
+    """What the portal's own settings make of an address."""
+    env = os.environ | {"DATABASE_URL": database, "MIGRATE_DATABASE_URL": ""}
+    command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+ASK = "from django.db import connection as c; u = c.cursor(); [print(u.execute(f'SHOW {n}').fetchone()[0]) for n in "
+
+
+def test_the_roles_own_limits_hold_where_no_startup_option_passes(pooled: str) -> None:
+    with pytest.raises(psycopg.OperationalError, match="unsupported startup parameter"):
+        psycopg.connect(pooled.partition("?")[0], options="-c lock_timeout=5s")
+    limits = dict(limit.split("=") for limit in settings.DATABASE_LIMITS.split())
+    assert shell(pooled, f"{ASK}{[*limits]}]").split() == [*limits.values()]
+
+
+def races(pooled: str, *which: str) -> None:
+    """Run tests in a process of their own, which makes a database as the owner and works in it through the pooler."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "postgres and not nightly", *which]
+    done = subprocess.run(
+        command, cwd=ROOT, env=env | {"DATABASE_URL": pooled}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert " passed" in done.stdout
+
+
+FEW = (
+    "tests/test_races.py::test_fifty_presses_of_one_button_are_one_order",
+    "tests/test_races.py::test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out",
+    "tests/jobs/test_races.py",
+)
+
+
+def test_a_few_races_end_as_ever(pooled: str) -> None:
+    races(pooled, *FEW)
+
+
+def test_twenty_parcels_are_booked_by_real_processes(
+    pooled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", pooled)
+    with SandboxCarrier(tmp_path / "carrier", key="canary-carrier-key") as carrier:
+        with Portal(tmp_path / "portal", carrier.url, contract=QUICK) as portal:
+            assert portal.env["DATABASE_URL"].endswith("?pooled=1")
+            keys = portal.submit(20)
+            until(lambda: portal.orders() == dict.fromkeys(keys, "booked"), seconds=90, what="all booked")
+        assert len(carrier.ledger("booked")) == len(keys)
+
+
+@pytest.mark.nightly
+def test_every_race_ends_as_ever(pooled: str) -> None:
+    races(pooled, "tests")
+
+
+@pytest.mark.nightly
+def test_no_fault_costs_a_parcel_of_sixty() -> None:
+    holds(campaign("--seed=1", "--orders=60", "--pooled"))
