@@ -54,6 +54,7 @@ class Carrier:
         connect_timeout: float = 3.0,
         deadline: float = 20.0,
         ca_bundle: str | None = None,
+        proxy: str = "",
     ) -> None:
         self.contract = contract
         self._base: Origin = base_origin(base_url)
@@ -67,6 +68,7 @@ class Carrier:
         self._connect_timeout = connect_timeout
         self._deadline = deadline
         self._ca_bundle = ca_bundle
+        self._proxy = proxy
 
     def __repr__(self) -> str:
         return f"<Carrier at {self._base.host}>"
@@ -239,7 +241,7 @@ class Carrier:
             self._turn(name, not_after)
 
     def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:
-        return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle)
+        return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle, self._proxy)
 
     def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
         started, status, outcome, unreadable = time.monotonic(), None, "failed", 0
