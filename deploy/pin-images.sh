@@ -3,8 +3,8 @@
 # Run it again to take newer ones, then `up --detach --build`.
 set -eu
 umask 077
-cd "$(dirname "$0")/.."
-trap 'rm -f .env.new' EXIT
+cd "${1:-$(dirname "$0")/..}" # the folder of .env
+trap 'rm -f .env.new .env.images' EXIT
 grep -vE '^[A-Z]+_IMAGE=' .env >.env.new
 sed -nE 's/.*\$\{([A-Z]+_IMAGE):-([^}]+)\}.*/\1 \2/p' deploy/compose.yaml | sort -u >.env.images
 while read -r setting image; do
@@ -14,5 +14,4 @@ while read -r setting image; do
         *) echo "pin-images: no digest of $image" >&2; exit 1 ;;
     esac
 done <.env.images
-rm .env.images
 mv .env.new .env

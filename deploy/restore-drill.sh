@@ -7,8 +7,8 @@ set -eu
 file=$(realpath "${1:?name the folder of the backups, or one of them}")
 cd "$(dirname "$0")/.."
 compose="docker compose --env-file .env -f deploy/compose.yaml"
-export DATABASE_NAME="portal_drill${DRILL:+_$DRILL}" # the migrate container takes it; DRILL tells two drills apart
-postgres=${POSTGRES-$compose exec -T --env PGUSER=postgres --env PGDATABASE=postgres postgres}
+copy="portal_drill${DRILL:+_$DRILL}" # DRILL tells two drills at a time apart
+postgres=${POSTGRES-$compose exec -T --env PGUSER=portal --env PGDATABASE=postgres postgres}
 portal=${PORTAL-$compose run --rm -T --no-deps migrate}
 [ ! -d "$file" ] || file=$(find "$file" -name 'portal-*.dump' | sort | tail -n 1)
 at=$(basename "$file" | sed -nE 's/^portal-([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})Z\.dump$/\1-\2-\3T\4:\5:\6Z/p')
@@ -16,14 +16,17 @@ at=$(basename "$file" | sed -nE 's/^portal-([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]
 
 echo "drill: $file, begun at $at"
 (cd "$(dirname "$file")" && sha256sum --check --quiet "$file.sha256")
-$postgres dropdb --if-exists "$DATABASE_NAME"
-trap '$postgres dropdb --if-exists "$DATABASE_NAME"' EXIT
-$postgres createdb "$DATABASE_NAME"
-$postgres pg_restore --exit-on-error --dbname="$DATABASE_NAME" <"$file"
+$postgres dropdb --if-exists "$copy"
+trap '$postgres dropdb --if-exists "$copy"' EXIT
+$postgres createdb "$copy"
+$postgres pg_restore --exit-on-error --dbname="$copy" <"$file"
 for table in orders_order orders_bookingattempt tracking_trackingevent billing_charge accounts_audit; do
-    echo "drill: $($postgres psql --dbname="$DATABASE_NAME" -Atc "SELECT count(*) FROM $table") rows of $table"
+    echo "drill: $($postgres psql --dbname="$copy" -Atc "SELECT count(*) FROM $table") rows of $table"
 done
-$portal sh -euc '
+$portal env copy="$copy" sh -euc '
+    beside() { echo "$1" | sed -E "s|(//[^/]*/)[^?]*|\1$copy|"; } # the same server, and never the database in use
+    export DATABASE_URL=$(beside "$DATABASE_URL") MIGRATE_DATABASE_URL=$(beside "${MIGRATE_DATABASE_URL-}")
+    case $DATABASE_URL in *"/$copy"*) ;; *) echo "drill: DATABASE_URL names no database" >&2; exit 1 ;; esac
     mark=$(mktemp -d)
     cp "$RESTORE_MARK_FILE" "$mark/stamp"
     export RESTORE_MARK_FILE="$mark/stamp" REDIS_URL=redis://:none@127.0.0.1:1/0

@@ -88,14 +88,14 @@ def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
             yield Error(
                 f"{configured.prefix}_CA_BUNDLE names no file of certificates.",
                 hint="Give the path of a PEM file with the authority that vouches for the carrier.",
-                id="portal.E040",
+                id="portal.E050",
             )
     proxy = settings.CARRIER_PROXY
     if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
         yield Error(
             "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
             hint="What goes through it is closed by TLS to the carrier itself; the proxy sees host and port only.",
-            id="portal.E041",
+            id="portal.E051",
         )
 
 

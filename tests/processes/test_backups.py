@@ -62,8 +62,7 @@ def back_up(run: Run, folder: Path, **changes: str) -> subprocess.CompletedProce
 
 
 def drill(run: Run, portal: Portal, what: Path) -> subprocess.CompletedProcess[str]:
-    copy = portal.env["DATABASE_URL"].rpartition("/")[0] + f"/portal_drill_{WORKER}"
-    return run("restore-drill.sh", what, PGDATABASE="postgres", DRILL=WORKER, PORTAL=f"env DATABASE_URL={copy}")
+    return run("restore-drill.sh", what, PGDATABASE="postgres", DRILL=WORKER, PORTAL="env")
 
 
 def copies(portal: Portal) -> list[str]:
