@@ -69,6 +69,7 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
             operation=call.operation,
             status=call.status,
             outcome=call.outcome,
+            unsent=call.unsent or None,
             milliseconds=round(call.seconds * 1000),
             **({"attempt": order.generation} | order.log_fields() if order else {}),
         )

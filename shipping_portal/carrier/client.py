@@ -18,7 +18,7 @@ from shipping_portal.carrier import labels, links, paging, reading, writing
 from shipping_portal.carrier.connection import Reply, Request, credentials, exchange, header, identity
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.deadline import Limits
-from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
+from shipping_portal.carrier.errors import CarrierError, LinkOff, NotSent, OperationOff
 from shipping_portal.carrier.hosts import Origin, base_origin
 from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
@@ -244,7 +244,7 @@ class Carrier:
         return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle, self._proxy)
 
     def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
-        started, status, outcome, unreadable = time.monotonic(), None, "failed", 0
+        started, status, outcome, unreadable, unsent = time.monotonic(), None, "failed", 0, ""
         try:
             reply = exchange(request, limits)
             status = reply.status
@@ -253,11 +253,11 @@ class Carrier:
             outcome = answer.outcome if isinstance(answer, Tracked) else "ok"
             return answer
         except CarrierError as problem:
-            outcome = problem.outcome
+            outcome, unsent = problem.outcome, str(problem) if isinstance(problem, NotSent) else ""
             raise
         finally:
             seconds = time.monotonic() - started
-            self._report(Call(name, request.method, path, status, seconds, outcome, unreadable))
+            self._report(Call(name, request.method, path, status, seconds, outcome, unreadable, unsent))
 
     def _report(self, call: Call) -> None:
         if self._on_call is None:

@@ -12,6 +12,7 @@ import pytest
 from orders import carrier_settings, gateway
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
+from shipping_portal.carrier.messages import Call
 from tests.carrier.conftest import ORDER_KEY, shipment
 from tests.carrier.test_outcomes import tls_server
 from tests.certificates import Certificate, own_certificate
@@ -137,6 +138,15 @@ def test_another_authority_vouches_for_nobody(
     with tls_server(authority, seen) as port, pytest.raises(NotSent, match="certificate was not accepted"):
         book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(other.bundle), proxy=proxy.url))
     assert not any(seen)
+
+
+def test_why_nothing_left_is_told_to_the_log(
+    client: Callable[..., Carrier], authority: Certificate, tmp_path: Path, calls: list[Call]
+) -> None:
+    other = own_certificate(tmp_path)
+    with tls_server(authority, []) as port, pytest.raises(NotSent):
+        book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(other.bundle)))
+    assert [(call.operation, call.unsent) for call in calls] == [("book", "the carrier's certificate was not accepted")]
 
 
 def test_the_settings_reach_the_client_and_the_log_never_the_password(
