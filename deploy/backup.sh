@@ -7,7 +7,7 @@ set -u
 umask 077
 compose="docker compose --env-file .env -f deploy/compose.yaml"
 postgres=${POSTGRES-$compose exec -T --env PGUSER=portal --env PGDATABASE=portal postgres}
-portal=${PORTAL-$compose exec -T web1 python manage.py}
+portal=${PORTAL-$compose exec -T web-a python manage.py}
 folder=$(cd "${1:?name the folder of the backups}" && pwd) || exit 1
 cd "$(dirname "$0")/.." || exit 1
 name=$folder/portal-$(date -u +%Y%m%dT%H%M%SZ).dump

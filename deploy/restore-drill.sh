@@ -29,7 +29,8 @@ $portal env copy="$copy" sh -euc '
     case $DATABASE_URL in *"/$copy"*) ;; *) echo "drill: DATABASE_URL names no database" >&2; exit 1 ;; esac
     mark=$(mktemp -d)
     cp "$RESTORE_MARK_FILE" "$mark/stamp"
-    export RESTORE_MARK_FILE="$mark/stamp" REDIS_URL=redis://:none@127.0.0.1:1/0
+    [ ! -f "${ERASED_FILE-}" ] || cp "$ERASED_FILE" "$mark/erased"
+    export RESTORE_MARK_FILE="$mark/stamp" ERASED_FILE="$mark/erased" REDIS_URL=redis://:none@127.0.0.1:1/0
     python manage.py migrate --noinput --verbosity 0
     said=$(python manage.py backup_taken 2>&1) || true
     case $said in

@@ -34,7 +34,7 @@ def test_no_container_has_more_than_it_needs(name: str) -> None:
 
 def test_only_the_web_is_on_the_proxys_network_and_what_stores_has_no_way_out() -> None:
     on = {net: {name for name, one in SERVICES.items() if net in one["networks"]} for net in FILE["networks"]}
-    assert on["front"] == {"proxy", "web1", "web2"}
+    assert on["front"] == {"proxy", "web-a", "web-b"}
     assert FILE["networks"]["back"] == {"internal": True}
     assert {name for name, one in SERVICES.items() if one["networks"] == ["back"]} == {"postgres", "redis", "pgbouncer"}
     assert {name for name, one in SERVICES.items() if "ports" in one} == {"proxy"}
@@ -43,7 +43,7 @@ def test_only_the_web_is_on_the_proxys_network_and_what_stores_has_no_way_out() 
 def test_everything_that_stays_up_has_a_health_check_of_its_own() -> None:
     checked = {name for name, one in SERVICES.items() if one["healthcheck"].get("test")}
     assert SERVICES.keys() - checked == {"migrate"}
-    for name, address in {"web1": "8000/readyz", "worker": "9100/livez", "sweeper": "9100/livez"}.items():
+    for name, address in {"web-a": "8000/readyz", "worker": "9100/livez", "sweeper": "9100/livez"}.items():
         assert address in SERVICES[name]["healthcheck"]["test"][-1]
     assert "8000/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
 
@@ -54,7 +54,7 @@ def test_secrets_go_to_those_who_need_them_only() -> None:
     assert {name for name, one in SERVICES.items() if "env_file" in one} == set(PORTAL)
     for name in PORTAL:
         told = SERVICES[name]["environment"]
-        assert [told[key] for key in ("POSTGRES_PASSWORD", "POSTGRES_APP_PASSWORD", "REDIS_PASSWORD")] == [""] * 3
+        assert [told[key] for key in ("POSTGRES_PASSWORD", "PORTAL_APP_PASSWORD", "REDIS_PASSWORD")] == [""] * 3
         assert bool(told["MIGRATE_DATABASE_URL"]) is (name == "migrate")
     assert "POSTGRES" not in str(SERVICES["redis"])
 
