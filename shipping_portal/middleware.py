@@ -93,7 +93,7 @@ def refuse_what_no_browser_sends(
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        if request.method not in METHODS:
+        if request.method not in METHODS and not request.path.startswith(KEPT_RAW):
             return HttpResponseNotAllowed(METHODS)
         if "\x00" in request.path:
             raise Http404
