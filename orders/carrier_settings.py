@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -36,6 +37,7 @@ class CarrierSettings:
     contract_file: str
     link_key: str = field(repr=False)
     webhook_secrets: tuple[str, ...] = field(repr=False)
+    ca_bundle: str = ""
 
     @property
     def name(self) -> str:
@@ -106,7 +108,8 @@ def secrets() -> list[str]:
     """Return what no log line and no page may show: every account's keys and webhook secrets."""
     configured = every()
     keys = [key for one in configured for key in (one.key, one.link_key)]
-    return [*keys, *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets)]
+    proxy = urlsplit(settings.CARRIER_PROXY).password or ""
+    return [proxy, *keys, *(pair.partition(":")[2] for one in configured for pair in one.webhook_secrets)]
 
 
 def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
@@ -119,6 +122,7 @@ def _described(prefix: str, named: Mapping[str, Any]) -> CarrierSettings:
         contract_file=named["CONTRACT"],
         link_key=named["LINK_KEY"],
         webhook_secrets=tuple(named["WEBHOOK_SECRETS"]),
+        ca_bundle=named["CA_BUNDLE"],
     )
 
 

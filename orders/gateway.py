@@ -17,11 +17,11 @@ from orders.models.account import CarrierAccount, CarrierCall
 from orders.models.order import Order
 from orders.models.restores import GAP_IS_OPEN, Restore
 from orders.turns import Turns
+from shipping_portal import VERSION
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 
 logger = structlog.get_logger(__name__)
-VERSION = "0.1"
 
 
 def account() -> CarrierAccount:
@@ -69,6 +69,7 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
             operation=call.operation,
             status=call.status,
             outcome=call.outcome,
+            unsent=call.unsent or None,
             milliseconds=round(call.seconds * 1000),
             **({"attempt": order.generation} | order.log_fields() if order else {}),
         )
@@ -109,6 +110,8 @@ def client_of(
         turn=turn,
         link_key=configured.link_key,
         deadline=settings.CARRIER_DEADLINE,
+        ca_bundle=configured.ca_bundle or None,
+        proxy=settings.CARRIER_PROXY,
     )
     return made
 

@@ -1,6 +1,7 @@
 """System checks: settings, demo accounts, the restore mark, and each carrier account with its contract."""
 
 import re
+import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import combinations
@@ -78,6 +79,32 @@ def check_names_of_older_accounts(**options: Any) -> Iterable[CheckMessage]:
                 hint="Use capitals, digits and _ only, and no name that makes CARRIER_…_KEY another setting's name.",
                 id="portal.E015",
             )
+
+
+@register("carrier")
+def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
+    for configured in carrier_settings.every():
+        if configured.ca_bundle and not is_bundle(configured.ca_bundle):
+            yield Error(
+                f"{configured.prefix}_CA_BUNDLE names no file of certificates.",
+                hint="Give the path of a PEM file with the authority that vouches for the carrier.",
+                id="portal.E050",
+            )
+    proxy = settings.CARRIER_PROXY
+    if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
+        yield Error(
+            "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
+            hint="What goes through it is closed by TLS to the carrier itself; the proxy sees host and port only.",
+            id="portal.E051",
+        )
+
+
+def is_bundle(path: str) -> bool:
+    """Return whether a file holds certificates that can be trusted."""
+    try:
+        return bool(ssl.create_default_context(cafile=path).get_ca_certs())
+    except OSError:  # ssl.SSLError is one
+        return False
 
 
 @register("carrier")

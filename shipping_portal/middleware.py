@@ -7,7 +7,7 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.core.exceptions import BadRequest, RequestDataTooBig
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
@@ -79,19 +79,22 @@ def _may(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
-BODILESS = {"GET", "HEAD", "OPTIONS", "TRACE"}
+BODILESS = {"GET", "HEAD"}
+METHODS = ["GET", "HEAD", "POST"]
 KEPT_RAW = ("/webhooks/", "/csp-reports/")  # taken as they come, whatever they are, within limits of their own
 
 
 def refuse_what_no_browser_sends(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Refuse a NUL in the address, which PostgreSQL can't store, and a body that is no form, packed or too large.
+    """Refuse other methods, a NUL in the address, which PostgreSQL can't store, and a body that no form sends.
 
     Django limits the fields of a body, not the files, which it would write to the disk of a server that takes none.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
+        if request.method not in METHODS and not request.path.startswith(KEPT_RAW):
+            return HttpResponseNotAllowed(METHODS)
         if "\x00" in request.path:
             raise Http404
         if "%00" in request.META.get("QUERY_STRING", ""):

@@ -135,11 +135,13 @@ CARRIER_CONTACT = env("CARRIER_CONTACT", default="")  # named in the User-Agent,
 CARRIER_LINK_KEY = env(
     "CARRIER_LINK_KEY", default=""
 )  # signs Authorised Tracking Page links, where the contract says so
+CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")  # PEM, where no public authority vouches for it
+CARRIER_PROXY = env("CARRIER_PROXY", default="")  # http://host:port, the one way out of our network
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="shipping_portal.carrier.client.Carrier")
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])  # user:secret, newest first; two during a rotation
 # What each account has of its own. Those above are the account that takes new orders; OLDER_CARRIERS=OLD,EU names the
 # accounts whose orders are followed to their end, by CARRIER_OLD_BASE_URL, … and CARRIER_OLD_WEBHOOK_SECRETS.
-OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KEY")
+OF_A_CARRIER = ("BASE_URL", "ACCOUNT", "KEY", "PARTNER_ID", "CONTRACT", "LINK_KEY", "CA_BUNDLE")
 OLDER_CARRIERS = {
     name: {part: env(f"CARRIER_{name}_{part}", default="") for part in OF_A_CARRIER}
     | {"WEBHOOK_SECRETS": env.list(f"CARRIER_{name}_WEBHOOK_SECRETS", default=[])}

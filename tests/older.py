@@ -20,6 +20,7 @@ def described(**parts: Any) -> dict[str, Any]:
         "PARTNER_ID": "PRT-0000",
         "CONTRACT": "",
         "LINK_KEY": LINK_KEY,
+        "CA_BUNDLE": "",
         "WEBHOOK_SECRETS": [f"carrier:{WEBHOOK_SECRET}"],
         **parts,
     }

@@ -15,7 +15,7 @@ from shipping_portal.billing.fields import NEEDED, Profile
 BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
 # Decimal would read "1e2", "1_0" and other scripts' digits, too.
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]+)")
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, mapped or not
 

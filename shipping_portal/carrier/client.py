@@ -18,7 +18,7 @@ from shipping_portal.carrier import labels, links, paging, reading, writing
 from shipping_portal.carrier.connection import Reply, Request, credentials, exchange, header, identity
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.deadline import Limits
-from shipping_portal.carrier.errors import CarrierError, LinkOff, OperationOff
+from shipping_portal.carrier.errors import CarrierError, LinkOff, NotSent, OperationOff
 from shipping_portal.carrier.hosts import Origin, base_origin
 from shipping_portal.carrier.messages import Booked, Call, Cancelled, LabelFile, LabelLink, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
@@ -54,6 +54,7 @@ class Carrier:
         connect_timeout: float = 3.0,
         deadline: float = 20.0,
         ca_bundle: str | None = None,
+        proxy: str = "",
     ) -> None:
         self.contract = contract
         self._base: Origin = base_origin(base_url)
@@ -67,6 +68,7 @@ class Carrier:
         self._connect_timeout = connect_timeout
         self._deadline = deadline
         self._ca_bundle = ca_bundle
+        self._proxy = proxy
 
     def __repr__(self) -> str:
         return f"<Carrier at {self._base.host}>"
@@ -239,10 +241,10 @@ class Carrier:
             self._turn(name, not_after)
 
     def _limits(self, ends_at: float, cap: int = Limits.cap, not_after: float | None = None) -> Limits:
-        return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle)
+        return Limits(ends_at, self._connect_timeout, cap, not_after, self._ca_bundle, self._proxy)
 
     def _logged(self, name: str, path: str, request: Request, limits: Limits, read: Reader[T]) -> T:
-        started, status, outcome, unreadable = time.monotonic(), None, "failed", 0
+        started, status, outcome, unreadable, unsent = time.monotonic(), None, "failed", 0, ""
         try:
             reply = exchange(request, limits)
             status = reply.status
@@ -251,11 +253,11 @@ class Carrier:
             outcome = answer.outcome if isinstance(answer, Tracked) else "ok"
             return answer
         except CarrierError as problem:
-            outcome = problem.outcome
+            outcome, unsent = problem.outcome, str(problem) if isinstance(problem, NotSent) else ""
             raise
         finally:
             seconds = time.monotonic() - started
-            self._report(Call(name, request.method, path, status, seconds, outcome, unreadable))
+            self._report(Call(name, request.method, path, status, seconds, outcome, unreadable, unsent))
 
     def _report(self, call: Call) -> None:
         if self._on_call is None:

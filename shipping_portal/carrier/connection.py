@@ -26,7 +26,7 @@ import requests
 import requests.adapters
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError, ProxyError
 
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.deadline import Deadline, Limits, TooLate
@@ -86,6 +86,21 @@ class Guarded(HTTPConnection):
 class GuardedTLS(Guarded, HTTPSConnection):
     """The same over TLS, where the certificate is checked before the first byte of the request."""
 
+    _is_tunnelling = False
+
+    def _tunnel(self) -> None:
+        # What is asked of the proxy is not the request: if the proxy says no, nothing was sent to the carrier.
+        self._is_tunnelling = True
+        super()._tunnel()
+        self._is_tunnelling = False
+
+    def send(self, data: Any) -> None:
+        """Send to the carrier, or to the proxy that leads to it."""
+        if self._is_tunnelling:
+            HTTPSConnection.send(self, data)
+        else:
+            super().send(data)
+
 
 class OneAttempt(requests.adapters.HTTPAdapter):
     """An adapter for a single request, whose connection reports to a deadline."""
@@ -133,7 +148,7 @@ def _attempt(request: Request, deadline: Deadline) -> Reply | str:
             stream=True,
             timeout=(limits.connect_timeout, max(0.001, limits.ends_at - time.monotonic())),
             verify=limits.ca_bundle or True,
-            proxies={},
+            proxies={"https": limits.proxy} if limits.proxy else {},
         )
         return _read(response, deadline)
     except TROUBLE as problem:
@@ -181,15 +196,17 @@ def _reason(problem: BaseException | None, deadline: Deadline) -> str:
     return next((words for kind, words in UNSENT if _any(seen, kind)), "the carrier could not be reached")
 
 
-UNSENT: tuple[tuple[type[BaseException], str], ...] = (
+Kind = type[BaseException] | tuple[type[BaseException], ...]
+UNSENT: tuple[tuple[Kind, str], ...] = (
+    (ProxyError, "the proxy of CARRIER_PROXY gave no way to the carrier"),
     (NameResolutionError, "the carrier's name was not found"),
-    (ssl.SSLError, "the carrier's certificate was not accepted"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "the carrier's certificate was not accepted"),
     (NewConnectionError, "the carrier refused the connection"),  # urllib3 makes it a kind of the next one
     (ConnectTimeoutError, "the carrier did not take the connection in time"),
 )
 
 
-def _any(seen: list[BaseException], kind: type[BaseException]) -> bool:
+def _any(seen: list[BaseException], kind: Kind) -> bool:
     return any(isinstance(problem, kind) for problem in seen)
 
 

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Limits:
     cap: int = 1024 * 1024
     not_after: float | None = None
     ca_bundle: str | None = None
+    proxy: str = field(default="", repr=False)  # it may hold a password
 
 
 class TooLate(TimeoutError):

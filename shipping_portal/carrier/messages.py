@@ -213,7 +213,7 @@ class LabelFile:
 class Call:
     """One request as it went: for the request log. Holds no query value, no link and no credential.
 
-    `unreadable` counts the rows of a quote that were left out.
+    `unreadable` counts the rows of a quote that were left out; `unsent` says why nothing left, a certificate for one.
     """
 
     operation: str
@@ -223,3 +223,4 @@ class Call:
     seconds: float
     outcome: str
     unreadable: int = 0
+    unsent: str = ""

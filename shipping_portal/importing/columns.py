@@ -18,7 +18,7 @@ from shipping_portal.importing.units import MEASURES, SIZE_UNIT, TABLES, WEIGHT,
 LAST_NAME = "receiver_last_name"
 SIZE = "size"  # among the constants
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
-LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")  # an address of two lines in one cell is one line of ours
+LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$")
 
 # What others call our fields, normalised; the first of these that a file has is taken, and our own label at the latest.
@@ -171,9 +171,13 @@ def lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
     return [_typed(one, file) for one in (row, *row.lines.all())]
 
 
+def _one_line(text: str) -> str:
+    return " ".join(filter(None, map(str.strip, LINE_ENDS.split(text))))
+
+
 def _typed(row: ImportRow, file: Import) -> dict[str, str]:
     typed = {name: row.cells[place] for name, place in file.columns.items() if place < len(row.cells)}
-    filled = {name: LINE_ENDS.sub(" ", text.strip()) for name, text in typed.items() if text.strip()}
+    filled = {name: _one_line(text) for name, text in typed.items() if text.strip()}
     if WEIGHT in filled:
         filled[WEIGHT] = units.with_unit(filled[WEIGHT], units.of_cell(WEIGHT, row, file))
     return filled

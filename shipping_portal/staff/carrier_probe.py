@@ -1,12 +1,10 @@
 """Questions to an account's carrier that book nothing and cost nothing."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from django.conf import settings
 from django.db import DatabaseError, connection
-from django.utils.module_loading import import_string
 
 from orders import gateway
 from orders.carrier_settings import CarrierSettings
@@ -61,15 +59,7 @@ def _ping(client: Carrier) -> tuple[bool, str]:
 
 
 def _refused_to_strangers(configured: CarrierSettings) -> tuple[bool, str]:
-    """Return a client without our key: the only one that the gateway does not build."""
-    stranger = import_string(settings.CARRIER_CLIENT)(
-        base_url=configured.base_url,
-        account="nobody",
-        key="not-a-key",
-        partner_id=configured.partner_id,
-        user_agent=f"ShippingPortal/{gateway.VERSION} (contract probe)",
-        contract=configured.contract,
-    )
+    stranger = gateway.client_of(replace(configured, account="nobody", key="not-a-key"))
     try:
         stranger.track(configured.contract.nobodys_reference)
     except AccountStopped as error:

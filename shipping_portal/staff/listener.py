@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods
 
 from orders import carrier_settings, gateway
 from orders.carrier_settings import CarrierSettings
+from shipping_portal import VERSION
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.contract import Contract
@@ -73,7 +74,7 @@ def send_test_event(configured: CarrierSettings) -> str:
         headers={
             "Content-Type": "application/json",
             "Authorization": f"Basic {credentials}",
-            "User-Agent": f"ShippingPortal/{gateway.VERSION} (listener test)",
+            "User-Agent": f"ShippingPortal/{VERSION} (listener test)",
         },
     )
     try:

@@ -11,22 +11,12 @@ from orders import booking
 from orders.models import Order
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier.client import Carrier
 from shipping_portal.sandbox.trouble import Rule
 from tests import factories
 from tests.certificates import Certificate, own_certificate
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
-
-
-class Trusting(Carrier):
-    """A client that vouches for the test's own certificate."""
-
-    bundle = ""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings, ca_bundle=self.bundle)
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +36,7 @@ def behind_tls(tmp_path: Path, settings: Any, certificate: Certificate) -> Itera
 
 @pytest.fixture
 def trusted(behind_tls: SandboxCarrier, settings: Any, certificate: Certificate) -> SandboxCarrier:
-    Trusting.bundle = str(certificate.bundle)
-    settings.CARRIER_CLIENT = "tests.catalogue.test_tls.Trusting"
+    settings.CARRIER_CA_BUNDLE = str(certificate.bundle)
     return behind_tls
 
 

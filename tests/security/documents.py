@@ -154,7 +154,7 @@ def connections() -> str:
     peers: list[tuple[object, ...]] = [
         (
             "the carrier's API",
-            "https, certificates checked, no redirect or proxy",
+            "https, certificates checked (CARRIER_CA_BUNDLE), no redirect, no proxy but CARRIER_PROXY",
             f"{within}, {limits.cap} bytes",
             "prices, links and an operator's verification in the request; all else in workers, in turns",
             "by the protocol: what was perhaps sent is never sent again under another key",

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from django.conf import settings
 
 from shipping_portal.accounts import sessions
+from tests.security.asvs import DEVIATION, ROWS, asvs, is_there
 from tests.security.documents import DOCUMENTS, ROOT
 from tests.table import table
 
+ALL = DOCUMENTS | {"asvs.md": asvs}
 
-@table(("name", "make"), DOCUMENTS.items(), ids=DOCUMENTS)
+
+@table(("name", "make"), ALL.items(), ids=ALL)
 def test_each_document_says_what_the_code_does(name: str, make: Callable[[], str]) -> None:
     path = ROOT / "docs/security" / name
     if os.environ.get("TELL"):
@@ -34,3 +37,21 @@ def test_what_the_deviations_say_of_session_lengths_is_so() -> None:
     assert (
         f"Operators: {sessions.STAFF_IDLE_SECONDS // 60} minutes idle, {sessions.STAFF_SECONDS // 3600} hours" in text
     )
+
+
+def test_each_row_of_asvs_is_shown_by_what_is_there() -> None:
+    assert len(ROWS) == 75
+    missing = [one for *_, evidence in ROWS for one in evidence if not is_there(one)]
+    assert missing == []
+    assert all(evidence for *_, evidence in ROWS)
+
+
+def test_the_deviations_of_asvs_are_the_written_ones_and_no_others() -> None:
+    text = (ROOT / DEVIATION).read_text()
+    written = {number for cell in re.findall(r"^\| (\d[\d., ]*) \|", text, re.MULTILINE) for number in cell.split(", ")}
+    named = {number for numbers, *_, evidence in ROWS for number in numbers.split(", ") if DEVIATION in evidence}
+    beyond_the_list = {"5.4.3", "13.2.1", "16.4.3"}
+    assert beyond_the_list < written
+    assert written - beyond_the_list <= named
+    whole = [numbers for numbers, *_, evidence in ROWS if evidence[0] == DEVIATION]
+    assert all(numbers.split(", ")[0] in written for numbers in whole)

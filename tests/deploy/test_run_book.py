@@ -1,0 +1,44 @@
+"""The run-book names only what there is: commands, settings, services, and each queue by its name and in its order."""
+
+import re
+
+import pytest
+from django.core.management import get_commands
+from django.utils import timezone
+
+from shipping_portal.staff import queues
+from tests.deploy.test_compose import FILE, ROOT
+
+RUN_BOOK = (ROOT / "deploy/README.md").read_text()
+DAILY = RUN_BOOK.partition("## Every day")[2].partition("\n## ")[0]
+
+
+@pytest.mark.django_db
+def test_it_has_each_queue_by_its_name_in_the_order_of_the_desk_and_says_how_soon() -> None:
+    told = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| [^|]+ \|$", DAILY, re.MULTILINE)[2:]
+    assert told == [queue.title for queue in queues.waiting(timezone.now())]
+
+
+def test_every_command_it_gives_is_there() -> None:
+    found = re.findall(r"(?:`|^    )portal ([a-z]\w+)|manage\.py ([a-z]\w+)", RUN_BOOK, re.MULTILINE)
+    given = {one or other for one, other in found}
+    assert {"after_restore", "backup_taken", "check", "createsuperuser", "sendtestemail", "trace"} <= given
+    assert given <= get_commands().keys()
+    for script in re.findall(r"deploy/[\w-]+\.sh", RUN_BOOK):
+        assert (ROOT / script).stat().st_mode & 0o100, script
+    assert "./dev" not in RUN_BOOK
+
+
+def test_every_setting_it_names_is_explained() -> None:
+    files = [ROOT / ".env.example", ROOT / "deploy/compose.yaml", *(ROOT / "deploy").glob("*.sh")]
+    explained = "".join(file.read_text() for file in files)
+    for name in set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b", RUN_BOOK)):
+        assert re.search(rf"\b{name}\b", explained), name
+
+
+def test_every_service_it_speaks_of_is_in_the_compose_file() -> None:
+    used = re.findall(r"compose (?:exec|restart|stop|logs)((?: (?!--)[\w-]+)+)", RUN_BOOK)
+    named = {used_words.split()[0] for used_words in used} | {"web-a", "web-b", "worker", "sweeper"}
+    assert named <= FILE["services"].keys()
+    for name in re.findall(r"compose (?:run --rm(?: --no-deps)?|up --detach --no-deps --wait) ([\w-]+)", RUN_BOOK):
+        assert name in FILE["services"]

@@ -1,0 +1,22 @@
+"""One number for a version, wherever it is written."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from shipping_portal import VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_package_and_the_changelog_name_the_same_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    told = re.findall(r"^## (\S+)", CHANGELOG, re.MULTILINE)
+    assert [project["version"], *told[:1]] == [VERSION, VERSION]
+    assert told == sorted(told, reverse=True)
+
+
+def test_what_to_do_before_the_upgrade_comes_first() -> None:
+    latest = CHANGELOG.partition(f"## {VERSION}")[2].partition("\n## ")[0]
+    assert latest.partition("\n\n")[2].startswith("**Before the upgrade**")

@@ -1,0 +1,294 @@
+"""What OWASP ASVS asks of the settings, the code and the log-in; docs/security/asvs.md lists each row."""
+
+import ast
+import importlib
+import os
+import re
+import runpy
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.test import Client
+from django.utils.module_loading import import_string
+
+from orders import pasting
+from orders.models import Order
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.importing import reading
+from tests import factories
+from tests.security.documents import ROOMS, ROOT
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+
+
+def sources() -> Iterator[tuple[Path, ast.AST]]:
+    for room in ROOMS:
+        for file in (ROOT / room).rglob("*.py"):
+            if not {"migrations", "sandbox"} & {*file.parts}:
+                yield file, ast.parse(file.read_text())
+
+
+def calls() -> Iterator[tuple[Path, ast.Call, str]]:
+    """Every call in the code, with the last part of the name it calls."""
+    for file, tree in sources():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                yield file, node, getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+# -- 1: encoding and sanitization ----------------------------------------------------------------
+
+
+def test_no_sql_is_put_together_from_values() -> None:
+    for file, call, name in calls():
+        if name in {"execute", "executemany", "raw", "RawSQL", "extra"}:
+            built = [part for part in ast.walk(call.args[0]) if isinstance(part, ast.JoinedStr | ast.BinOp)]
+            assert not built, f"{file}:{call.lineno}"
+
+
+FILLERS = (
+    "a",
+    "1",
+    " ",
+    ".",
+    "-",
+    "_",
+    ",",
+    "/",
+    "<",
+    "=",
+    "\t",
+    "\n",
+    '"',
+    "@",
+    "+",
+    "0.",
+    "a ",
+    "a.",
+    "a-",
+    "1 ",
+    "<a",
+    "a@",
+    "://",
+)
+SHORT, LONG = 1_000, 8_000
+METHODS = {"fullmatch", "match", "search", "sub", "split", "findall", "finditer"}
+READ_CAPPED = {"orders/pasting.py"}  # its own text is cut to pasting.LONGEST first
+
+
+def uses() -> set[tuple[str, re.Pattern[str], str]]:
+    """Each use of a regular expression in the code: its file, the expression, and the method that is called."""
+    found = set()
+    for file, call, method in calls():
+        owner = getattr(call.func, "value", None)
+        if method not in METHODS or not isinstance(owner, ast.Name) or not call.args:
+            continue
+        path = str(file.relative_to(ROOT))
+        if owner.id == "re":
+            pattern = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+            found |= {(path, re.compile(str(pattern)), method)} if pattern else set()
+        elif owner.id.isupper():
+            module = importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            value = getattr(module, owner.id, None)
+            if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                found.add((path, value, method))
+    return found
+
+
+def seconds(pattern: re.Pattern[str], method: str, text: str) -> float:
+    """The quickest of three: others may use the machine."""
+    took = []
+    more = ["", text] if method == "sub" else [text]
+    for _ in range(3):
+        began = time.perf_counter()
+        found = getattr(pattern, method)(*more)
+        if method == "finditer":
+            assert sum(1 for _ in found) >= 0
+        took.append(time.perf_counter() - began)
+    return min(took)
+
+
+@pytest.mark.full
+def test_no_regular_expression_takes_longer_than_in_proportion_to_what_is_typed() -> None:
+    """Eight times the characters take at most a few times eight times as long: what grows by the square takes 64."""
+    every = {use for use in uses() if use[0] not in READ_CAPPED}
+    assert len(every) > 50
+    slow = set()
+    for file, pattern, method in every:
+        for filler in FILLERS:
+            short, long = (filler * (size // len(filler)) + "\x01" for size in (SHORT, LONG))
+            before = seconds(pattern, method, short)
+            if before > 0.0002 and seconds(pattern, method, long) > 24 * before:
+                slow.add((file, pattern.pattern, method))
+    assert slow == set()
+    for filler in FILLERS:
+        began = time.perf_counter()
+        pasting.read(filler * 50_000, "AU")
+        assert time.perf_counter() - began < 2, filler
+
+
+# -- 3 and 13: what is served --------------------------------------------------------------------
+
+
+@table("given", ["/.git/config", "/.env", "/static/", "/static/../manage.py", "/%2e%2e/.env", "/media/", "/__debug__/"])
+def test_no_file_of_ours_is_given_out(given: str) -> None:
+    assert Client().get(given).status_code == 404
+
+
+# -- The settings of an installation -------------------------------------------------------------
+
+
+@pytest.fixture
+def production(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """settings.py as it reads an environment in which nothing was chosen."""
+    for name in [name for name in os.environ if re.match(r"(TESTING|DEMO|DEBUG|HSTS_|SESSION|SITE_URL)", name)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("SECRET_KEY", "only-for-this-test")
+    monkeypatch.setenv("TESTING", "0")
+    return runpy.run_path(str(ROOT / "shipping_portal/settings.py"))
+
+
+def test_an_installation_is_closed_unless_somebody_opens_it(production: dict[str, Any]) -> None:
+    assert not production["DEBUG"]
+    assert production["ALLOWED_HOSTS"] == []
+    assert production["SESSION_COOKIE_NAME"].startswith("__Host-")
+    assert production["KNOWN_BROWSER_COOKIE"].startswith("__Host-")
+    assert production["SESSION_COOKIE_SECURE"]
+    assert production["SESSION_COOKIE_SAMESITE"] == "Lax"
+    assert production["CSRF_USE_SESSIONS"]  # so there is no cookie of it
+    assert not {"SESSION_COOKIE_DOMAIN", "SESSION_COOKIE_PATH", "SESSION_COOKIE_HTTPONLY"} & production.keys()
+    assert (production["SECURE_HSTS_SECONDS"], production["SECURE_HSTS_INCLUDE_SUBDOMAINS"]) == (31_536_000, True)
+    assert production["SECURE_SSL_REDIRECT"]
+    assert production["CELERY_ACCEPT_CONTENT"] == ["json"]
+    assert production["CACHES"]["default"]["BACKEND"].endswith("DatabaseCache")  # throttles hold without a broker
+    assert "SESSION_SERIALIZER" not in production  # Django's is JSON
+
+
+def test_every_cookie_is_for_us_alone(alice: User) -> None:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    browser = Client()
+    browser.post("/accounts/login/", {"login": alice.email, "password": factories.PASSWORD})
+    assert len(browser.cookies) == 2
+    for cookie in browser.cookies.values():
+        assert (cookie["httponly"], cookie["samesite"], cookie["path"], cookie["domain"]) == (True, "Lax", "/", "")
+
+
+# -- 6 and 11: log-ins and secrets ---------------------------------------------------------------
+
+
+def test_a_log_in_that_nobody_has_takes_as_much_work_as_one_with_a_wrong_password(
+    alice: User, monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
+) -> None:
+    alice.set_password(factories.PASSWORD)
+    alice.save()
+    hashed: list[str] = []
+    really = Argon2PasswordHasher.encode
+    verified = Argon2PasswordHasher.verify
+    monkeypatch.setattr(Argon2PasswordHasher, "encode", lambda *a: hashed.append("work") or really(*a))
+    monkeypatch.setattr(Argon2PasswordHasher, "verify", lambda *a: hashed.append("work") or verified(*a))
+    for email in (alice.email, "nobody@nowhere.example"):
+        hashed.clear()
+        Client().post("/accounts/login/", {"login": email, "password": "wrong-password-altogether"})
+        assert hashed == ["work"], email
+    for email in (alice.email, "nobody@nowhere.example"):
+        mailoutbox.clear()
+        Client().post("/accounts/password/reset/", {"email": email})
+        assert len(mailoutbox) == 1, email
+
+
+def test_a_long_password_counts_to_its_last_character(alice: User) -> None:
+    long = "correct horse battery staple " * 5
+    alice.set_password(long)
+    alice.save()
+    for tried, status in ((long[:-2], 200), (long, 302)):
+        assert Client().post("/accounts/login/", {"login": alice.email, "password": tried}).status_code == status
+    names = [one["NAME"].rpartition(".")[2] for one in configured.AUTH_PASSWORD_VALIDATORS]
+    assert "CommonPasswordValidator" in names
+    assert not {"NumericPasswordValidator", "UppercaseValidator"} & set(names)  # length, not composition
+    page = Client().get("/accounts/login/").content.decode()
+    assert 'autocomplete="current-password"' in page
+    assert "onpaste" not in page + "".join(file.read_text() for file in (ROOT / "static").rglob("*.js"))
+
+
+def test_what_opens_something_has_chance_enough() -> None:
+    """A hundred and twenty-eight bits at least, of the machine's own; nothing is drawn by `random` but jitter."""
+    sizes = {}
+    for file, call, name in calls():
+        if name in {"token_urlsafe", "token_hex", "token_bytes"} and file.name != "marks.py":  # a stamp opens nothing
+            sizes[file.name] = call.args[0].value if call.args else 32  # type: ignore[attr-defined]
+    assert sizes
+    assert min(sizes.values()) >= 16
+    drawing = {file.name for file, tree in sources() for node in ast.walk(tree) if _imports(node, "random")}
+    assert drawing <= {"gateway.py", "registry.py", "machine.py", "labels.py", "polling.py", "turns.py", "packing.py"}
+    hasher = import_string(configured.PASSWORD_HASHERS[0])
+    assert hasher is Argon2PasswordHasher
+
+
+def _imports(node: ast.AST, module: str) -> bool:
+    return isinstance(node, ast.Import) and any(alias.name == module for alias in node.names)
+
+
+# -- 15 and 16: code and logs --------------------------------------------------------------------
+
+
+def test_the_image_installs_what_the_lock_names_and_nothing_else() -> None:
+    lock = (ROOT / "requirements/production.txt").read_text()
+    named = [line for line in lock.splitlines() if line[:1].isalpha()]
+    assert named
+    assert all("==" in line and line.endswith("\\") for line in named)  # the next line is its checksum
+    assert "--hash=sha256:" in lock
+    assert "pip install --require-hashes -r requirements/production.txt" in (ROOT / "deploy/Dockerfile").read_text()
+
+
+@pytest.fixture
+def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], int]:
+    return lambda: sum(record.levelname == "WARNING" for record in caplog.records)
+
+
+REFUSED: list[tuple[str, Callable[[Client], Any], int]] = [
+    ("a forged form", lambda browser: Client(enforce_csrf_checks=True).post("/accounts/login/", {}), 403),
+    ("a body that is no form", lambda browser: browser.post("/parcels/new/", b"{}", content_type="text/json"), 415),
+    ("a NUL in the query", lambda browser: browser.get("/parcels/?q=%00"), 400),
+    ("another host", lambda browser: browser.get("/", headers={"host": "evil.example"}), 400),
+    ("another method", lambda browser: browser.delete("/parcels/"), 405),
+]
+
+
+@table(("what", "ask", "status"), [(what, ask, status) for what, ask, status in REFUSED])
+def test_whoever_goes_round_the_forms_leaves_one_line(
+    what: str, ask: Callable[[Client], Any], status: int, alice: User, visit: Any, caplog: Any
+) -> None:
+    caplog.clear()
+    assert ask(visit(alice)).status_code == status
+    assert sum(record.levelname in {"WARNING", "ERROR"} for record in caplog.records) == 1, what
+
+
+# -- 2: the numbers of the business --------------------------------------------------------------
+
+
+def test_the_limits_are_the_agreed_ones() -> None:
+    default = {field.name: field.default for field in Sender._meta.fields if field.has_default()}
+    assert (default["bookings_a_day"], default["quotes_a_minute"]) == (2000, 60)
+    assert (reading.MOST_ROWS, reading.MOST_BYTES) == (2000, 2 * 1024 * 1024)
+    assert configured.DATA_UPLOAD_MAX_NUMBER_FIELDS == 600
+
+
+def test_no_step_comes_before_the_one_it_needs(quill: Sender, alice: User, visit: Any) -> None:
+    """No booking without a price, no label and no cancelling before the carrier's yes."""
+    browser = visit(alice)
+    nobody = "00000000-0000-4000-8000-000000000000"
+    assert browser.post(f"/parcels/new/{nobody}/book/", {"product": "STANDARD-PICKUP"}).status_code == 404
+    assert Order.objects.count() == 0
+    for status in ("draft", "booking", "unconfirmed", "rejected", "cancelled"):
+        order = factories.order(quill, alice, status=status)
+        assert browser.get(f"/parcels/{order.uuid}/label/full.pdf").status_code in (404, 409), status
+        browser.post(f"/parcels/{order.uuid}/cancel/", {"need": "not-sending", "confirm": "1"})
+        order.refresh_from_db()
+        assert order.status == status
