@@ -20,6 +20,37 @@ from django.views.decorators.cache import never_cache
 
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
+RAIL = (  # title, icon, name of the page, and on which screens it stands in the rail
+    ("Work", "home", "index", ""),
+    ("Parcels", "box", "orders_order_changelist", ""),
+    ("Senders", "people", "accounts_sender_changelist", ""),
+    ("Carrier", "truck", "orders_carrieraccount_changelist", "wide"),
+    ("Billing", "receipt", "billing_billingreport_changelist", "wide"),
+    ("More", "dots", "more", ""),
+)
+
+
+def _rail(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the rail's entries, the one of this page marked."""
+    home = reverse("admin:index")
+    found = [(title, icon, reverse(f"admin:{name}"), width) for title, icon, name, width in RAIL]
+    return [
+        {
+            "title": title,
+            "icon": icon,
+            "url": url,
+            "width": width,
+            "is_here": request.path == url or (url != home and request.path.startswith(url)),
+        }
+        for title, icon, url, width in found
+    ]
+
+
+def _initials(user: Any) -> str:
+    """Return two letters for somebody: of their first and last name, or of their e-mail."""
+    words = user.get_full_name().split() if user.is_authenticated else []
+    return "".join(word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])).upper()
+
 
 class StaffSite(admin.AdminSite):
     """The operators' site: it opens on what needs a person, for staff with a second factor."""
@@ -28,6 +59,7 @@ class StaffSite(admin.AdminSite):
     site_title = "Shipping Portal desk"
     index_title = "What needs you"
     site_url = None
+    enable_nav_sidebar = False
     empty_value_display = "–"
 
     def register(
@@ -44,12 +76,22 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff import restoring  # noqa: PLC0415  (models load after the site)
 
         gaps = restoring.gaps() if self.has_permission(request) else []
-        return {**super().each_context(request), "restore_gaps": gaps}
+        found = {"restore_gaps": gaps, "rail": _rail(request), "initials": _initials(request.user)}
+        return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         from shipping_portal.staff.listener import page  # noqa: PLC0415
 
-        return [path("listener/", self.admin_view(page), name="listener"), *super().get_urls()]
+        own = {"listener": page, "more": self.more}
+        return [
+            *(path(f"{name}/", self.admin_view(view), name=name) for name, view in own.items()),
+            *super().get_urls(),
+        ]
+
+    def more(self, request: HttpRequest) -> HttpResponse:
+        """Answer the page with every list there is, for those that the rail has no entry for."""
+        context = {**self.each_context(request), "title": "More", "app_list": self.get_app_list(request)}
+        return TemplateResponse(request, "admin/more.html", context)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether an operator of a group is logged in with a second factor; asked once a request."""
