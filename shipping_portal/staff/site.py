@@ -21,11 +21,13 @@ from django.views.decorators.cache import never_cache
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
 RAIL = (  # title, icon, name of the page, and on which screens it stands in the rail
+    ("Find", "search", "find", ""),
     ("Work", "home", "index", ""),
     ("Parcels", "box", "orders_order_changelist", ""),
     ("Senders", "people", "accounts_sender_changelist", ""),
     ("Carrier", "truck", "orders_carrieraccount_changelist", "wide"),
     ("Billing", "receipt", "billing_billingreport_changelist", "wide"),
+    ("Health", "chart", "health", "wide"),
     ("More", "dots", "more", ""),
 )
 
@@ -80,9 +82,10 @@ class StaffSite(admin.AdminSite):
         return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
+        from shipping_portal.staff.finding import find  # noqa: PLC0415
         from shipping_portal.staff.listener import page  # noqa: PLC0415
 
-        own = {"listener": page, "more": self.more}
+        own = {"listener": page, "find": find, "health": self.health, "more": self.more}
         return [
             *(path(f"{name}/", self.admin_view(view), name=name) for name, view in own.items()),
             *super().get_urls(),
@@ -132,9 +135,31 @@ class StaffSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
-        from shipping_portal.staff import health, queues  # noqa: PLC0415
+        from shipping_portal.staff import first_page, health, queues  # noqa: PLC0415
 
         now = timezone.now()
-        found: dict[str, Any] = {"queues": queues.waiting(now), "health": health.strip(now), "gaps": health.meter(now)}
-        found["may_bill"] = permissions.may(request.user, "billing")
+        every = queues.waiting(now)
+        found: dict[str, Any] = {
+            "title": "",  # the page says its own
+            "lines": first_page.lines(every, now),
+            "empty": [queue for queue in every if not queue.count],
+            "items": sum(queue.count for queue in every),
+            "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),
+            "health": health.strip(now),
+            "alarms": health.alarms(now),
+            "day": first_page.strip(now),
+            "may_bill": permissions.may(request.user, "billing"),
+        }
         return super().index(request, found | (extra_context or {}))
+
+    def health(self, request: HttpRequest) -> HttpResponse:
+        """Answer how the carrier, webhooks and our own jobs are doing."""
+        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.staff import health  # noqa: PLC0415
+
+        now = timezone.now()
+        found = {"health": health.strip(now), "backlog": health.backlog(now), "gaps": health.meter(now)}
+        found["may_bill"] = permissions.may(request.user, "billing")
+        return TemplateResponse(
+            request, "admin/health.html", {**self.each_context(request), "title": "Health", **found}
+        )
