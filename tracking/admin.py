@@ -267,7 +267,7 @@ class EventWordAdmin(ReadOnlyAdmin):
         if not form.is_valid():
             return self._decide_page(request, word, form=form)
         owed = word_decisions.reword(word, **form.cleaned_data, by=request.user, now=timezone.now())
-        done = f"“{word}” is decided. Parcels folded again with it, within minutes: {owed}."
+        done = f"“{word}” is decided. Parcels recalculated with it, within minutes: {owed}."
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
 

@@ -42,9 +42,9 @@ DELIVERIES = {
 }
 WORDS = {
     "0": Wait(
-        "Carrier words nobody decided",
+        "Unmapped carrier terms",
         Q(progress="", is_known=False),
-        "Say what each one means; the parcels concerned are folded again.",
+        "Say what each one means; the tracking status of the parcels concerned is recalculated.",
         "first_seen_at",
         term=WEEK,
     )

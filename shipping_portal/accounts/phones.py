@@ -35,6 +35,23 @@ def across_borders(phone: str, country: str) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
+def spellings(said: str) -> set[str]:
+    """Return how the number that somebody says may be stored: as its own country writes it, or with a plus.
+
+    `0491570156`, `+61491570156` and `0491 570 156` are one number; a text that is none gives nothing.
+    """
+    found = set()
+    for country in ("AU", "CA", "US"):
+        try:
+            number = phonenumbers.parse(said, country)
+        except NumberParseException:
+            continue
+        if phonenumbers.is_valid_number(number):
+            forms = (PhoneNumberFormat.NATIONAL, PhoneNumberFormat.INTERNATIONAL)
+            found |= {phonenumbers.format_number(number, form) for form in forms}
+    return found
+
+
 def _parse(typed: str, country: str) -> phonenumbers.PhoneNumber:
     not_a_number = ValidationError(
         "Check this phone number: write it with its area code, or with + and the country's code.", code="phone"

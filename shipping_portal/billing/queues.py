@@ -49,7 +49,7 @@ REPORTS = {
 }
 WORDS = {
     "no": Wait(
-        "Charge words nobody decided",
+        "Unmapped charge terms",
         Q(meaning=""),
         "A report that has one can't be posted. Say what each one means.",
         "first_seen_at",
@@ -57,7 +57,7 @@ WORDS = {
 }
 CHARGES = {
     "nobody": Wait(
-        "Billing lines nobody owns",
+        "Unassigned charges",
         lambda now: Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
         "Compare with unconfirmed bookings; else open the line and press Assign.",
         "report__uploaded_at",
@@ -78,7 +78,7 @@ ORDERS = {
         term=WEEK,
     ),
     "charged-otherwise": Wait(
-        "Charged differently than agreed",
+        "Charge differs from quote",
         _orders_of(reconciling.charged_otherwise),
         "Compare its prices and its lines; ask the carrier why, credit the difference, or accept it.",
         term=WEEK,
@@ -86,7 +86,7 @@ ORDERS = {
     "never-charged": Wait(
         "Booked, not charged after two reports",
         _orders_of(reconciling.never_charged),
-        "The carrier may charge it later, or under another reference: compare with lines nobody owns.",
+        "The carrier may charge it later, or under another reference: compare with unassigned charges.",
         term=WEEK,
     ),
 }

@@ -60,22 +60,20 @@ class AccountHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """The strip on the first page: calls, due jobs, each account, and the last report."""
+    """The strip on the first page: calls, each account, and the last report."""
 
     operations: list[OperationHealth]
     last_webhook_at: dt.datetime | None
-    backlog: Backlog
     accounts: list[AccountHealth]
     last_report: BillingReport | None
 
 
 def strip(now: dt.datetime) -> Health:
-    """Read what the strip shows in six queries, each on an index."""
+    """Read what the strip shows in five queries, each on an index."""
     pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
     return Health(
         operations=_operations(now),
         last_webhook_at=pushed.values_list("received_at", flat=True).first(),
-        backlog=backlog(now),
         accounts=[_of_account(known, now) for known in carrier_accounts.named()],
         last_report=BillingReport.objects.order_by("-pk").first(),
     )
@@ -174,6 +172,13 @@ def meter(now: dt.datetime) -> Meter:
     ]
     alarmed = (one for one in found if one["polled_first"] >= webhook_health.ALARM)
     return Meter(rows, [_alarm(one) for one in alarmed])
+
+
+def alarms(now: dt.datetime) -> list[Alarm]:
+    """Return the accounts whose webhooks get lost, in one query over the scans of an hour."""
+    found = webhook_health.found_first_by_polling(now).values("account", "account__name").order_by("account")
+    counted: list[Any] = list(found.annotate(polled_first=Count("pk")))
+    return [_alarm(one) for one in counted if one["polled_first"] >= webhook_health.ALARM]
 
 
 def _alarm(found: dict[str, Any]) -> Alarm:

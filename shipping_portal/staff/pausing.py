@@ -132,5 +132,5 @@ def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.
 
 
 def _described(pause: Pause) -> str:
-    ends = f"until {pause.ends_at:%Y-%m-%d %H:%M} UTC" if pause.ends_at else "until resumed"
+    ends = f"until {pause.ends_at:%-d %b %Y, %H:%M} UTC" if pause.ends_at else "until resumed"
     return f"{ends}, senders read “{pause.text}”"

@@ -88,13 +88,13 @@ def at_fault(now: dt.datetime) -> Q:
 
 ORDERS = {
     "unconfirmed": Wait(
-        "Not known whether booked",
+        "Booking outcome unknown",
         Q(status=Status.UNCONFIRMED),
         "Open the oldest, press Resolve: adopt its reference, settle it as not booked, or keep waiting.",
         "since",
         term=UNCLEAR_TERM,
     ),
-    "unconfirmed-long": Wait("Not known for over 10 minutes", unconfirmed_long),
+    "unconfirmed-long": Wait("Outcome unknown for over 10 minutes", unconfirmed_long),
     "conflict": Wait(
         "Two answers that disagree",
         Q(status=Status.CONFLICT),
@@ -135,7 +135,7 @@ ORDERS = {
         term=dt.timedelta(hours=1),
     ),
     "missed-twice": Wait(
-        "Missed by the driver twice",
+        "Two missed pickups",
         missed_twice,
         "Ask the carrier where the driver is and whether the order is due a refund; don't cancel it.",
         "since",

@@ -20,6 +20,39 @@ from django.views.decorators.cache import never_cache
 
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
+RAIL = (  # title, icon, name of the page, and on which screens it stands in the rail
+    ("Find", "search", "find", ""),
+    ("Work", "home", "index", ""),
+    ("Parcels", "box", "orders_order_changelist", ""),
+    ("Senders", "people", "accounts_sender_changelist", ""),
+    ("Carrier", "truck", "orders_carrieraccount_changelist", "wide"),
+    ("Billing", "receipt", "billing_billingreport_changelist", "wide"),
+    ("Health", "chart", "health", "wide"),
+    ("More", "dots", "more", ""),
+)
+
+
+def _rail(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the rail's entries, the one of this page marked."""
+    home = reverse("admin:index")
+    found = [(title, icon, reverse(f"admin:{name}"), width) for title, icon, name, width in RAIL]
+    return [
+        {
+            "title": title,
+            "icon": icon,
+            "url": url,
+            "width": width,
+            "is_here": request.path == url or (url != home and request.path.startswith(url)),
+        }
+        for title, icon, url, width in found
+    ]
+
+
+def _initials(user: Any) -> str:
+    """Return two letters for somebody: of their first and last name, or of their e-mail."""
+    words = user.get_full_name().split() if user.is_authenticated else []
+    return "".join(word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])).upper()
+
 
 class StaffSite(admin.AdminSite):
     """The operators' site: it opens on what needs a person, for staff with a second factor."""
@@ -28,6 +61,7 @@ class StaffSite(admin.AdminSite):
     site_title = "Shipping Portal desk"
     index_title = "What needs you"
     site_url = None
+    enable_nav_sidebar = False
     empty_value_display = "–"
 
     def register(
@@ -44,12 +78,23 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff import restoring  # noqa: PLC0415  (models load after the site)
 
         gaps = restoring.gaps() if self.has_permission(request) else []
-        return {**super().each_context(request), "restore_gaps": gaps}
+        found = {"restore_gaps": gaps, "rail": _rail(request), "initials": _initials(request.user)}
+        return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
+        from shipping_portal.staff.finding import find  # noqa: PLC0415
         from shipping_portal.staff.listener import page  # noqa: PLC0415
 
-        return [path("listener/", self.admin_view(page), name="listener"), *super().get_urls()]
+        own = {"listener": page, "find": find, "health": self.health, "more": self.more}
+        return [
+            *(path(f"{name}/", self.admin_view(view), name=name) for name, view in own.items()),
+            *super().get_urls(),
+        ]
+
+    def more(self, request: HttpRequest) -> HttpResponse:
+        """Answer the page with every list there is, for those that the rail has no entry for."""
+        context = {**self.each_context(request), "title": "More", "app_list": self.get_app_list(request)}
+        return TemplateResponse(request, "admin/more.html", context)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether an operator of a group is logged in with a second factor; asked once a request."""
@@ -90,9 +135,31 @@ class StaffSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
-        from shipping_portal.staff import health, queues  # noqa: PLC0415
+        from shipping_portal.staff import first_page, health, queues  # noqa: PLC0415
 
         now = timezone.now()
-        found: dict[str, Any] = {"queues": queues.waiting(now), "health": health.strip(now), "gaps": health.meter(now)}
-        found["may_bill"] = permissions.may(request.user, "billing")
+        every = queues.waiting(now)
+        found: dict[str, Any] = {
+            "title": "",  # the page says its own
+            "lines": first_page.lines(every, now),
+            "empty": [queue for queue in every if not queue.count],
+            "items": sum(queue.count for queue in every),
+            "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),
+            "health": health.strip(now),
+            "alarms": health.alarms(now),
+            "day": first_page.strip(now),
+            "may_bill": permissions.may(request.user, "billing"),
+        }
         return super().index(request, found | (extra_context or {}))
+
+    def health(self, request: HttpRequest) -> HttpResponse:
+        """Answer how the carrier, webhooks and our own jobs are doing."""
+        from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.staff import health  # noqa: PLC0415
+
+        now = timezone.now()
+        found = {"health": health.strip(now), "backlog": health.backlog(now), "gaps": health.meter(now)}
+        found["may_bill"] = permissions.may(request.user, "billing")
+        return TemplateResponse(
+            request, "admin/health.html", {**self.each_context(request), "title": "Health", **found}
+        )

@@ -102,7 +102,7 @@ def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
     expect(sender.get_by_text("Don't book it again").first).to_be_visible()
 
     desk.reload()
-    desk.get_by_role("link", name="Not known whether booked", exact=True).click()
+    desk.get_by_role("link", name="Booking outcome unknown", exact=True).click()
     desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
     expect(desk.get_by_text("Late: open for")).to_be_visible()
     expect(desk.get_by_label("Carrier's reference")).to_have_value(there["reference"])
@@ -126,7 +126,7 @@ def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
 ) -> None:
     order = unclear(stack, minutes=0)
     desk.reload()
-    desk.get_by_role("link", name="Not known whether booked", exact=True).click()
+    desk.get_by_role("link", name="Booking outcome unknown", exact=True).click()
     desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
     desk.locator("[name=not_booked-reason]").fill(REASON)
     desk.get_by_role("button", name="Settle as not booked").click()

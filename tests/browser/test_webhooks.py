@@ -90,7 +90,7 @@ print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], sc
     desk.goto(f"/admin/tracking/eventword/{word}/decide/?progress=in_transit")
     desk.get_by_label("Why").fill(REASON)
     desk.get_by_role("button", name="It means: On its way").click()
-    expect(desk.get_by_text("Parcels folded again with it, within minutes: 1.")).to_be_visible()
+    expect(desk.get_by_text("Parcels recalculated with it, within minutes: 1.")).to_be_visible()
     progress = "from tracking.models import Parcel; print('is', Parcel.objects.get(reference='SGAPS00001').progress)"
     until(
         lambda: stack.manage("shell", "--no-imports", "-c", progress).split()[-1] == "in_transit",

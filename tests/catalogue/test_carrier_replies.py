@@ -69,7 +69,7 @@ def test_a_reference_nobody_can_read_leaves_the_booking_unclear_and_unsent(
     assert 0 < len(attempt.response) <= 64 * 1024
     work(order)
     assert len(carrier.ledger("booked")) == line.asked.count("book") == 1
-    assert waiting("Not known whether booked") == 1
+    assert waiting("Booking outcome unknown") == 1
     assert DONT_BOOK_AGAIN in reads(order)
 
 

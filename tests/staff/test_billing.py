@@ -94,10 +94,10 @@ def test_who_may_not_post_reads_the_totals_and_has_no_form(
     assert act(ready, "post") not in browser.get(page_of(ready)).content.decode()
 
 
-def test_the_first_page_tells_the_last_report_and_how_it_stands(desk: Client, order: Order) -> None:
-    assert "None has come yet" in desk.get("/admin/").content.decode().partition("Last billing report")[2]
+def test_the_health_page_tells_the_last_report_and_how_it_stands(desk: Client, order: Order) -> None:
+    assert "None has come yet" in desk.get("/admin/health/").content.decode().partition("Last billing report")[2]
     report = uploaded(desk, summed(line(order.carrier_reference)))
-    told = desk.get("/admin/").content.decode().partition("Last billing report")[2]
+    told = desk.get("/admin/health/").content.decode().partition("Last billing report")[2]
     assert f'href="{page_of(report)}">{NAME}</a>, 0\N{NO-BREAK SPACE}minutes ago: checked, not posted' in told
 
 

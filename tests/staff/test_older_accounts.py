@@ -125,10 +125,10 @@ def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
     assert desk.get(queue.url).context["cl"].result_count == count
 
 
-def test_the_first_page_tells_of_every_account_that_the_settings_name(desk: Client, old: CarrierAccount) -> None:
+def test_the_health_page_tells_of_every_account_that_the_settings_name(desk: Client, old: CarrierAccount) -> None:
     older.unnamed()
     CarrierAccount.objects.filter(pk=old.pk).update(stopped_at=timezone.now(), stopped_reason="closed at midnight")
-    page = shown(desk, "/admin/")
+    page = shown(desk, "/admin/health/")
     assert "closed at midnight" in page
     assert f"{gateway.account()}" in page
     assert "gone-account" not in page

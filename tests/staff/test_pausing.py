@@ -136,7 +136,7 @@ def test_senders_are_shown_no_signed_link(desk: Client) -> None:
 def test_the_audit_says_until_when_with_which_words_and_why(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now, ends_at=dt.datetime(2030, 1, 2, 3, 4, tzinfo=dt.UTC))
     reason = Audit.objects.get().reason
-    assert reason == f"until 2030-01-02 03:04 UTC, senders read “{TEXT}”: {REASON}"
+    assert reason == f"until 2 Jan 2030, 03:04 UTC, senders read “{TEXT}”: {REASON}"
 
 
 def test_the_text_changes_and_the_end_stays_as_it_is(desk: Client, paused: Pause, sam: User, now: dt.datetime) -> None:
@@ -229,7 +229,7 @@ def test_the_list_of_accounts_says_what_is_paused_and_until_when(desk: Client, p
     assert ">On<" in page
     paused(BOOKINGS, at=now, ends_at=now + HOUR)
     page = desk.get("/admin/orders/carrieraccount/").content.decode()
-    assert f">Paused until {now + HOUR:%Y-%m-%d %H:%M} UTC<" in page
+    assert f">Paused until {now + HOUR:%-d %b %Y, %H:%M} UTC<" in page
 
 
 # -- What a pause holds back --------------------------------------------------------------------

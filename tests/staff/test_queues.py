@@ -172,10 +172,21 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
     assert page.context["cl"].result_count == found
 
 
-def test_an_empty_desk_says_that_there_is_nothing_to_do(desk: Client) -> None:
+def test_an_empty_desk_says_that_nothing_needs_anybody_and_folds_its_queues(desk: Client) -> None:
     text = desk.get("/admin/").content.decode()
-    assert text.count("Nothing to do.") == 30
+    assert "Nothing needs you" in text
+    assert "30 empty queues" in text
     assert "None has come yet" in text
+
+
+def test_the_first_page_shows_the_queues_with_work_only_the_most_pressing_first(
+    desk: Client, unclear: Callable[..., Order], quill: Sender
+) -> None:
+    for minutes, status in ((5, "conflict"), (90, "unconfirmed")):
+        order = unclear(status=status)
+        Order.objects.filter(pk=order.pk).update(created_at=timezone.now() - minutes * MINUTE)
+    shown = [(line.queue.title, line.tone) for line in desk.get("/admin/").context["lines"]]
+    assert shown == [("Booking outcome unknown", "bad"), ("Two answers that disagree", "on")]
 
 
 MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from orders import booking, gateway
 from orders.models import CarrierAccount, Label, Order, Replacement, Restore
@@ -74,7 +75,7 @@ def test_every_page_of_the_desk_names_the_gap_until_it_is_lifted(desk: Client, q
     for url in pages:
         text = desk.get(url).content.decode()
         assert BANNER in text, url
-        assert f"{restore.backup_at:%Y-%m-%d %H:%M}" in text
+        assert date_format(restore.backup_at, "DATETIME_FORMAT") in text
     lift(desk, restore)
     assert BANNER not in desk.get("/admin/").content.decode()
 

@@ -72,7 +72,7 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     desk: Client, word: EventWord, sorted_parcels: list[Parcel], sam: User
 ) -> None:
     answer = desk.post(url(word), {"progress": "in_transit", "reason": REASON}, follow=True)
-    assert "Parcels folded again with it, within minutes: 2." in answer.content.decode()
+    assert "Parcels recalculated with it, within minutes: 2." in answer.content.decode()
     owed = Parcel.objects.filter(due_at__lte=timezone.now())
     assert set(owed) == set(sorted_parcels[:2])
     for parcel in owed:

@@ -34,7 +34,7 @@ class ReasonForm(forms.Form):
         min_length=SHORTEST_REASON,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        help_text="At least ten characters. It goes to the audit with your name.",
+        help_text="At least ten characters. Recorded in the audit log under your name.",
     )
 
     def clean_reason(self) -> str:

@@ -42,7 +42,8 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Answer 400 where an address was typed by hand, such as a year that no calendar has."""
         try:
-            return super().changelist_view(request, extra_context)
+            title = str(self.opts.verbose_name_plural).capitalize()
+            return super().changelist_view(request, {"title": title, **(extra_context or {})})
         except TYPED_BY_HAND as error:
             raise BadRequest(str(error)) from error
 

@@ -51,6 +51,19 @@ class Queue:
     term: dt.timedelta
     urgency: str = ""
 
+    @property
+    def within(self) -> str:
+        """Say how soon it should be dealt with: "within 2 h"."""
+        return within(self.term)
+
+
+def within(term: dt.timedelta) -> str:
+    """Return a term in words: "within 15 min", "within 2 h", "within a week"."""
+    if term >= DAY:
+        return "within a day" if term == DAY else "within a week"
+    minutes = int(term.total_seconds() // 60)
+    return f"within {minutes} min" if minutes < 60 else f"within {minutes // 60} h"
+
 
 def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> str:
     """Return how something waits: "overdue" from its term on, "late" from an eighth of it, else "new"."""
@@ -60,6 +73,15 @@ def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> 
     if waited >= term:
         return "overdue"
     return "late" if waited >= term / 8 else "new"
+
+
+def urgency_words(queue: Queue) -> tuple[str, str]:
+    """Return a queue's tone and its words: what is late by a term of hours is as pressing as what is overdue."""
+    if queue.urgency == "overdue":
+        return "bad", "overdue"
+    if queue.urgency == "late":
+        return ("bad", "act now") if queue.term < DAY else ("warn", "today" if queue.term == DAY else "this week")
+    return "on", "new"
 
 
 def counted(

@@ -26,7 +26,7 @@ class ToSenderForm(ReasonForm):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        words = "The sender reads it on the statement; it goes to the audit with your name."
+        words = "The sender reads it on the statement; it is recorded in the audit log under your name."
         self.fields["reason"].help_text = f"At least ten characters. {words}"
 
 

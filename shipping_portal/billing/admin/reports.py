@@ -85,7 +85,7 @@ class BillingReportAdmin(ActionsAdmin):
         POST,
         AdminAction(
             "void",
-            "Make void",
+            "Void",
             "It was never meant: nothing of it counts, and the same file may be taken again.",
             _ended_by(posting.void),
             needs="billing",

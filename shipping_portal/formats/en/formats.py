@@ -1,6 +1,6 @@
 """The admin works in UTC (settings.TIME_ZONE); senders' pages use their own zone, see `local_date`."""
 
-DATE_FORMAT = "Y-m-d"
-DATETIME_FORMAT = r"Y-m-d H:i \U\T\C"
+DATE_FORMAT = "j M Y"
+DATETIME_FORMAT = r"j M Y, H:i \U\T\C"
 SHORT_DATE_FORMAT = DATE_FORMAT
 SHORT_DATETIME_FORMAT = DATETIME_FORMAT

@@ -243,4 +243,4 @@ def _pause_state(account: CarrierAccount, what: str) -> str:
     pause = account.pause_of(what, timezone.now())
     if pause is None:
         return "On"
-    return f"Paused until {pause.ends_at:%Y-%m-%d %H:%M} UTC" if pause.ends_at else "Paused until resumed"
+    return f"Paused until {pause.ends_at:%-d %b %Y, %H:%M} UTC" if pause.ends_at else "Paused until resumed"

@@ -1,6 +1,6 @@
 """Orders as an operator finds and reads them. Nothing here is edited: an order changes by its jobs only."""
 
-import uuid
+import datetime as dt
 from typing import Any
 
 from django.contrib import admin
@@ -15,12 +15,11 @@ from orders.models import BookingAttempt, CancelAttempt, Label, Order, OrderChan
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
-from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import needs
-from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.billing.models import Charge
-from shipping_portal.staff import queues
+from shipping_portal.staff import finding, queues
 from shipping_portal.staff.admin import order_actions, resolving
 
 FIELDSETS: Any = [
@@ -137,7 +136,21 @@ class ChargeInline(ReadOnlyInline):
     ordering = ["week", "pk"]
 
 
+def midnight(now: dt.datetime) -> dt.datetime:
+    """Return when the day began, in UTC."""
+    return now.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 MASKED = ("email", "phone", "line1", "line2", "instructions")
+DAYS: Any = {  # by an index: when it was sent in, the last time it was
+    "today": ("Today, UTC", lambda now: Q(submitted_at__gte=midnight(now))),
+    "yesterday": (
+        "Yesterday, UTC",
+        lambda now: Q(submitted_at__gte=midnight(now) - dt.timedelta(days=1), submitted_at__lt=midnight(now)),
+    ),
+    "week": ("Last 7 days", lambda now: Q(submitted_at__gte=now - dt.timedelta(days=7))),
+    "older": ("Over a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
+}
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 
@@ -154,12 +167,11 @@ class OrderAdmin(ActionsAdmin):
         order_actions.CONFIRMED,
         order_actions.STILL_BOOKED,
     )
-    list_display = [
-        *("name", "sender", "status", "progress", "product_name", "receiver_name", "receiver_suburb"),
-        *("created_at", "due_at"),
-    ]
+    list_display = [*("name", "sender", "state", "to", "made")]
     list_filter = [
         needs({**queues.ORDERS, **billing_queues.ORDERS}),
+        SenderFilter,
+        choices("made", "made", DAYS),
         "status",
         "progress",
         choices(
@@ -171,7 +183,7 @@ class OrderAdmin(ActionsAdmin):
     ]
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
-    search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
+    search_help_text = "Reference, receiver's name, e-mail, phone or postcode, order number, sender or its A-number"
     fieldsets = FIELDSETS
     exclude = ["pickup", *(f"receiver_{name}" for name in MASKED)]
     readonly_fields = ["uuid", "scans", "calls_made", "reached", "from_where"]
@@ -184,8 +196,8 @@ class OrderAdmin(ActionsAdmin):
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
         """Return the rows in which every word is found; a whole uuid or A-number is looked up as what it is."""
-        for word in search_term.split()[:8]:
-            queryset = queryset.filter(_names(word))
+        for word in finding.words(search_term):
+            queryset = queryset.filter(finding.orders_by(word))
         return queryset, False
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
@@ -242,6 +254,22 @@ class OrderAdmin(ActionsAdmin):
         """Show the carrier's reference, or the order's number here."""
         return str(order)
 
+    @admin.display(description="status", ordering="status")
+    def state(self, order: Order) -> str:
+        """Show its status, and where the parcel is while it is booked."""
+        shown = order.get_progress_display() if order.status == "booked" else ""
+        return f"{order.get_status_display()}: {shown.lower()}" if shown else order.get_status_display()
+
+    @admin.display(description="to", ordering="receiver_name")
+    def to(self, order: Order) -> str:
+        """Show who gets it, and where."""
+        return f"{order.receiver_name}, {order.receiver_suburb} {order.receiver_postcode}"
+
+    @admin.display(description="made", ordering="pk")
+    def made(self, order: Order) -> Any:
+        """Show when it was made."""
+        return order.created_at
+
     @admin.display(description="e-mail, phone, street and instructions")
     def reached(self, order: Order) -> str:
         """Show as much as tells two receivers apart; the rest is revealed for a reason."""
@@ -262,16 +290,3 @@ class OrderAdmin(ActionsAdmin):
         """Link to the calls to the carrier about it."""
         url = reverse("admin:orders_carriercall_changelist")
         return format_html('<a href="{}?order__id__exact={}">Calls about this order</a>', url, order.pk)
-
-
-def _names(word: str) -> Q:
-    """Return what one searched word may be: our own text, a reference, a number, a uuid, or a sender."""
-    named = Q(search__contains=word.lower()) | Q(carrier_reference__upper=word.upper())
-    senders = Q(name__icontains=word) | Q(memberships__user__email=word.lower()) | Q(pk=Sender.pk_of(word))
-    named |= Q(sender__in=Sender.objects.filter(senders).values("pk"))
-    if word.isdecimal() and len(word) < 10:
-        named |= Q(pk=int(word))
-    try:
-        return named | Q(uuid=uuid.UUID(word))
-    except ValueError:
-        return named

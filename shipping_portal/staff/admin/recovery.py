@@ -86,7 +86,7 @@ class RestoreAdmin(ActionsAdmin):
         """Link to scans, lines and orders in which a booking of the gap may turn up."""
         gap = restoring.gap_of(restore)
         return format_html(
-            '<a href="{}">Scans for unknown references</a>, <a href="{}">billing lines nobody owns</a>, '
+            '<a href="{}">Scans for unknown references</a>, <a href="{}">unassigned charges</a>, '
             '<a href="{}">bookings not known</a>',
             gap.scans_url,
             gap.lines_url,

@@ -23,7 +23,7 @@ from shipping_portal.accounts.models import Membership, PickupAddress, Sender, U
 from shipping_portal.accounts.models.senders import CURRENCIES
 from shipping_portal.billing import correcting
 from shipping_portal.billing.admin.charges import ToSenderForm
-from shipping_portal.staff import queues
+from shipping_portal.staff import finding, queues
 
 LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", "pickup_days_ahead")
 
@@ -209,12 +209,12 @@ class SenderAdmin(ActionsAdmin):
         "country",
     ]
     search_fields = ["name"]
-    search_help_text = "Name, A-number or a member's e-mail"
+    search_help_text = "Name, A-number, a member's e-mail or name, a pickup place's phone, person or suburb"
     exclude = [
         *("counted_on", "booked_today", "spent_today", "unbilled", "minute_began_at", "quotes_this_minute"),
         *("booked_in_all", "spent_in_all"),
     ]
-    readonly_fields = ["used", "charges"]
+    readonly_fields = ["used", "parcels", "charges"]
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
@@ -234,6 +234,12 @@ class SenderAdmin(ActionsAdmin):
         url = reverse("admin:billing_charge_changelist")
         return format_html('<a href="{}?sender__id__exact={}">Every line of this sender</a>', url, sender.pk)
 
+    @admin.display(description="parcels")
+    def parcels(self, sender: Sender) -> SafeString:
+        """Link to the account's parcels, the newest first."""
+        url = reverse("admin:orders_order_changelist")
+        return format_html('<a href="{}?sender={}">Every parcel of this sender</a>', url, sender.number)
+
     @admin.display(description="act")
     def act(self, sender: Sender) -> SafeString:
         """Link to stopping the account, or to starting it again."""
@@ -248,6 +254,4 @@ class SenderAdmin(ActionsAdmin):
         term = search_term.strip()
         if not term:
             return queryset, False
-        people = Membership.objects.filter(user__email=term.lower()).values("sender")
-        found = Q(name__icontains=term) | Q(pk__in=people)
-        return queryset.filter(found | Q(pk=Sender.pk_of(term))), False
+        return queryset.filter(finding.senders_by(term)), False

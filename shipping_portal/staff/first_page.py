@@ -1,0 +1,92 @@
+"""The desk's first page: the queues with work, the most pressing first, and how the last 24 hours went by the hour."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Value
+from django.db.models.functions import TruncHour
+from django.utils.timesince import timesince
+
+from orders.models import Order, OrderChange
+from orders.models.statuses import Status
+from shipping_portal.accounts.adminkit.queues import Queue, urgency_words
+
+HOURS = 24
+TONES = ("bad", "warn", "on")  # the most pressing first
+ICONS = {"order": "box", "label": "printer", "carrieraccount": "truck", "sender": "people", "deadletter": "alert"}
+HEIGHT, FLOOR, HANGING = 52.0, 72.0, 12.0  # per cent of the picture: the highest bar, its foot, the longest refusal
+
+
+@dataclass(frozen=True)
+class Line:
+    """One queue with work: its tone, how old the oldest is in words, and the icon of what waits in it."""
+
+    queue: Queue
+    tone: str
+    age: str
+    icon: str
+
+
+def lines(found: list[Queue], now: dt.datetime) -> list[Line]:
+    """Return the queues with work, the most pressing first; where two press alike, in the order they cost money."""
+    made = [_line(queue, now) for queue in found if queue.count]
+    return sorted(made, key=lambda line: TONES.index(line.tone))
+
+
+def _line(queue: Queue, now: dt.datetime) -> Line:
+    tone, word = urgency_words(queue)
+    age = timesince(queue.oldest, now, depth=2).replace(",", "") if queue.oldest else ""
+    icon = ICONS.get(queue.name.partition("-")[0], "receipt" if "billing" in queue.url else "info")
+    return Line(queue, tone, ", ".join(filter(None, (age, word))), icon)
+
+
+@dataclass(frozen=True)
+class Hour:
+    """One hour of the strip: what was sent in and booked, what was refused, and where its bars stand, in per cent."""
+
+    at: dt.datetime
+    booked: int
+    refused: int
+    x: float
+    y: float
+    height: float
+    hanging: float
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The last 24 hours, and the sentence that says what they show."""
+
+    hours: list[Hour]
+    booked: int
+    refused: int
+    most: Hour | None
+    worst: Hour | None
+
+
+def strip(now: dt.datetime) -> Strip:
+    """Count the last 24 hours in one query: bookings by an index on when they were sent in, refusals by their own."""
+    first = now.replace(minute=0, second=0, microsecond=0) - dt.timedelta(hours=HOURS - 1)
+    sent = _by_hour("booked", Order.objects.filter(submitted_at__gte=first, booked_at__isnull=False), "submitted_at")
+    noes = _by_hour("refused", OrderChange.objects.filter(new=Status.REJECTED, at__gte=first), "at")
+    counted: dict[str, dict[dt.datetime, int]] = {"booked": {}, "refused": {}}
+    for row in sent.union(noes, all=True):
+        counted[row["kind"]][row["hour"]] = row["n"]
+    booked, refused = counted["booked"], counted["refused"]
+    tallest, longest = max(booked.values(), default=0), max(refused.values(), default=0)
+    hours = []
+    for place in range(HOURS):
+        at = first + dt.timedelta(hours=place)
+        high, low = booked.get(at, 0), refused.get(at, 0)
+        height = HEIGHT * high / tallest if high else 0.0
+        hanging = HANGING * low / longest if low else 0.0
+        hours.append(Hour(at, high, low, 100 * place / HOURS + 0.4, FLOOR - height, height, hanging))
+    most = max(hours, key=lambda hour: hour.booked) if tallest else None
+    worst = max(hours, key=lambda hour: hour.refused) if longest else None
+    return Strip(hours, sum(booked.values()), sum(refused.values()), most, worst)
+
+
+def _by_hour(kind: str, rows: Any, column: str) -> Any:
+    marked = rows.order_by().annotate(kind=Value(kind), hour=TruncHour(column, tzinfo=dt.UTC))
+    return marked.values("kind", "hour").annotate(n=Count("pk"))
