@@ -28,7 +28,7 @@ TEXTS = {
     "billing reports; you then find it on your statement. There is nothing for you to do.",
     About.USED: "The carrier has scanned the label of {parcel}, which was cancelled, so it charges for it. If you sent "
     "it after all, there is nothing to do. If you didn't, please destroy every copy of the label and tell us.",
-    About.DETAILS: "To go on with {parcel} we need from you: \n\n- \n\nPlease answer this e-mail.",
+    About.DETAILS: "To go on with {parcel} we need from you:\n\n- \n\nPlease answer this e-mail.",
     About.SETTLED: "We know now how the booking of {parcel} ended; its page says so. There is nothing for you to do.",
     About.OTHER: "",
 }

@@ -91,9 +91,9 @@ class AssignedFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         match self.value():
             case "mine":
-                return queryset.filter(assignment__operator=request.user)
+                return queryset.filter(assignment__operator=request.user.pk)
             case "others":
-                return queryset.filter(assignment__isnull=False).exclude(assignment__operator=request.user)
+                return queryset.filter(assignment__isnull=False).exclude(assignment__operator=request.user.pk)
             case "nobody":
                 return queryset.filter(assignment=None)
         return queryset
