@@ -56,7 +56,7 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callabl
         def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.membership is None:
                 raise Http404
-            seeing_as.refuse(request)
+            seeing_as.refuse_all_but_reading(request)
             if request.membership.role not in roles:
                 raise Http404
             if request.sender.needs_second_factor and not has_second_factor(request.user):

@@ -1,9 +1,9 @@
 """An operator sees a sender's own pages as they are seen there: for a reason, for half an hour, and changes nothing.
 
 The operator stays who they are, so logs and audit name them. `membership` lends them a place in the account that is
-never stored, and `refuse` is asked before every page of a sender's: what is not named in PAGES is closed, so no label,
-no signed link, no file and no one-time key is reached. Who may not reveal personal data sees it masked, as a
-bookkeeper does. It ends with the log-in, and with the permission.
+never stored, and `refuse_all_but_reading` is asked before every page of a sender's: what is not named in PAGES is
+closed, so no label, no signed link, no file and no one-time key is reached. Who may not reveal personal data sees it
+masked, as a bookkeeper does. It ends with the log-in, and with the permission.
 """
 
 import datetime as dt
@@ -34,7 +34,7 @@ def begin(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> Non
     request.session[KEY] = {"sender": sender.pk, "until": (now + TERM).isoformat()}
 
 
-def stop(request: Any, *, now: dt.datetime) -> Sender | None:
+def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
     """End it, and return whose pages they were."""
     kept = request.session.pop(KEY, None)
     sender = Sender.objects.filter(pk=kept["sender"]).first() if kept else None
@@ -62,7 +62,7 @@ def _may(user: Any, is_at_the_desk: Callable[[Any], bool]) -> bool:
     return is_at_the_desk(user) and permissions.may(user, "see_as")
 
 
-def refuse(request: Any) -> None:
+def refuse_all_but_reading(request: Any) -> None:
     """Raise OnlyLooking for all but reading one of PAGES, while an operator looks."""
     if getattr(request.user, "sees_as", None) is None:
         return

@@ -60,7 +60,7 @@ def operators() -> QuerySet[User]:
 
 
 @transaction.atomic
-def assign(order: Order, operator: User | None, *, by: User, now: dt.datetime) -> None:
+def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime) -> None:
     """Say who looks after an order's case from now on, or that nobody does."""
     if operator is None:
         Assignment.objects.filter(order=order).delete()

@@ -100,7 +100,7 @@ def test_a_case_is_taken_given_to_somebody_and_given_back(desk: Client, sam: Use
 
 
 def test_the_list_and_the_page_say_whose_case_it_is(desk: Client, sam: User, order: Order) -> None:
-    casework.assign(order, sam, by=sam, now=timezone.now())
+    casework.give_case(order, sam, by=sam, now=timezone.now())
     assert sam.email in text(desk.get(reverse("admin:orders_order_changelist"), {"case": "mine"}))
     assert desk.get(url(order, "change")).context["assigned"].operator == sam
 

@@ -211,7 +211,7 @@ class OrderAdmin(ActionsAdmin):
     def assign_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Say who looks after the order."""
         permissions.demand(request.user, "cases")
-        return parcel_page.assign(request, self._order(request, pk))
+        return parcel_page.give_case(request, self._order(request, pk))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -1,6 +1,7 @@
 """One parcel as a person reads it: what its page shows above the columns, and its small forms."""
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,7 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from orders.masking import SafeText
+from orders.masking import SafeText, without_emails
 from orders.models import Order
 from orders.offers import money_lines
 from shipping_portal.accounts import countries
@@ -70,7 +71,7 @@ def context(order: Order, by: Any) -> dict[str, Any]:
         "waits": _waits(order, now),
         "receiver_country": countries.name(order.receiver_country),
         "lines": money_lines(order.breakdown),
-        "scans": timeline.for_parcel(getattr(order, "parcel", None), UTC),
+        "scans": [_masked(scan) for scan in timeline.for_parcel(getattr(order, "parcel", None), UTC)],
         "labels": order.labels.order_by("pk"),
         "charges": charges[:MOST],
         "net": charges.posted().net(),
@@ -83,6 +84,10 @@ def context(order: Order, by: Any) -> dict[str, Any]:
         "assign_form": AssignForm(initial={"operator": assigned and assigned.operator_id}),
         **noting.shown(order, by),
     }
+
+
+def _masked(scan: timeline.TimelineEntry) -> timeline.TimelineEntry:
+    return replace(scan, words=without_emails(scan.words), description=without_emails(scan.description))
 
 
 def _if_seen(by: Any, model: str, rows: Any) -> Any:
@@ -101,13 +106,13 @@ def _waits(order: Order, now: dt.datetime) -> list[Queue]:
     return found
 
 
-def assign(request: HttpRequest, order: Order) -> HttpResponseRedirect:
+def give_case(request: HttpRequest, order: Order) -> HttpResponseRedirect:
     """Give the case to whom the form names; "mine" takes it oneself."""
     by = _operator(request)
     form = AssignForm({"operator": by.pk} if "mine" in request.POST else request.POST)
     if form.is_valid():
         to = form.cleaned_data["operator"]
-        casework.assign(order, to, by=by, now=timezone.now())
+        casework.give_case(order, to, by=by, now=timezone.now())
         messages.success(request, f"{order} is looked after by {to or 'nobody'}.")
     else:
         messages.error(request, "That person is no operator any more. Nothing was changed.")

@@ -82,7 +82,7 @@ def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -
 
 def stop_seeing(request: HttpRequest) -> HttpResponse:
     """End it, and lead back to the sender's page at the desk."""
-    sender = seeing_as.stop(request, now=timezone.now())
+    sender = seeing_as.stop_looking(request, now=timezone.now())
     if sender is None:
         return redirect("admin:accounts_sender_changelist")
     messages.success(request, f"You no longer see as {sender}.")
