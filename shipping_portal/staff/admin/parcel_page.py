@@ -67,6 +67,8 @@ def context(order: Order, by: Any) -> dict[str, Any]:
     charges = order.charges.order_by("week", "pk")
     assigned = getattr(order, "assignment", None)
     return {
+        "title": f"Parcel {order}",
+        "subtitle": None,
         "reads": case.reading(order, now),
         "waits": _waits(order, now),
         "receiver_country": countries.name(order.receiver_country),

@@ -34,6 +34,8 @@ def context(sender: Sender, by: Any) -> dict[str, Any]:
     orders = sender.orders.select_related("account").order_by("-pk")[:LAST_PARCELS]
     sees_people = by.has_perm("accounts.view_membership")
     return {
+        "title": str(sender),
+        "subtitle": None,
         "orders": [{"order": order, "status": status_label(order, now)[1]} for order in orders],
         "lists": _lists(sender),
         "weeks": _weeks(sender, now),
