@@ -24,60 +24,6 @@ from shipping_portal.billing import queues as billing_queues
 from shipping_portal.staff import queues
 from shipping_portal.staff.admin import noting, order_actions, parcel_page, resolving
 
-FIELDSETS: Any = [
-    (None, {"fields": [("status", "progress"), ("carrier_reference", "carrier_order_id"), "sender", "problem"]}),
-    (
-        "When",
-        {
-            "fields": [
-                ("created_at", "submitted_at", "made_by"),
-                ("booked_at", "cancelled_at"),
-                ("pickup_date", "carrier_pickup_date"),
-                ("progress_at", "used_after_cancel_at"),
-                ("due_at", "tries"),
-            ]
-        },
-    ),
-    (
-        "Receiver",
-        {
-            "fields": [
-                ("receiver_name", "receiver_company"),
-                "reached",
-                ("receiver_suburb", "receiver_state", "receiver_postcode", "receiver_country"),
-            ]
-        },
-    ),
-    (
-        "Parcel",
-        {
-            "fields": [
-                ("description", "customer_reference"),
-                ("weight_kg", "length_cm", "width_cm", "height_cm"),
-                "entered",
-                ("contents_type", "contents"),
-                "cover_amount",
-                "from_where",
-            ]
-        },
-    ),
-    (
-        "Product and price",
-        {
-            "fields": [
-                ("product_name", "product_code", "first_mile", "duties_paid"),
-                ("price", "charged_price", "currency"),
-                ("unagreed_price", "unagreed_currency"),
-                ("reserved_on", "reserved", "unbilled"),
-                "breakdown",
-                ("eta_from", "eta_to"),
-                ("plan", "quoted_at"),
-            ]
-        },
-    ),
-    ("Numbers", {"fields": ["uuid", "generation", "replaces", "account", "public_tracking_url"]}),
-]
-
 
 class AssignedFilter(admin.SimpleListFilter):
     """One's own cases, and those nobody looks after."""
@@ -156,10 +102,9 @@ class OrderAdmin(ActionsAdmin):
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
     search_help_text = "Reference, receiver's name, e-mail or postcode, our number, sender or its A-number"
-    fieldsets = FIELDSETS
     change_form_template = "admin/parcel.html"
-    exclude = ["pickup", *(f"receiver_{name}" for name in MASKED)]
-    readonly_fields = ["uuid", "reached", "from_where"]
+    exclude = ["pickup", "search", "form_token", "form_hash", *(f"receiver_{name}" for name in MASKED)]
+    readonly_fields = ["uuid", "reached", "from_where", "public_tracking_url"]
     inlines = [AttemptInline, CancelInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
