@@ -18,6 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from shipping_portal.accounts import security_events
 from shipping_portal.accounts.access import FromElsewhere, public
+from shipping_portal.accounts.seeing_as import OnlyLooking
 
 logger = structlog.get_logger("security")
 LARGEST_REPORT = 8 * 1024
@@ -36,8 +37,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     security_events.record("denied", request, user=_person(request), detail=request.path[:200])
-    is_from_elsewhere = isinstance(exception, FromElsewhere)
-    return render(request, "403.html", {"is_from_elsewhere": is_from_elsewhere}, status=403)
+    why = {"is_from_elsewhere": isinstance(exception, FromElsewhere), "only_looks": isinstance(exception, OnlyLooking)}
+    return render(request, "403.html", why, status=403)
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts import team
+from shipping_portal.accounts import seeing_as, team
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import statements
 from tests import factories
@@ -210,3 +211,36 @@ def test_a_stranger_gets_404_for_what_is_alices(route: str, entry: URLPattern, w
 @table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
 def test_an_operator_has_no_sender_pages(route: str, entry: URLPattern, world: World) -> None:
     assert answers(world.client("operator"), address(route, world.things)) <= {404, 302}
+
+
+WRITES = re.compile('(INSERT INTO|UPDATE|DELETE FROM) "(?!accounts_session|accounts_audit)')
+
+
+@pytest.fixture
+def onlooker(world: World) -> Client:
+    """An operator who sees the pages of Alice's account; see accounts/seeing_as.py."""
+    browser, sender = world.client("operator"), world.things["order"].sender
+    begun = browser.post(f"/admin/accounts/sender/{sender.pk}/see_as/", {"reason": "she can't find her parcel"})
+    assert begun.status_code == 302
+    return browser
+
+
+@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+def test_an_operator_who_looks_reads_the_pages_named_and_nothing_else(
+    route: str, entry: URLPattern, world: World, onlooker: Client
+) -> None:
+    url = address(route, world.things)
+    with CaptureQueriesContext(connection) as asked:
+        page = onlooker.get(url)
+    assert page.status_code in ({200, 302} if entry.name in seeing_as.PAGES else {403})
+    written = [query["sql"] for query in asked if WRITES.match(query["sql"])]
+    assert written == []
+    assert not page.has_header("Content-Disposition")
+    shown = page.content.decode()
+    assert not re.search("token=|%PDF|/invitation/", shown)
+    assert page.status_code == 302 or "You see this as" in shown
+
+
+@table(("route", "entry"), MEMBERS, ids=[route for route, _ in MEMBERS])
+def test_an_operator_who_looks_posts_nothing(route: str, entry: URLPattern, world: World, onlooker: Client) -> None:
+    assert onlooker.post(address(route, world.things), {}).status_code == 403

@@ -11,12 +11,13 @@ from django.db.models.functions import Upper
 
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
+from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
 
 class ParcelQuerySet(models.QuerySet["Parcel"]):
     def for_user(self, user: Any) -> Self:
-        mine = Q(order__sender__memberships__user=user) | Q(watches__sender__memberships__user=user)
+        mine = theirs(user, "order__sender") | theirs(user, "watches__sender")
         return self.filter(mine).distinct()
 
 

@@ -18,7 +18,7 @@ from orders.models import Order
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, MemberRequest, audience, same_origin
 from shipping_portal.accounts.addresses import LineField
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models import Audit, User, theirs
 from shipping_portal.carrier.errors import CarrierError, LinkOff
 from tracking import watching
 from tracking.models import Watch
@@ -77,9 +77,7 @@ def _watch(request: MemberRequest, form: WatchForm) -> Watch | None:
 
 
 def _watches(request: MemberRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(sender__memberships__user=request.user).select_related(
-        "parcel__order", "parcel__account"
-    )
+    return Watch.objects.filter(theirs(request.user)).select_related("parcel__order", "parcel__account")
 
 
 @audience(*EVERY_MEMBER)

@@ -8,11 +8,12 @@ from django.conf import settings
 from django.db import models
 
 from orders.models.account import CarrierAccount
+from shipping_portal.accounts.models import theirs
 
 
 class QuoteQuerySet(models.QuerySet["Quote"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
 
 class Quote(models.Model):

@@ -8,12 +8,13 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
+from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
 
 class DraftQuerySet(models.QuerySet["Draft"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
 
 class Draft(models.Model):
@@ -53,7 +54,7 @@ class PriceWait(Job):
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     def for_user(self, user: Any) -> Self:
         """Return one's own, and those shared with the team."""
-        return self.filter(sender__memberships__user=user).filter(Q(made_by=user) | Q(is_shared=True))
+        return self.filter(theirs(user)).filter(Q(made_by=user) | Q(is_shared=True))
 
 
 class SavedView(models.Model):

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
+from shipping_portal.accounts import seeing_as
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Membership, Role, Sender, User
 
@@ -36,7 +37,8 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     def middleware(request: Any) -> HttpResponse:
         request.membership = None
         if request.user.is_authenticated:
-            request.membership = Membership.objects.select_related("sender").filter(user=request.user).first()
+            own = Membership.objects.select_related("sender").filter(user=request.user).first()
+            request.membership = own or seeing_as.membership(request, require_second_factor)
             request.sender = request.membership.sender if request.membership else None
         response = get_response(request)
         if request.user.is_authenticated and not response.has_header("Cache-Control"):
@@ -52,7 +54,10 @@ def audience(*roles: str) -> Callable[[Callable[..., HttpResponseBase]], Callabl
     def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            if request.membership is None or request.membership.role not in roles:
+            if request.membership is None:
+                raise Http404
+            seeing_as.refuse_all_but_reading(request)
+            if request.membership.role not in roles:
                 raise Http404
             if request.sender.needs_second_factor and not has_second_factor(request.user):
                 messages.info(request, "Your account asks everybody for a second factor. Set yours up first.")
@@ -100,6 +105,7 @@ def frame(request: Any) -> dict[str, Any]:
         "may_book": role in BOOKERS,
         "sees_money": role in SEE_MONEY,
         "theme": _theme(request),
+        "seen_until": getattr(request, "seen_until", None),
     }
 
 

@@ -11,6 +11,7 @@ from django.db.models.functions import Upper
 
 from orders.models.account import CarrierAccount
 from orders.models.order import Order
+from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
 
@@ -146,7 +147,7 @@ class ReportFile(models.Model):
 class ChargeQuerySet(models.QuerySet["Charge"]):
     def for_user(self, user: Any) -> Self:
         """Return the posted lines this person may see. Every page of a sender starts here."""
-        return self.posted().filter(sender__memberships__user=user)
+        return self.posted().filter(theirs(user))
 
     def posted(self) -> Self:
         return self.filter(posted_at__isnull=False)
@@ -236,7 +237,7 @@ class Charge(models.Model):
 
 class DisputeQuerySet(models.QuerySet["Dispute"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
     def open(self) -> Self:
         return self.filter(state=Dispute.State.OPEN)

@@ -9,12 +9,13 @@ from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
+from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
 
 class ExportQuerySet(models.QuerySet["Export"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
     def still_there(self, now: dt.datetime) -> Self:
         """Return those on their way, or packed and not yet too old to be fetched; newest first."""

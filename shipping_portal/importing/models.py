@@ -9,12 +9,13 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
+from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
 
 class ImportQuerySet(models.QuerySet["Import"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
 
 class Import(models.Model):

@@ -5,7 +5,7 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class StaffConfig(AppConfig):
-    """The operators' commands and pages; it has no models."""
+    """The operators' commands and pages, and what they keep of a case."""
 
     name = "shipping_portal.staff"
     label = "staff"

@@ -1,5 +1,5 @@
-"""The modules of staff whose functions are chores."""
+"""The modules of staff whose functions are jobs or chores."""
 
-from shipping_portal.staff import health, pausing
+from shipping_portal.staff import casework, health, pausing
 
-__all__ = ["health", "pausing"]
+__all__ = ["casework", "health", "pausing"]

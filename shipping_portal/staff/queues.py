@@ -181,7 +181,7 @@ AT_FAULT = Wait(
 def waiting(now: dt.datetime) -> list[Queue]:
     """Return every queue, empty ones too, in the order in which they cost money; then those of the reports."""
     return [
-        *counted(Order.objects.annotate(since=_since()), ORDERS, now),
+        *counted(Order.objects.annotate(since=since()), ORDERS, now),
         *_accounts(now),
         *counted(DailySpend.objects.filter(day__gte=_a_week_ago(now)), of_orders.SPENDING, now),
         *counted(Sender.objects.all(), SENDERS, now, query="?bookings={}"),
@@ -200,7 +200,7 @@ def _a_week_ago(now: dt.datetime) -> dt.date:
     return (now - dt.timedelta(days=8)).date()
 
 
-def _since() -> Coalesce:
+def since() -> Coalesce:
     """Return since when an order is undecided, for those that are; else since when it is there."""
     became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
     last = Subquery(became.order_by("-pk").values("at")[:1])

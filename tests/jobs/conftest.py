@@ -13,6 +13,7 @@ from orders.models import Draft, Label, Order, PriceWait, Replacement
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import JobKind, kind_of
+from shipping_portal.staff.models import SenderMail
 from tests import factories
 
 Message = tuple[str, int]
@@ -75,6 +76,11 @@ def price_wait(of: Sender, by: User, *, due_at: dt.datetime) -> int:
     return PriceWait.objects.create(draft=draft, user=by, asked_at=due_at, due_at=due_at).pk
 
 
+def sender_mail(about: Order, *, due_at: dt.datetime) -> int:
+    facts = {"to": about.made_by, "by": about.made_by, "about": "other", "text": "-"}
+    return SenderMail.objects.create(order=about, at=due_at, due_at=due_at, **facts).pk
+
+
 def delivery(*, due_at: dt.datetime) -> int:
     return factories.delivery(received_at=due_at, due_at=due_at).pk
 
@@ -94,6 +100,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     factories.parcel(reference="SLATER0001", due_at=later, poll_due_at=later)
     news(alice, quill, "later", due_at=later)
     approval(due_at=later)
+    sender_mail(held, due_at=later)
     for state in ("new", "owed"):
         factories.import_row(quill, alice, state=state, due_at=later)
     paused = factories.import_file(quill, alice, paused_at=then)
@@ -117,6 +124,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "check-row": factories.import_row(quill, alice, state="new", due_at=then).pk,
         "prices": price_wait(quill, alice, due_at=then),
         "mail": news(alice, quill, "due", due_at=then),
+        "sender-mail": sender_mail(held, due_at=then),
         "approval": approval(due_at=then),
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,

@@ -3,7 +3,7 @@
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.book import ParcelSize, Receiver, ReceiverKey
 from shipping_portal.accounts.models.localities import Locality, LocalityAlias, LocalityList
-from shipping_portal.accounts.models.senders import Membership, PickupAddress, Role, Sender
+from shipping_portal.accounts.models.senders import Membership, PickupAddress, Role, Sender, theirs
 from shipping_portal.accounts.models.team import ApprovalRequest, Invitation, Notification, NotificationChoice
 from shipping_portal.accounts.models.users import Session, User
 
@@ -25,4 +25,5 @@ __all__ = [
     "Sender",
     "Session",
     "User",
+    "theirs",
 ]

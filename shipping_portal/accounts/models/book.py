@@ -5,13 +5,13 @@ from typing import Any, Self
 
 from django.db import models
 
-from shipping_portal.accounts.models.senders import Sender
+from shipping_portal.accounts.models.senders import Sender, theirs
 from shipping_portal.carrier.messages import Party
 
 
 class ReceiverQuerySet(models.QuerySet["Receiver"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
 
 class Receiver(models.Model):
@@ -70,7 +70,7 @@ class ReceiverKey(models.Model):
 
 class ParcelSizeQuerySet(models.QuerySet["ParcelSize"]):
     def for_user(self, user: Any) -> Self:
-        return self.filter(sender__memberships__user=user)
+        return self.filter(theirs(user))
 
 
 class ParcelSize(models.Model):

@@ -210,6 +210,15 @@ class Membership(models.Model):
         return f"{self.user} ({self.get_role_display()})"
 
 
+def theirs(user: Any, path: str = "sender") -> models.Q:
+    """Return what is of the account this person works for, or that they see as an operator (accounts/seeing_as.py).
+
+    `path` leads from a row to its sender.
+    """
+    seen = getattr(user, "sees_as", None)
+    return models.Q(**{path: seen}) if seen else models.Q(**{f"{path}__memberships__user": user})
+
+
 class PickupAddress(models.Model):
     """Where parcels start, and the working address the carrier writes to (interface §2.1)."""
 

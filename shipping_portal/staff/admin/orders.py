@@ -7,86 +7,41 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, reverse
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
 from orders.masking import PERSONAL, mask
-from orders.models import BookingAttempt, CancelAttempt, Label, Order, OrderChange
+from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
-from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
+from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.billing import queues as billing_queues
-from shipping_portal.billing.models import Charge
 from shipping_portal.staff import finding, queues
-from shipping_portal.staff.admin import order_actions, resolving
+from shipping_portal.staff.admin import noting, order_actions, parcel_page, resolving
 
-FIELDSETS: Any = [
-    (
-        None,
-        {
-            "fields": [
-                ("status", "progress"),
-                ("carrier_reference", "carrier_order_id"),
-                "sender",
-                "problem",
-                "scans",
-                "calls_made",
-            ]
-        },
-    ),
-    (
-        "When",
-        {
-            "fields": [
-                ("created_at", "submitted_at", "made_by"),
-                ("booked_at", "cancelled_at"),
-                ("pickup_date", "carrier_pickup_date"),
-                ("progress_at", "used_after_cancel_at"),
-                ("due_at", "tries"),
-            ]
-        },
-    ),
-    (
-        "Receiver",
-        {
-            "fields": [
-                ("receiver_name", "receiver_company"),
-                "reached",
-                ("receiver_suburb", "receiver_state", "receiver_postcode", "receiver_country"),
-            ]
-        },
-    ),
-    (
-        "Parcel",
-        {
-            "fields": [
-                ("description", "customer_reference"),
-                ("weight_kg", "length_cm", "width_cm", "height_cm"),
-                "entered",
-                ("contents_type", "contents"),
-                "cover_amount",
-                "from_where",
-            ]
-        },
-    ),
-    (
-        "Product and price",
-        {
-            "fields": [
-                ("product_name", "product_code", "first_mile", "duties_paid"),
-                ("price", "charged_price", "currency"),
-                ("unagreed_price", "unagreed_currency"),
-                ("reserved_on", "reserved", "unbilled"),
-                "breakdown",
-                ("eta_from", "eta_to"),
-                ("plan", "quoted_at"),
-            ]
-        },
-    ),
-    ("Numbers", {"fields": ["uuid", "generation", "replaces", "account", "public_tracking_url"]}),
-]
+
+class AssignedFilter(admin.SimpleListFilter):
+    """One's own cases, and those nobody looks after."""
+
+    title = "looked after by"
+    parameter_name = "case"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("mine", "Me"), ("others", "Others"), ("nobody", "Nobody")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        match self.value():
+            case "mine":
+                return queryset.filter(assignment__operator=request.user.pk)
+            case "others":
+                return queryset.filter(assignment__isnull=False).exclude(assignment__operator=request.user.pk)
+            case "nobody":
+                return queryset.filter(assignment=None)
+        return queryset
 
 
 class AttemptInline(ReadOnlyInline):
@@ -99,17 +54,6 @@ class AttemptInline(ReadOnlyInline):
         return super().get_queryset(request).defer("body", "response")
 
 
-class ChangeInline(ReadOnlyInline):
-    """Every move from one status to another."""
-
-    model = OrderChange
-    fields = ["at", "old", "new", "by", "reason"]
-    show_change_link = False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[OrderChange]:
-        return super().get_queryset(request).select_related("by")
-
-
 class CancelInline(ReadOnlyInline):
     """Each cancellation that was asked for, and its answer."""
 
@@ -119,21 +63,6 @@ class CancelInline(ReadOnlyInline):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CancelAttempt]:
         return super().get_queryset(request).select_related("by").defer("response")
-
-
-class LabelInline(ReadOnlyInline):
-    """The label files: stored, owed or gone. Their bytes are not shown."""
-
-    model = Label
-    fields = ["size", "state", "sha256", "length", "tries", "problem", "stored_at", "served_at", "purged_at"]
-
-
-class ChargeInline(ReadOnlyInline):
-    """Its lines of the carrier's reports, and what the operator gave back."""
-
-    model = Charge
-    fields = ["week", "kind", "amount", "currency", "word", "posted_at"]
-    ordering = ["week", "pk"]
 
 
 def midnight(now: dt.datetime) -> dt.datetime:
@@ -167,9 +96,10 @@ class OrderAdmin(ActionsAdmin):
         order_actions.CONFIRMED,
         order_actions.STILL_BOOKED,
     )
-    list_display = [*("name", "sender", "state", "to", "made")]
+    list_display = [*("name", "sender", "state", "to", "made", "looked_after_by")]
     list_filter = [
         needs({**queues.ORDERS, **billing_queues.ORDERS}),
+        AssignedFilter,
         SenderFilter,
         choices("made", "made", DAYS),
         "status",
@@ -184,13 +114,17 @@ class OrderAdmin(ActionsAdmin):
     list_select_related = ["sender"]
     search_fields = ["search"]  # turns the box on; get_search_results does the looking
     search_help_text = "Reference, receiver's name, e-mail, phone or postcode, order number, sender or its A-number"
-    fieldsets = FIELDSETS
-    exclude = ["pickup", *(f"receiver_{name}" for name in MASKED)]
-    readonly_fields = ["uuid", "scans", "calls_made", "reached", "from_where"]
-    inlines = [ChangeInline, AttemptInline, CancelInline, LabelInline, ChargeInline]
+    change_form_template = "admin/parcel.html"
+    exclude = ["pickup", "search", "form_token", "form_hash", *(f"receiver_{name}" for name in MASKED)]
+    readonly_fields = ["uuid", "reached", "from_where", "public_tracking_url"]
+    inlines = [AttemptInline, CancelInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return super().get_queryset(request).select_related("sender", "account", "made_by", "replaces", "parcel")
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -206,7 +140,8 @@ class OrderAdmin(ActionsAdmin):
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def get_urls(self) -> list[URLPattern]:
-        pages = {"resolve": self.resolve_view, "reveal": self.reveal_view}
+        pages = {"resolve": self.resolve_view, "reveal": self.reveal_view, "mail": self.mail_view}
+        pages |= {"note": self.note_view, "assign": self.assign_view}
         own = [self.own_page(f"<int:pk>/{name}/", name, view) for name, view in pages.items()]
         return [*own, *super().get_urls()]
 
@@ -219,6 +154,31 @@ class OrderAdmin(ActionsAdmin):
         """Answer the page that shows what is masked elsewhere, once a reason is given."""
         permissions.demand(request.user, "reveal")
         return resolving.reveal_page(request, self._order(request, pk), self.page_context(request))
+
+    def mail_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Answer the page on which an e-mail to the sender is written."""
+        permissions.demand(request.user, "cases")
+        return parcel_page.mail_page(request, self._order(request, pk), self.page_context(request))
+
+    def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Answer the page that keeps a note about the order."""
+        return noting.page(request, self._order(request, pk), self.page_context(request))
+
+    @method_decorator(require_POST)
+    def assign_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Say who looks after the order."""
+        permissions.demand(request.user, "cases")
+        return parcel_page.give_case(request, self._order(request, pk))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the parcel as a person reads it, above its columns."""
+        order = self.get_object(request, object_id)
+        shown = parcel_page.context(order, request.user) if order else {}
+        if order:
+            shown |= {"masked_contact": self.reached(order), "masked_pickup": self.from_where(order)}
+        return super().change_view(request, object_id, form_url, shown | (extra_context or {}))
 
     def _order(self, request: HttpRequest, pk: int) -> Order:
         order = self.get_queryset(request).filter(pk=pk).first()
@@ -270,6 +230,11 @@ class OrderAdmin(ActionsAdmin):
         """Show when it was made."""
         return order.created_at
 
+    @admin.display(description="looked after by")
+    def looked_after_by(self, order: Order) -> str:
+        """Show whose case it is."""
+        return str(order.assignment.operator) if hasattr(order, "assignment") else "–"
+
     @admin.display(description="e-mail, phone, street and instructions")
     def reached(self, order: Order) -> str:
         """Show as much as tells two receivers apart; the rest is revealed for a reason."""
@@ -280,13 +245,3 @@ class OrderAdmin(ActionsAdmin):
         """Show the sender's side as it was booked, its people masked."""
         return ", ".join(mask(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)
 
-    @admin.display(description="scans")
-    def scans(self, order: Order) -> SafeString | str:
-        """Link to the parcel with its scans."""
-        return link_to(getattr(order, "parcel", None))
-
-    @admin.display(description="calls to the carrier")
-    def calls_made(self, order: Order) -> SafeString:
-        """Link to the calls to the carrier about it."""
-        url = reverse("admin:orders_carriercall_changelist")
-        return format_html('<a href="{}?order__id__exact={}">Calls about this order</a>', url, order.pk)

@@ -1,20 +1,23 @@
 """Business accounts: who they are, what they may do, and stopping or starting their bookings."""
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
-from django.utils import timezone
-from django.utils.html import format_html, format_html_join
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
 from orders.masking import SafeText
-from shipping_portal.accounts import limits, signing_up
+from shipping_portal.accounts import signing_up
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
@@ -24,6 +27,7 @@ from shipping_portal.accounts.models.senders import CURRENCIES
 from shipping_portal.billing import correcting
 from shipping_portal.billing.admin.charges import ToSenderForm
 from shipping_portal.staff import finding, queues
+from shipping_portal.staff.admin import noting, sender_page
 
 LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", "pickup_days_ahead")
 
@@ -214,25 +218,36 @@ class SenderAdmin(ActionsAdmin):
         *("counted_on", "booked_today", "spent_today", "unbilled", "minute_began_at", "quotes_this_minute"),
         *("booked_in_all", "spent_in_all"),
     ]
-    readonly_fields = ["used", "parcels", "charges"]
+    change_form_template = "admin/sender.html"
     inlines = [MembershipInline, PickupAddressInline]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Put the action that most visits are for beside each sender, for those who may."""
         return [*self.list_display, *(["act"] if permissions.may(request.user, "suspend") else [])]
 
-    @admin.display(description="used of its limits")
-    def used(self, sender: Sender) -> SafeString:
-        """Show what was booked and asked for today, beside the limits."""
-        found = limits.usage(sender, timezone.now())
-        lines = ((one.name, one.used, f"; the owner's own limit is {one.own}" if one.own else "") for one in found)
-        return format_html_join("", "<div>{}: {}{}</div>", lines)
+    def get_urls(self) -> list[URLPattern]:
+        stop = self.own_page("stop-seeing/", "stop_seeing", require_POST(sender_page.stop_seeing))
+        pages = {"see_as": sender_page.see_as_page, "note": noting.page}
+        own = [self.own_page(f"<int:pk>/{name}/", name, partial(self.page_view, page)) for name, page in pages.items()]
+        return [stop, *own, *super().get_urls()]
 
-    @admin.display(description="charges and credits")
-    def charges(self, sender: Sender) -> SafeString:
-        """Link to the account's lines of money."""
-        url = reverse("admin:billing_charge_changelist")
-        return format_html('<a href="{}?sender__id__exact={}">Every line of this sender</a>', url, sender.pk)
+    def page_view(self, page: Callable[..., HttpResponse], request: HttpRequest, pk: int) -> HttpResponse:
+        """Answer a page about one sender."""
+        return page(request, get_object_or_404(Sender, pk=pk), self.page_context(request))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the sender as a person reads it, above its columns."""
+        sender = self.get_object(request, object_id)
+        shown = sender_page.context(sender, request.user) if sender else {}
+        return super().change_view(request, object_id, form_url, shown | (extra_context or {}))
+
+    def open_actions(self, request: HttpRequest, object_id: str) -> list[tuple[str, str]]:
+        """Return the actions that apply now, and the way to see as the sender does."""
+        may = object_id.isdecimal() and permissions.may(request.user, "see_as")
+        last = [("See as this sender", reverse("admin:accounts_sender_see_as", args=[object_id]))] if may else []
+        return [*super().open_actions(request, object_id), *last]
 
     @admin.display(description="parcels")
     def parcels(self, sender: Sender) -> SafeString:

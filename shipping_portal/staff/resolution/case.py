@@ -13,7 +13,7 @@ from orders.contract import contract_of
 from orders.masking import masked, without_emails
 from orders.models import BookingAttempt, CarrierCall, Order
 from orders.models.statuses import Status
-from orders.status_labels import status_label
+from orders.status_labels import status_label, waits_for
 from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
@@ -167,9 +167,9 @@ def evidence(order: Order) -> Evidence:
         request=masked(last.body, contract) if last else "",
         response=masked(last.response, contract) if last and last.response else "",
         support_text="\n".join(_support_lines(order, attempts)),
-        reads_now=_reading(order, now),
-        reads_if_adopted=_reading(_as_if(order, Status.BOOKED), now),
-        reads_if_not_booked=_reading(_as_if(order, Status.NOT_BOOKED), now),
+        reads_now=reading(order, now),
+        reads_if_adopted=reading(_as_if(order, Status.BOOKED), now),
+        reads_if_not_booked=reading(_as_if(order, Status.NOT_BOOKED), now),
     )
 
 
@@ -195,8 +195,10 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
     return since or (last.sent_at if last else order.submitted_at)
 
 
-def _reading(order: Order, now: dt.datetime) -> CaseSummary:
-    context = {"order": order, "sender": order.sender, "progress": "", "sees_contact": True}
+def reading(order: Order, now: dt.datetime) -> CaseSummary:
+    """Return what the sender reads of it now: a chip and a sentence."""
+    context = {"order": order, "sender": order.sender, "sees_contact": True, "pause": waits_for(order, now)}
+    context |= {"progress": order.shown_progress(now), "missed_twice": order.missed_twice(now)}
     sentence = " ".join(render_to_string("orders/_status_sentence.html", context).split())
     return CaseSummary(status_label(order, now)[1], sentence)
 

@@ -1,0 +1,44 @@
+"""The page that keeps a note about a sender or one of its orders."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from orders.masking import SafeText
+from orders.models import Order
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.models import Sender
+from shipping_portal.staff import casework
+
+PAGE = {"label": "Add note", "explains": "Other operators read it here. No sender ever does."}
+
+
+class NoteForm(forms.Form):
+    """A note for the other operators."""
+
+    text = SafeText(label="Note", max_length=2000)
+
+
+def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -> HttpResponse:
+    """Keep a note and go back to what it is about; with a mistake in it, say so and keep what was typed."""
+    permissions.demand(request.user, "cases")
+    form = NoteForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST" or not form.is_valid():
+        shown = {**context, "title": f"Add a note: {about}", "act": PAGE, "original": about, "form": form}
+        return TemplateResponse(request, "admin/act.html", shown)
+    by: Any = request.user
+    order, sender = (about, about.sender) if isinstance(about, Order) else (None, about)
+    casework.add_note(sender, form.cleaned_data["text"], by=by, now=timezone.now(), order=order)
+    messages.success(request, "The note is kept.")
+    return redirect(f"admin:{about._meta.app_label}_{about._meta.model_name}_change", about.pk)
+
+
+def shown(about: Order | Sender, by: Any) -> dict[str, Any]:
+    """Return what `admin/_notes.html` needs on the page of an order or a sender."""
+    may_work = permissions.may(by, "cases")
+    return {"notes": casework.notes(about), "may_work": may_work, "note_form": NoteForm()}

@@ -1,0 +1,146 @@
+"""One parcel as a person reads it: what its page shows above the columns, and its small forms."""
+
+import datetime as dt
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from orders.masking import SafeText, without_emails
+from orders.models import Order
+from orders.offers import money_lines
+from shipping_portal.accounts import countries
+from shipping_portal.accounts.adminkit.queues import Queue, counted, queue
+from shipping_portal.accounts.models import User
+from shipping_portal.billing import queues as billing_queues
+from shipping_portal.staff import casework, queues
+from shipping_portal.staff.admin import noting
+from shipping_portal.staff.models import SenderMail
+from shipping_portal.staff.resolution import case
+from tracking import timeline
+
+UTC = ZoneInfo("UTC")
+MOST = 50  # rows of each kind
+ELSEWHERE = {
+    "missed-twice",
+    "second-order",
+    "left-behind",
+}  # rules that read a list; its page says the first two itself
+
+
+class AssignForm(forms.Form):
+    """Who looks after it."""
+
+    operator = forms.ModelChoiceField(
+        User.objects.none(), required=False, empty_label="Nobody", label="Looked after by"
+    )
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.fields["operator"].queryset = casework.operators()  # type: ignore[attr-defined]
+
+
+class MailForm(forms.Form):
+    """One e-mail to one person of the sender's."""
+
+    to = forms.ModelChoiceField(User.objects.none(), empty_label=None)
+    about = forms.ChoiceField(choices=SenderMail.About.choices, widget=forms.HiddenInput)
+    text = SafeText(label="Text", max_length=4000)
+
+    def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.fields["to"].queryset = casework.recipients(order)  # type: ignore[attr-defined]
+        self.fields["to"].help_text = "An owner or a shipper. Never the receiver: the carrier writes to receivers."
+        self.fields["text"].help_text = "The link to the parcel is added. A reply goes to the contact address."
+        self.fields["text"].widget.attrs["rows"] = 12
+
+
+def context(order: Order, by: Any) -> dict[str, Any]:
+    """Return what the page shows of a parcel; the same number of queries however long its story."""
+    now = timezone.now()
+    charges = order.charges.order_by("week", "pk")
+    assigned = getattr(order, "assignment", None)
+    return {
+        "title": f"Parcel {order}",
+        "subtitle": None,
+        "reads": case.reading(order, now),
+        "waits": _waits(order, now),
+        "receiver_country": countries.name(order.receiver_country),
+        "lines": money_lines(order.breakdown),
+        "scans": [_masked(scan) for scan in timeline.for_parcel(getattr(order, "parcel", None), UTC)],
+        "labels": order.labels.order_by("pk"),
+        "charges": charges[:MOST],
+        "net": charges.posted().net(),
+        "changes": order.changes.select_related("by").order_by("-pk")[:MOST],
+        "attempts": _if_seen(by, "bookingattempt", order.attempts.defer("body", "response").order_by("-pk")),
+        "calls": _if_seen(by, "carriercall", order.calls.order_by("-pk")[:10]),
+        "cancels": order.cancels.select_related("by").defer("response").order_by("-pk")[:MOST],
+        "mails": order.operator_mails.select_related("by", "to").order_by("-pk")[:MOST],
+        "assigned": assigned,
+        "assign_form": AssignForm(initial={"operator": assigned and assigned.operator_id}),
+        **noting.shown(order, by),
+    }
+
+
+def _masked(scan: timeline.TimelineEntry) -> timeline.TimelineEntry:
+    return replace(scan, words=without_emails(scan.words), description=without_emails(scan.description))
+
+
+def _if_seen(by: Any, model: str, rows: Any) -> Any:
+    return rows if by.has_perm(f"orders.view_{model}") else None
+
+
+def _waits(order: Order, now: dt.datetime) -> list[Queue]:
+    """Return the queues that the order stands in, with the next step of each."""
+    rules = {**queues.ORDERS, **billing_queues.ORDERS}
+    rules = {name: wait for name, wait in rules.items() if name not in ELSEWHERE}
+    rows = Order.objects.filter(pk=order.pk).annotate(since=queues.since())
+    found = [it for it in counted(rows, rules, now) if it.count]
+    if order.missed_twice(now):
+        missed = queues.ORDERS["missed-twice"]
+        found.append(queue(rows, "missed-twice", missed, 1, None, now, "?needs=missed-twice"))
+    return found
+
+
+def give_case(request: HttpRequest, order: Order) -> HttpResponseRedirect:
+    """Give the case to whom the form names; "mine" takes it oneself."""
+    by = _operator(request)
+    form = AssignForm({"operator": by.pk} if "mine" in request.POST else request.POST)
+    if form.is_valid():
+        to = form.cleaned_data["operator"]
+        casework.give_case(order, to, by=by, now=timezone.now())
+        messages.success(request, f"{order} is looked after by {to or 'nobody'}.")
+    else:
+        messages.error(request, "That person is no operator any more. Nothing was changed.")
+    return redirect("admin:orders_order_change", order.pk)
+
+
+def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
+    """Begin with a prepared text, change it, and owe the e-mail."""
+    about = request.GET.get("about", "")
+    about = about if about in SenderMail.About.values else SenderMail.About.OTHER
+    start = {"about": about, "text": casework.prepared(order, about), "to": _first_choice(order)}
+    form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
+    if request.method == "POST" and form.is_valid():
+        mail = casework.write(order, **form.cleaned_data, by=_operator(request), now=timezone.now())
+        messages.success(request, f"The e-mail to {mail.to} is on its way.")
+        return redirect("admin:orders_order_change", order.pk)
+    shown = {**context, "title": f"Write to the sender of {order}", "order": order, "form": form, "about": about}
+    return TemplateResponse(request, "admin/mail.html", shown | {"texts": SenderMail.About.choices})
+
+
+def _first_choice(order: Order) -> int | None:
+    """Return who made the parcel, if they may be written to; else the account's first."""
+    keys = list(casework.recipients(order).values_list("pk", flat=True))
+    return order.made_by_id if order.made_by_id in keys else next(iter(keys), None)
+
+
+def _operator(request: HttpRequest) -> User:
+    by: Any = request.user
+    return by

@@ -1,0 +1,91 @@
+"""One sender as a person reads it: what its page shows above the columns, and seeing the portal as it does."""
+
+import datetime as dt
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.status_labels import status_label
+from shipping_portal.accounts import limits, seeing_as
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.actions import ReasonForm
+from shipping_portal.accounts.models import Notification, Sender
+from shipping_portal.billing.models import Charge, Dispute, week_of
+from shipping_portal.staff.admin import noting
+
+LAST_PARCELS, LAST_MAILS, MOST = 20, 10, 50
+WEEKS = 5
+SEE_AS = {
+    "label": "See as this sender",
+    "explains": "You read this sender's own pages for 30 minutes: no label, no link to the carrier, no file, no "
+    "setting, and nothing you press changes anything. The audit keeps that you looked, and why.",
+}
+
+
+def context(sender: Sender, by: Any) -> dict[str, Any]:
+    """Return what the page shows of a sender; the same number of queries however much it ships."""
+    now = timezone.now()
+    orders = sender.orders.select_related("account").order_by("-pk")[:LAST_PARCELS]
+    sees_people = by.has_perm("accounts.view_membership")
+    return {
+        "title": str(sender),
+        "subtitle": None,
+        "orders": [{"order": order, "status": status_label(order, now)[1]} for order in orders],
+        "lists": _lists(sender),
+        "weeks": _weeks(sender, now),
+        "credits": Charge.objects.posted().filter(sender=sender, report=None).order_by("-week", "-pk")[:LAST_MAILS],
+        "disputes": Dispute.objects.open().filter(sender=sender).select_related("charge").order_by("made_at")[:MOST],
+        "people": sender.memberships.select_related("user").order_by("pk")[:MOST] if sees_people else None,
+        "links_people": by.has_perm("accounts.view_user"),
+        "addresses": sender.pickup_addresses.order_by("-is_default", "pk")[:LAST_MAILS],
+        "limits": limits.usage(sender, now),
+        "mails": Notification.objects.filter(sender=sender).select_related("user").order_by("-pk")[:LAST_MAILS],
+        **noting.shown(sender, by),
+    }
+
+
+def _lists(sender: Sender) -> list[tuple[str, str]]:
+    """Return the lists of everything of this sender's, each with its address."""
+    lists = {
+        "All parcels": "orders_order",
+        "Every charge and credit": "billing_charge",
+        "Imports": "importing_import",
+        "Disputes": "billing_dispute",
+        "Audit": "accounts_audit",
+    }
+    return [
+        (words, f"{reverse(f'admin:{name}_changelist')}?sender__id__exact={sender.pk}") for words, name in lists.items()
+    ]
+
+
+def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
+    """Return what the last weeks' statements come to, by week and currency."""
+    since = week_of(now.date()) - dt.timedelta(weeks=WEEKS)
+    lines = Charge.objects.posted().filter(sender=sender, week__gte=since)
+    return list(lines.order_by("-week", "currency").values("week", "currency").annotate(net=Sum("amount")))
+
+
+def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -> HttpResponse:
+    """Ask why; then lead to the sender's first page."""
+    permissions.demand(request.user, "see_as")
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        seeing_as.begin(request, sender, reason=form.cleaned_data["reason"], now=timezone.now())
+        return redirect("today")
+    shown = {**context, "title": f"See as {sender}", "act": SEE_AS, "original": sender, "form": form}
+    return TemplateResponse(request, "admin/act.html", shown)
+
+
+def stop_seeing(request: HttpRequest) -> HttpResponse:
+    """End it, and lead back to the sender's page at the desk."""
+    sender = seeing_as.stop_looking(request, now=timezone.now())
+    if sender is None:
+        return redirect("admin:accounts_sender_changelist")
+    messages.success(request, f"You no longer see as {sender}.")
+    return redirect("admin:accounts_sender_change", sender.pk)

@@ -1,0 +1,121 @@
+"""What operators do about a case beside settling it: notes, who looks after it, and an e-mail to its sender.
+
+The audit names each by its key. What was written stands in its own row alone, so that it can be erased.
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import Order
+from orders.receivers import masked
+from shipping_portal.accounts.mailing import wait_after
+from shipping_portal.accounts.models import Audit, Role, Sender, User
+from shipping_portal.jobs.registry import enqueue, job
+from shipping_portal.staff.models import Assignment, Note, SenderMail
+
+About = SenderMail.About
+LEFT = "the person left the account before it was sent"
+TEXTS = {
+    About.MISSED: "The driver didn't come for {parcel}. We have asked the carrier when the next one comes and will "
+    "write again. Please leave the label on, have it ready, and don't cancel it.",
+    About.REFUND: "We have asked the carrier for a refund for {parcel}. It usually comes with one of the next two "
+    "billing reports; you then find it on your statement. There is nothing for you to do.",
+    About.USED: "The carrier has scanned the label of {parcel}, which was cancelled, so it charges for it. If you sent "
+    "it after all, there is nothing to do. If you didn't, please destroy every copy of the label and tell us.",
+    About.DETAILS: "To go on with {parcel} we need from you:\n\n- \n\nPlease answer this e-mail.",
+    About.SETTLED: "We know now how the booking of {parcel} ended; its page says so. There is nothing for you to do.",
+    About.OTHER: "",
+}
+MAIL = """{text}
+
+The parcel in the portal:
+{link}
+"""
+
+
+@transaction.atomic
+def add_note(sender: Sender, text: str, *, by: User, now: dt.datetime, order: Order | None = None) -> Note:
+    """Keep a note about a sender or one of its orders."""
+    note = Note.objects.create(sender=sender, order=order, text=text, by=by, at=now)
+    Audit.write("note added", order or sender, by=by, sender=sender, reason=str(note), at=now)
+    return note
+
+
+def notes(about: Order | Sender) -> QuerySet[Note]:
+    """Return the last notes of an order, or of a sender with all its orders."""
+    found = Note.objects.select_related("by", "order").order_by("-pk")
+    return (found.filter(sender=about) if isinstance(about, Sender) else found.filter(order=about))[:50]
+
+
+def operators() -> QuerySet[User]:
+    """Return those who may have a case: whoever works at the desk."""
+    at_the_desk = Q(is_superuser=True) | Q(groups__isnull=False)
+    return User.objects.filter(at_the_desk, is_staff=True, is_active=True).order_by("email").distinct()
+
+
+@transaction.atomic
+def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime) -> None:
+    """Say who looks after an order's case from now on, or that nobody does."""
+    if operator is None:
+        Assignment.objects.filter(order=order).delete()
+    else:
+        Assignment.objects.update_or_create(order=order, defaults={"operator": operator, "at": now})
+    whose = f"to user {operator.pk}" if operator else "to nobody"
+    Audit.write("case assigned", order, by=by, sender=order.sender, reason=whose, at=now)
+
+
+def recipients(order: Order) -> QuerySet[User]:
+    """Return who may be written to about it: the owners and shippers of its account, never the receiver."""
+    roles = [Role.OWNER, Role.SHIPPER]
+    return User.objects.filter(membership__sender=order.sender_id, membership__role__in=roles, is_active=True).order_by(
+        "pk"
+    )
+
+
+def prepared(order: Order, about: str) -> str:
+    """Return the text to begin with; the receiver stands in it as initials."""
+    return TEXTS[About(about)].format(parcel=_named(order))
+
+
+def _named(order: Order) -> str:
+    return f"{order.carrier_reference or 'the parcel'} to {masked(order.receiver_name)}"
+
+
+@transaction.atomic
+def write(order: Order, *, to: User, about: str, text: str, by: User, now: dt.datetime) -> SenderMail:
+    """Owe the e-mail."""
+    mail = SenderMail.objects.create(order=order, to=to, about=about, text=text, by=by, at=now, due_at=now)
+    Audit.write("mail to the sender", order, by=by, sender=order.sender, reason=f"{mail}: {about}", at=now)
+    enqueue("sender-mail", mail.pk)
+    return mail
+
+
+@job("sender-mail", queue=SenderMail.objects.select_related("order__sender", "to"), lane="order__sender", order=122)
+def work(mail: SenderMail) -> None:
+    """Send it, unless who it is for has left meanwhile; a crash in between at worst repeats it."""
+    if not recipients(mail.order).filter(pk=mail.to_id).exists():
+        mail.finish(last_error=LEFT)
+        return
+    try:
+        _message(mail).send()
+    except OSError:  # as every SMTP error is
+        mail.retry(timezone.now() + wait_after(mail.tries))
+    else:
+        mail.finish(sent_at=timezone.now())
+
+
+def _message(mail: SenderMail) -> EmailMessage:
+    about = "About" if mail.about == About.OTHER else f"{mail.get_about_display()}:"
+    link = settings.SITE_URL + reverse("parcel", args=[mail.order.uuid])
+    return EmailMessage(
+        subject=f"{about} {_named(mail.order)}",
+        body=MAIL.format(text=mail.text, link=link),
+        to=[mail.to.email],
+        reply_to=[settings.CONTACT_EMAIL] if settings.CONTACT_EMAIL else [],
+    )

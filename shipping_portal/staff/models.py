@@ -1,0 +1,72 @@
+"""What operators keep of a case: notes that no sender reads, who has it, and what was written to its sender.
+
+Personal data may stand in `Note.text` and `SenderMail.text` alone; whoever erases a person overwrites these two.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from orders.models import Order
+from shipping_portal.accounts.models import Sender
+from shipping_portal.jobs.models import Job
+
+
+class Note(models.Model):
+    """What one operator tells the others, about a sender or about one of its orders. Never changed by a page."""
+
+    class AppendOnly(Exception):
+        """Somebody tried to change a note."""
+
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, null=True, blank=True, related_name="operator_notes")
+    text = models.TextField(max_length=2000)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"note {self.pk}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise self.AppendOnly(str(self))
+        super().save(*args, **kwargs)
+
+
+class Assignment(models.Model):
+    """Who looks after an order's case. Without a row, nobody does."""
+
+    order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="assignment")
+    operator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assignments")
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.order} with {self.operator}"
+
+
+class SenderMail(Job):
+    """An e-mail of an operator's to one member of an order's sender, owed while `due_at` is set."""
+
+    class About(models.TextChoices):
+        MISSED = "missed", "The driver didn't come"
+        REFUND = "refund", "We asked for a refund"
+        USED = "used", "The label was used after cancelling"
+        DETAILS = "details", "We need details"
+        SETTLED = "settled", "The booking is settled"
+        OTHER = "other", "Something else"
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="operator_mails")
+    to = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    about = models.CharField(max_length=8, choices=About.choices)
+    text = models.TextField(max_length=4000)
+    at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="sender_mails_owed", condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return f"mail {self.pk} about {self.order}"

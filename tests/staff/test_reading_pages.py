@@ -1,0 +1,161 @@
+"""The desk's page of one parcel and of one sender, as a person reads them; the columns are folded below."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import CarrierCall, Order
+from shipping_portal.accounts import outbox
+from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing import correcting
+from shipping_portal.billing.models import Dispute
+from shipping_portal.staff import casework
+from tests import factories
+from tests.pages.typed import text
+from tests.staff import cases
+from tests.staff.conftest import REASON
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+FOLD = '<details class="raw">'
+
+
+def url(thing: Any) -> str:
+    return reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
+
+
+def above(page: Any) -> str:
+    """What stands above the folded columns, as text."""
+    before, fold, _ = page.content.decode().partition(FOLD)
+    assert fold
+    page.content = before.encode()
+    return text(page)
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User, sam: User) -> Order:
+    """Booked, scanned, charged, and with something of everything else."""
+    made: Order = factories.order(quill, alice, status="booked", price="12.08")
+    lengthen(made, sam)
+    return made
+
+
+def lengthen(order: Order, sam: User) -> None:
+    """Add one of everything that an order's page lists."""
+    now = timezone.now()
+    parcel = getattr(order, "parcel", None) or factories.parcel(order)
+    factories.event(parcel, description="Left at noor.tamsin@example.net's door")
+    line = factories.charge(order, "under-declared", "4.13")
+    Dispute.objects.create(charge=line, sender=order.sender, made_by=sam, made_at=now, text="Why?")
+    order.changes.create(old="booking", new="booked", at=now, reason="booked", by=sam)
+    order.cancels.create(by=sam, why="-", state="refused", asked_at=now, answer="Too late.")
+    cases.attempt(order, state="rejected", error="HTTP 400: wrong postcode")
+    CarrierCall.objects.create(
+        at=now, operation="view", method="GET", path="/orders", status=200, milliseconds=9, outcome="ok", order=order
+    )
+    casework.add_note(order.sender, "Called twice.", by=sam, now=now, order=order)
+    casework.write(order, to=order.made_by, about="missed", text="Friday.", by=sam, now=now)
+
+
+def test_the_parcels_page_says_where_it_stands_and_what_is_next(desk: Client, order: Order) -> None:
+    page = above(desk.get(url(order)))
+    for said in ("The sender reads Booked", "Print the label", "No queue has it", "$12.08 AUD", "Under-declared",
+                 "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode", "A-1"):  # fmt: skip
+        assert said in page, said
+    assert f'href="{url(order.sender)}"' in desk.get(url(order)).content.decode()
+
+
+def test_an_unclear_parcel_names_its_queue_and_the_next_step(desk: Client, unclear: Callable[..., Order]) -> None:
+    page = above(desk.get(url(unclear())))
+    assert "may or may not be booked" in page
+    assert "press Resolve" in page
+
+
+def test_a_parcel_missed_twice_says_so_though_no_column_does(
+    desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Order, "missed_twice", lambda self, now: True)
+    assert "Ask the carrier where the driver is" in above(desk.get(url(order)))
+
+
+def test_what_is_masked_stays_masked_and_raw_columns_are_folded(desk: Client, order: Order) -> None:
+    page = desk.get(url(order))
+    whole = page.content.decode()
+    shown = above(page)
+    for secret in (order.receiver_email, order.receiver_phone, order.receiver_line1, order.pickup["line1"]):
+        assert secret not in whole, secret
+    assert order.receiver_name in shown
+    for column in ("Generation", "Uuid", "Tries", "{&#x27;", "{'"):
+        assert column not in shown, column
+    assert "noor.tamsin@" not in shown
+
+
+def test_billing_sees_neither_attempts_nor_calls(operator: Callable[[str], Client], order: Order) -> None:
+    page = above(operator(permissions.BILLING).get(url(order)))
+    assert "$4.13 AUD" in page
+    assert "Attempts to book" not in page
+    assert "calls to the carrier" not in page
+
+
+def test_a_senders_page_has_its_parcels_money_people_and_what_was_written(
+    desk: Client, order: Order, alice: User, sam: User
+) -> None:
+    sender = order.sender
+    now = timezone.now()
+    correcting.credit(sender, 5, "AUD", by=sam, now=now, reason="A credit for the wait.")
+    outbox.notify(outbox.Event(sender, "booking", "x", "It was booked once.", "/", now), now=now)
+    shown = above(desk.get(url(sender)))
+    for said in (str(order), "Booked", order.receiver_name, "A credit for the wait.", "Booked, not billed yet",
+                 alice.email, "It was booked once.", "Called twice.", "Bookings are on."):  # fmt: skip
+        assert said in shown, said
+    page = desk.get(url(sender)).content.decode()
+    assert f'href="{url(order)}"' in page
+    assert f"{reverse('admin:orders_order_changelist')}?sender__id__exact={sender.pk}" in page
+    assert url(Dispute.objects.get()) in page
+
+
+def test_every_list_of_a_sender_is_that_senders_alone(desk: Client, order: Order, bob: User) -> None:
+    factories.order(bob.membership.sender, bob)
+    page = desk.get(url(order.sender))
+    for words, address in page.context["lists"]:
+        found = desk.get(address)
+        assert found.status_code == 200, words
+    shown = desk.get(page.context["lists"][0][1]).context["cl"].result_list
+    assert list(shown) == [order]
+
+
+def test_a_suspended_senders_page_says_why(desk: Client, quill: Sender, sam: User) -> None:
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", at=timezone.now())
+    shown = above(desk.get(url(quill)))
+    assert "Suspended since" in shown
+    assert "Unpaid bill." in shown
+    assert "the bank said so" in shown
+
+
+@table("what", ["order", "sender"])
+def test_a_page_costs_the_same_however_long_its_story(what: str, desk: Client, order: Order, sam: User) -> None:
+    address = url(order if what == "order" else order.sender)
+    desk.get(address)
+    with CaptureQueriesContext(connection) as short:
+        desk.get(address)
+    for _ in range(3):
+        lengthen(order, sam)
+        lengthen(factories.order(order.sender, order.made_by, status="booked"), sam)
+    with CaptureQueriesContext(connection) as long:
+        desk.get(address)
+    assert len(long) == len(short)
+
+
+def test_no_page_for_what_is_not_there(desk: Client) -> None:
+    for address in ("orders/order/999999999", "accounts/sender/999999999", "accounts/sender/abc"):
+        assert desk.get(f"/admin/{address}/change/").status_code == 302
+    for page in ("mail", "note", "assign"):
+        assert desk.post(f"/admin/orders/order/999999999/{page}/", {"reason": REASON}).status_code == 404
+    assert desk.post("/admin/accounts/sender/999999999/see_as/", {"reason": REASON}).status_code == 404
