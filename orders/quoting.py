@@ -1,9 +1,10 @@
 """Asking for prices: one call to the carrier, one immutable Quote row."""
 
 import datetime as dt
+from contextlib import nullcontext
 from typing import Any
 
-from orders import answers, gateway
+from orders import answers, gateway, waiting
 from orders.contract import contract
 from orders.models import CarrierAccount, Quote
 from orders.models.account import QUOTES
@@ -39,8 +40,8 @@ def ask(
     A minute holds so many `typed` requests, answered or not; those of an import's rows go at the carrier's rate and
     count for nobody, and raise NotYet when that is used up.
 
-    Raises Paused, TooManyQuotes, UnreadablePrices or the carrier's Rejected, NotSent, AccountStopped or OutcomeUnknown
-    (all of them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
+    Raises Paused, TooManyQuotes, waiting.Full, UnreadablePrices or the carrier's Rejected, NotSent, AccountStopped or
+    OutcomeUnknown (all of them safe to ask again: a quote books nothing). Interface §2.4, §4, §8.
     """
     account = gateway.account()
     if pause := account.pause_of(QUOTES, now):
@@ -48,11 +49,12 @@ def ask(
     kept = None if fresh else _kept(account, sender, details, now)
     if kept:
         return _readable(kept)
-    if typed and not limits.take_quote(sender, now):
-        raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
     try:
-        client = gateway.carrier(account, first="" if typed else "quote", is_person=typed)
-        quoted = client.quote(details.shipment())
+        with waiting.at_a_page(by) if typed else nullcontext():
+            if typed and not limits.take_quote(sender, now):
+                raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
+            client = gateway.carrier(account, first="" if typed else "quote", is_person=typed)
+            quoted = client.quote(details.shipment())
     except (Rejected, AccountStopped) as error:
         answers.report(error, account, now, operation="quote")
         raise

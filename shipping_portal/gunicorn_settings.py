@@ -1,18 +1,71 @@
-"""gunicorn's settings: its own lines are JSON like everybody's, those before Django loads as well."""
+"""gunicorn's settings: JSON lines from the first, and a stop that loses nobody (docs/decisions/0024)."""
 
+import ctypes
 import os
+import signal
+import socket
+import struct
+import sys
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 
 from django.conf import settings
+from gunicorn.workers.gthread import ThreadWorker
 
 from shipping_portal.logs import described
+from shipping_portal.probes import draining
 
 bool(settings.SECRET_KEY)  # read now: the formatter needs them, and reading them writes a line itself
 logconfig_dict = described("INFO")
-worker_class = "gthread"
-# Sixteen threads are plenty: booking never waits for the carrier in a web request.
+# Enough for everybody who reads: a quarter of them at most waits for the carrier (orders/waiting.py).
 workers = 2
-threads = 8
+threads = settings.WEB_THREADS
 graceful_timeout = 20
 control_socket_disable = True
+
+
+def when_ready(server: Any) -> None:
+    """On SIGTERM say so at /readyz, serve on until whoever asks there has noticed, then stop."""
+
+    def drain(number: int, frame: Any) -> None:
+        if not draining[0]:
+            draining[0] = 1
+            signal.setitimer(signal.ITIMER_REAL, max(settings.DRAIN_SECONDS, 0.001))
+
+    signal.signal(signal.SIGTERM, drain)
+    signal.signal(signal.SIGALRM, lambda number, frame: server.signal(signal.SIGTERM, frame))
+
+
+class Worker(ThreadWorker):
+    """A worker that takes in all who have come before it closes the door.
+
+    gunicorn's own leaves its socket open while it finishes what is in hand, and takes nobody in: whoever comes
+    meanwhile waits, and is cut off at the end, with a request that the proxy may not repeat.
+    """
+
+    def set_accept_enabled(self, enabled: Any) -> None:
+        super().set_accept_enabled(enabled)
+        if self.alive or not draining[0]:  # one of several that go on: the door is theirs, too
+            return
+        for listener in self.sockets:
+            _let_nobody_in(listener)
+            before = -1
+            while self.nr_conns != before:
+                before = self.nr_conns
+                self.accept(listener)
+            listener.close()
+
+
+DROP_ALL = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # BPF: return 0 bytes of each packet
+SO_ATTACH_FILTER = 26
+
+
+def _let_nobody_in(listener: socket.socket) -> None:
+    """Let the kernel drop what still comes: it comes again, finds the port closed, and goes to the other web."""
+    if sys.platform == "linux":
+        program = struct.pack("HL", 1, ctypes.addressof(DROP_ALL))
+        listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+
+
+worker_class = Worker

@@ -55,6 +55,7 @@ MIDDLEWARE = [
     "shipping_portal.middleware.gzip_pages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "shipping_portal.probes.answer_probes",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -66,6 +67,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "shipping_portal.accounts.access.know_the_member",
+    "orders.waiting.say_when_to_come_back",
     "shipping_portal.middleware.refuse_what_no_browser_sends",
 ]
 ROOT_URLCONF = "shipping_portal.urls"
@@ -156,6 +158,8 @@ TIME_SCALE = env.float("TIME_SCALE", default=1.0)
 CARRIER_DEADLINE = env.float("CARRIER_DEADLINE", default=20.0) * TIME_SCALE
 LEASE_SECONDS = CARRIER_DEADLINE + 10 * TIME_SCALE
 QUOTE_SECONDS = min(env.int("QUOTE_SECONDS", default=180), 300)  # interface §8: a few minutes at most
+WEB_THREADS = env.int("WEB_THREADS", default=16)  # of each of a web's two processes; a quarter may wait for the carrier
+DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=0 if DEMO or TESTING else 5)  # served on, once told to stop
 SWEEP_SECONDS = env.float("SWEEP_SECONDS", default=5.0)
 POLL_SECONDS = env.float("POLL_SECONDS", default=3600.0)  # a moving parcel; other stages scale from it
 LABEL_RETENTION_DAYS = env.int("LABEL_RETENTION_DAYS", default=90)
@@ -260,7 +264,7 @@ SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000) if SECURE else
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE and env.bool("HSTS_SUBDOMAINS", default=True)
 SECURE_HSTS_PRELOAD = SECURE and env.bool("HSTS_PRELOAD", default=False)  # hard to undo: browsers ship the list
 SECURE_SSL_REDIRECT = SECURE
-SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^health/"]  # a redirected webhook would be a lost scan
+SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(livez|readyz)$"]  # a redirected webhook would be a lost scan
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXY_COUNT else None
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

@@ -241,7 +241,10 @@
     isStale = true;
     isChecked = false;
     news.textContent = "";
-    timer = setTimeout(() => load().catch(() => say("The prices didn't arrive. Press See prices.")), 300);
+    loadIn(300);
+  }
+  function loadIn(milliseconds) {
+    timer = setTimeout(() => load().catch(() => say("The prices didn't arrive. Press See prices.")), milliseconds);
   }
   function say(text) {
     const line = document.createElement("p");
@@ -257,6 +260,11 @@
     const reply = await fetch(form.action, { method: "POST", headers: { "X-Part": "prices" }, body: new FormData(form) });
     const html = await reply.text();
     if (mine !== asked) return; // the form has changed since
+    const seconds = Number(reply.headers.get("Retry-After"));
+    if (seconds) {
+      loadIn(seconds * 1000);
+      return say(`No prices just now. Asking again in ${seconds} s.`);
+    }
     if (reply.status !== 200) return say("Something in the form needs a look. Press See prices to see what.");
     prices.innerHTML = html;
     isStale = false;

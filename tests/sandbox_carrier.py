@@ -73,6 +73,11 @@ class SandboxCarrier:
         lines = self._control("GET", "ledger")
         return [line for line in lines if not effect or line["effect"] == effect]
 
+    def deliveries(self) -> list[dict[str, Any]]:
+        """Every try to tell the listener about a scan, with what it answered."""
+        found: list[dict[str, Any]] = self._control("GET", "deliveries")
+        return found
+
     def requests(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._control("GET", "requests")
         return found

@@ -1,5 +1,6 @@
 """Limits while many press at once: on PostgreSQL, and on a SQLite in a file, as in memory threads lock tables."""
 
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from orders import booking, cancelling, gateway, recounting, settling
+from orders import booking, cancelling, gateway, recounting, settling, waiting
 from orders.limits import LimitReached
 from orders.models import BookingAttempt, DailySpend, Order
 from orders.transitions import move_to
@@ -133,3 +134,21 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     assert recounting.miscounted(now) == []
     quill.refresh_from_db()
     assert (quill.booked_today, quill.unbilled) == (4 + 6, 6 * PRICE)
+
+
+def test_of_ten_pages_of_one_person_two_wait_for_the_carrier(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "PLACES", threading.BoundedSemaphore(10))  # as in processes of their own
+    together = threading.Barrier(10)
+
+    def wait() -> str:
+        together.wait(20)
+        try:
+            with waiting.at_a_page(alice):
+                together.wait(20)
+                return "waited"
+        except waiting.Full:
+            together.wait(20)
+            raise
+
+    found = at_once(*[wait] * 10)
+    assert Counter(one if isinstance(one, str) else type(one) for one in found) == {"waited": 2, waiting.Full: 8}

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders import gateway
+from orders import gateway, waiting
 from orders.contract import contract
 from orders.models import Order
 from orders.models.statuses import Progress, Status
@@ -144,9 +144,11 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     if not gateway.is_reachable(order.account):
         raise NoLink("It was booked on another carrier account, so its page can't be opened from here. Contact us.")
     try:
-        link = gateway.carrier_of(order, is_person=True).tracking_page_link(
-            order.carrier_order_id, order.carrier_reference or "", now=now
-        )
+        with waiting.at_a_page(by):
+            client = gateway.carrier_of(order, is_person=True)
+            link = client.tracking_page_link(order.carrier_order_id, order.carrier_reference or "", now=now)
+    except waiting.Full as error:
+        raise NoLink(f"{error} Your parcel is not affected.") from error
     except LinkOff as error:
         raise NoLink("The carrier gives us no link to its own page for this parcel.") from error
     except CarrierError as error:

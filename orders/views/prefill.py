@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from orders import answers, awaiting_prices, booking, booking_rules, drafting, quoting
+from orders import answers, awaiting_prices, booking, booking_rules, drafting, quoting, waiting
 from orders.forms import ParcelForm, initial_from
 from orders.models import Draft, Order, Quote
 from orders.models.statuses import Status
@@ -74,7 +74,14 @@ def _to_somebody_known(request: MemberRequest) -> Prefill:
     return Prefill(initial_of(receiver.party()), is_whole=False)
 
 
-NO_PRICES = (CarrierError, quoting.TooManyQuotes, quoting.Paused, booking_rules.Paused, booking.LimitReached)
+NO_PRICES = (
+    CarrierError,
+    quoting.TooManyQuotes,
+    waiting.Full,
+    quoting.Paused,
+    booking_rules.Paused,
+    booking.LimitReached,
+)
 
 
 def take_prices(request: MemberRequest, form: ParcelForm) -> Quote | None:

@@ -5,7 +5,7 @@ import math
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from orders import answers, booking, booking_rules, quoting
+from orders import answers, booking, booking_rules, quoting, waiting
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.errors import AccountStopped, Rejected
@@ -32,7 +32,7 @@ def sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 f"This account asks for prices at most {sender.quotes_a_minute} times a minute, and has. "
                 f"Nothing was booked. Try again in a minute; contact us and quote {sender.number} if you need more."
             )
-        case booking_rules.Paused() | quoting.Paused():
+        case booking_rules.Paused() | quoting.Paused() | waiting.Full():
             return f"{error} Nothing was booked.".strip()
         case booking.LimitReached():
             return str(error)

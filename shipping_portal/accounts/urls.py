@@ -1,4 +1,4 @@
-"""Log-in is allauth's; these are the pages around it: first steps, settings, help and health."""
+"""Log-in is allauth's; these are the pages around it: first steps, settings and help."""
 
 from django.conf import settings
 from django.urls import path
@@ -45,7 +45,6 @@ urlpatterns = [
     path("unsubscribe/<str:token>/", panels.unsubscribe, name="unsubscribe"),
     path("invitation/<str:token>/", team_pages.invitation, name="invitation"),
     path("suggest/localities/", front.suggest_localities, name="suggest_localities"),
-    path("health/", front.health, name="health"),
     path("help/", front.help_index, name="help"),
     *(path(address, front.help_page, {"page": name}, name=name) for name, address in HELP.items()),
     path("help/<slug:article>/", front.help_article, name="help_article"),

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
-from django.db import OperationalError, connection
 from django.test import Client
 
 from shipping_portal.accounts import places
@@ -174,17 +173,3 @@ def test_a_fields_sent_extra_change_nothing(browser: Client, quill: Sender) -> N
     browser.post(URL, ADDRESS | {"country": "US", "sender": "999", "is_default": ""})
     stored = PickupAddress.objects.get()
     assert (stored.country, stored.sender_id) == ("AU", quill.pk)
-
-
-def test_health_answers_without_a_log_in() -> None:
-    response = Client().get("/health/")
-    assert (response.status_code, response.content) == (200, b"ok")
-    assert Client().post("/health/").status_code == 405
-
-
-def test_health_is_503_while_the_database_is_away(monkeypatch: Any) -> None:
-    def away() -> None:
-        raise OperationalError("no route")
-
-    monkeypatch.setattr(connection, "cursor", away)
-    assert Client().get("/health/").status_code == 503

@@ -85,7 +85,7 @@ class Servers:
         for name, command in self._commands().items():
             self.start(name, command)
         self.wait_for("sandbox", lambda: dev.listens(self.carrier))
-        self.wait_for("web", lambda: dev.healthy(f"{self.url}/health/"))
+        self.wait_for("web", lambda: dev.healthy(f"{self.url}/readyz"))
         return self
 
     def __exit__(self, *problem: object) -> None:
@@ -209,7 +209,7 @@ class Servers:
                 self.start(name)
             else:
                 self._resume(process)
-        self.wait_for("web", lambda: dev.healthy(f"{self.url}/health/"))
+        self.wait_for("web", lambda: dev.healthy(f"{self.url}/readyz"))
 
     def wait_for(self, what: str, ready: Callable[[], bool], *, seconds: float = 60.0) -> None:
         ends_at = time.monotonic() + seconds

@@ -74,7 +74,7 @@ def test_a_burst_is_stored_whole_while_people_are_served(server: Listener) -> No
     ]
     shares = [bodies[number::LINES] for number in range(LINES)]
     with ThreadPoolExecutor(LINES + 1) as pool:
-        visitor = pool.submit(lambda: [_ask(server, "GET", "/health/") for _ in range(200)])
+        visitor = pool.submit(lambda: [_ask(server, "GET", "/readyz") for _ in range(200)])
         answers = list(chain.from_iterable(pool.map(lambda share: _deliver(server, share), shares)))
         visits = visitor.result()
     stored = server.stored()[before:]

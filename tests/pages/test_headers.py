@@ -45,10 +45,10 @@ def test_pages_with_a_key_in_their_address_are_in_no_cache_and_tell_no_site(addr
 
 def test_an_answer_has_an_id_and_the_proxys_only_where_one_is_trusted(settings: Any) -> None:
     given = {"X-Request-ID": "from-the-proxy-1"}
-    assert Client().get("/health/", headers=given)["X-Request-ID"] != "from-the-proxy-1"
+    assert Client().get("/readyz", headers=given)["X-Request-ID"] != "from-the-proxy-1"
     settings.TRUSTED_PROXY_COUNT = 1
-    assert Client().get("/health/", headers=given)["X-Request-ID"] == "from-the-proxy-1"
-    assert Client().get("/health/", headers={"X-Request-ID": "a b\n"})["X-Request-ID"] != "a b\n"
+    assert Client().get("/readyz", headers=given)["X-Request-ID"] == "from-the-proxy-1"
+    assert Client().get("/readyz", headers={"X-Request-ID": "a b\n"})["X-Request-ID"] != "a b\n"
 
 
 @pytest.mark.urls(__name__)

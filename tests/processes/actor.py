@@ -33,6 +33,7 @@ from shipping_portal.importing import checking, columns, progress, reading, subm
 from shipping_portal.importing.models import Import  # noqa: E402
 from shipping_portal.staff import restoring  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.campaign import people  # noqa: E402
 from tests.jobs.conftest import named  # noqa: E402
 from tracking import queues  # noqa: E402
 from tracking.models import Parcel  # noqa: E402
@@ -86,6 +87,16 @@ def log_in() -> dict[str, str]:
     session[CSRF_SESSION_KEY] = secret = get_random_string(32)
     session.save()
     return {"cookie": session.session_key, "csrf": secret}
+
+
+def settle_people() -> list[tuple[str, str]]:
+    """Several businesses with an owner each; their e-mails and passwords."""
+    return [(person.email, person.password) for person in people.settle()]
+
+
+def booked_as() -> dict[str, str]:
+    """Key → the carrier's reference, for every order."""
+    return {str(key): reference or "" for key, reference in Order.objects.values_list("uuid", "carrier_reference")}
 
 
 def states() -> dict[str, str]:
@@ -205,6 +216,8 @@ COMMANDS: dict[str, Any] = {
     "submit": submit,
     "quotes": quotes,
     "log in": log_in,
+    "settle people": settle_people,
+    "booked as": booked_as,
     "orders": states,
     "ever unclear": ever_unclear,
     "take import": take_import,

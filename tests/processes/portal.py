@@ -82,10 +82,10 @@ class Portal:
         for name in ("worker", "sweep"):
             self.kill(name)
 
-    def start(self, name: str, *arguments: str) -> None:
+    def start(self, name: str, *arguments: str, version: Path = ROOT) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
+                [sys.executable, *arguments], cwd=version, env=self.env, stdout=log, stderr=log, start_new_session=True
             )
 
     def kill(self, name: str) -> None:
@@ -104,9 +104,9 @@ class Portal:
     def run_as_owner(self, *arguments: str) -> None:
         self.run(*arguments, MIGRATE_DATABASE_URL=self.owner)
 
-    def run(self, *arguments: str, **env: str) -> None:
+    def run(self, *arguments: str, version: Path = ROOT, **env: str) -> None:
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=ROOT, env=self.env | env, capture_output=True, check=False, timeout=120
+            [sys.executable, *arguments], cwd=version, env=self.env | env, capture_output=True, check=False, timeout=120
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[-2000:])
@@ -125,6 +125,16 @@ class Portal:
         """A browser's cookie and form token."""
         held: dict[str, str] = self._act("log in")
         return held
+
+    def settle_people(self) -> list[tuple[str, str]]:
+        """Several businesses with an owner each; their e-mails and passwords."""
+        made: list[tuple[str, str]] = self._act("settle people")
+        return made
+
+    def booked_as(self) -> dict[str, str]:
+        """Key → the carrier's reference, for every order."""
+        found: dict[str, str] = self._act("booked as")
+        return found
 
     def orders(self) -> dict[str, str]:
         """Key → status, for every order."""

@@ -59,8 +59,8 @@ def access() -> str:
         "follows the state of a parcel as well (`orders/models/statuses.py`): a label only while it is booked, a "
         "cancellation only before that ends.\n"
         f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
-        f"## Without a log-in\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, and "
-        "log-in, sign-up and new passwords below `/accounts/`.\n\n"
+        f"## Without a log-in\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}, the help pages, "
+        "`/livez` and `/readyz` (one word each), and log-in, sign-up and new passwords below `/accounts/`.\n\n"
         "## The desk, by group\n\nAn operator is in a group and has a second factor; each act asks why and "
         "is in the audit. "
         f"A superuser may do everything.\n\n{rows(('act', *permissions.GROUPS), acts)}"
@@ -151,12 +151,13 @@ LIMITS = ("min_length", "max_length", "min_value", "max_value", "max_digits", "d
 def connections() -> str:
     limits, broker = deadline.Limits(ends_at=0), settings.CELERY_BROKER_TRANSPORT_OPTIONS
     within = f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect"
+    at_pages = f"in the request, {settings.WEB_THREADS // 4} in a process, 2 of a person"
     peers: list[tuple[object, ...]] = [
         (
             "the carrier's API",
             "https, certificates checked (CARRIER_CA_BUNDLE), no redirect, no proxy but CARRIER_PROXY",
             f"{within}, {limits.cap} bytes",
-            "prices, links and an operator's verification in the request; all else in workers, in turns",
+            f"prices, links, verifications: {at_pages}; all else in workers, in turns",
             "by the protocol: what was perhaps sent is never sent again under another key",
         ),
         ("label files", "https, hosts of the contract only", within, "workers, in turns", "later and later"),

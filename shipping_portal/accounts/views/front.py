@@ -1,10 +1,9 @@
-"""The pages around logging in: first steps, what else there is, help and health."""
+"""The pages around logging in: first steps, what else there is, and help."""
 
 import functools
 
 from django import forms
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -50,18 +49,6 @@ def suggest_localities(request: MemberRequest) -> HttpResponse:
     return JsonResponse(
         [{"suburb": place.suburb, "state": place.state, "postcode": place.postcode} for place in found], safe=False
     )
-
-
-@public
-@require_safe
-def health(request: HttpRequest) -> HttpResponse:
-    """Answer 200 while the database answers. Says nothing else to strangers."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except (OperationalError, InterfaceError):
-        return HttpResponse("the database does not answer", status=503, content_type="text/plain; charset=utf-8")
-    return HttpResponse("ok", content_type="text/plain; charset=utf-8")
 
 
 @public

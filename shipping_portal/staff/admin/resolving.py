@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
+from orders import waiting
 from orders.contract import contract_of
 from orders.masking import revealed
 from orders.models import BookingAttempt, Order
@@ -140,7 +141,7 @@ ADD_ORDER_ID = AdminAction(
     needs="resolve",
     applies=verifying.lacks_order_id,
     form=OrderIdForm,
-    refusals=(verifying.NotConfirmed,),
+    refusals=(verifying.NotConfirmed, waiting.Full),
 )
 
 

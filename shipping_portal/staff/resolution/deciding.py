@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from orders import duplicate_bookings, labels, settling
+from orders import duplicate_bookings, labels, settling, waiting
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from orders.transitions import move_to
@@ -36,8 +36,9 @@ def adopt(
     _need_a_reason(reason)
     _need_an_open_case(order)
     try:
-        found = verifying.confirm(order, reference, carrier_order_id.strip(), heard_at=heard_at)
-    except verifying.NotConfirmed as refusal:
+        with waiting.at_a_page(by):
+            found = verifying.confirm(order, reference, carrier_order_id.strip(), heard_at=heard_at)
+    except (verifying.NotConfirmed, waiting.Full) as refusal:
         raise CannotResolve(str(refusal)) from refusal
     reference, summary = found.reference, f"{found}: {verifying.with_doubt(reason, found.doubt)}"
     fields = {

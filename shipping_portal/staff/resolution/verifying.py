@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, Min
 
-from orders import gateway
+from orders import gateway, waiting
 from orders.contract import contract_of
 from orders.models import BookingAttempt, Label, Order
 from orders.models.restores import OLDER
@@ -170,10 +170,11 @@ def lacks_order_id(order: Order) -> bool:
 
 
 def add_order_id(order: Order, carrier_order_id: str, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Give an adopted order the carrier's id for it, and owe its labels anew. Raises NotConfirmed."""
+    """Give an adopted order the carrier's id for it, and owe its labels anew. Raises NotConfirmed or waiting.Full."""
     order_id, doubt = carrier_order_id.strip(), UNCOMPARED
     if can_view(order):
-        doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
+        with waiting.at_a_page(by):
+            doubt = _viewed(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(carrier_order_id=order_id):
             raise NotConfirmed("This order has one already.")

@@ -1,0 +1,89 @@
+"""Two webs, a worker and a sweeper behind nginx, with people who have accounts of their own."""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+from django.conf import settings
+
+from tests.campaign.browser import Browser, Noticed
+from tests.campaign.people import Person
+from tests.campaign.servers import dev
+from tests.processes.conftest import QUICK
+from tests.processes.portal import ROOT, Portal, until
+from tests.processes.proxy import Proxy
+from tests.processes.servers import Servers
+from tests.sandbox_carrier import SandboxCarrier
+
+WEBS = ("web-a", "web-b")
+DRAIN_SECONDS = 1.0
+
+
+@dataclass
+class Site:
+    """What runs, and how people come in. Webs go by their names."""
+
+    portal: Portal
+    proxy: Proxy
+    carrier: SandboxCarrier
+    ports: dict[str, int]
+    people: list[Person] = dataclasses.field(default_factory=list)
+
+    def browser(self, noticed: Noticed) -> Browser:
+        browser = Browser(self.proxy.url, noticed)
+        browser.session.verify = str(self.proxy.certificate.bundle)
+        return browser
+
+    def logged_in(self, person: Person, noticed: Noticed) -> Browser:
+        browser = self.browser(noticed)
+        browser.log_in(person.email, person.password)
+        return browser
+
+    def press_once(self, browser: Browser, path: str, form: dict[str, str]) -> requests.Response:
+        """Without coming back: what this very press is answered with. On a connection of its own."""
+        with requests.Session() as session:
+            session.trust_env = False
+            session.cookies.update(browser.session.cookies)
+            return session.post(
+                self.proxy.url + path,
+                data={**form, "csrfmiddlewaretoken": browser.csrf},
+                headers={"Referer": self.proxy.url + path},
+                verify=browser.session.verify,
+                allow_redirects=False,
+                timeout=60,
+            )
+
+    def start(self, web: str, *, version: Path = ROOT) -> None:
+        """Start one web of that version, as an installation does, and wait until it is ready."""
+        bind, config = f"--bind=127.0.0.1:{self.ports[web]}", "python:shipping_portal.gunicorn_settings"
+        self.portal.start(web, "-m", "gunicorn", "shipping_portal.wsgi", bind, "-c", config, version=version)
+        until(lambda: self.is_ready(web), seconds=60, what=f"{web} is ready")
+
+    def is_ready(self, web: str) -> bool:
+        return bool(dev.healthy(f"http://127.0.0.1:{self.ports[web]}/readyz"))
+
+
+@contextmanager
+def a_site(folder: Path, *, threads: int = 16) -> Iterator[Site]:
+    """A site on a database and a broker of its own, that runs until the block ends."""
+    ports = {web: dev.free_port() for web in WEBS}
+    proxy = Proxy(folder / "nginx", list(ports.values()))
+    with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key", speed=10) as carrier:
+        portal = Portal(folder / "portal", carrier.url, contract=QUICK)
+        portal.env |= {
+            "REDIS_URL": servers.valkey(),
+            "TRUSTED_PROXY_COUNT": "1",
+            "TIME_SCALE": "1",
+            "WEB_THREADS": str(threads),
+            "DRAIN_SECONDS": str(DRAIN_SECONDS),
+        }
+        with proxy, portal:
+            site = Site(portal, proxy, carrier, ports, [Person(*pair) for pair in portal.settle_people()])
+            for web in WEBS:
+                site.start(web)
+            secret = settings.WEBHOOK_SECRETS[0]
+            carrier.listen_at(f"{proxy.url.replace('://', f'://{secret}@')}/webhooks/tracking/")
+            yield site
