@@ -185,6 +185,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.sender", "suspend"): (factories.sender, SUSPENSION),
     ("accounts.sender", "reinstate"): (suspended, {}),
     ("accounts.sender", "limits"): (factories.sender, LIMITS),
+    ("accounts.sender", "close"): (factories.sender, {}),
     ("accounts.localitylist", "use-again"): (old_list, {}),
     ("accounts.localityalias", "remove"): (lambda: LocalityAlias.objects.create(word="XY", stands_for="X"), {}),
     ("accounts.sender", "credit"): (factories.sender, {"amount": "5.00", "currency": "AUD"}),

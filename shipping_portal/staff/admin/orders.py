@@ -21,7 +21,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.billing.models import Charge
 from shipping_portal.staff import queues
-from shipping_portal.staff.admin import order_actions, resolving
+from shipping_portal.staff.admin import erasing, order_actions, resolving
 
 FIELDSETS: Any = [
     (
@@ -154,6 +154,7 @@ class OrderAdmin(ActionsAdmin):
         order_actions.CONFIRMED,
         order_actions.STILL_BOOKED,
     )
+    change_list_template = "admin/list_with_acts.html"
     list_display = [
         *("name", "sender", "status", "progress", "product_name", "receiver_name", "receiver_suburb"),
         *("created_at", "due_at"),
@@ -196,6 +197,7 @@ class OrderAdmin(ActionsAdmin):
     def get_urls(self) -> list[URLPattern]:
         pages = {"resolve": self.resolve_view, "reveal": self.reveal_view}
         own = [self.own_page(f"<int:pk>/{name}/", name, view) for name, view in pages.items()]
+        own.append(self.own_page("erase/", "erase", self.erase_view))
         return [*own, *super().get_urls()]
 
     def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -207,6 +209,16 @@ class OrderAdmin(ActionsAdmin):
         """Answer the page that shows what is masked elsewhere, once a reason is given."""
         permissions.demand(request.user, "reveal")
         return resolving.reveal_page(request, self._order(request, pk), self.page_context(request))
+
+    def erase_view(self, request: HttpRequest) -> HttpResponse:
+        """Answer the page that erases a person, of whatever sender."""
+        permissions.demand(request.user, "erase")
+        return erasing.page(request, self.page_context(request))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        may_erase = permissions.may(request.user, "erase")
+        acts = [("Erase a person", reverse("admin:orders_order_erase"))] if may_erase else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
 
     def _order(self, request: HttpRequest, pk: int) -> Order:
         order = self.get_queryset(request).filter(pk=pk).first()

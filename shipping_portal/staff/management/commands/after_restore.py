@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from orders.restoring import marks
+from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff import fencing
 
 NEXT = (
@@ -34,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError("--backup-at lies in the future.")
         try:
             fenced = fencing.fence(backup_at, now=now)
-        except marks.NoMarkFile as why:
+        except (marks.NoMarkFile, NoErasedFile) as why:
             raise CommandError(f"Nothing was changed. {why}") from why
         if fenced is None:
             self.stdout.write("This was done before, and nothing was restored since. Nothing was changed.")
