@@ -3,6 +3,7 @@
 import datetime as dt
 
 from django.conf import settings
+from django.db.models import Min
 from django.utils import timezone
 
 from shipping_portal.jobs.erasing import ERASED, Keys, erase_bytes, eraser
@@ -60,4 +61,5 @@ def purge_bodies(now: dt.datetime) -> int:
 
 
 def _oldest(now: dt.datetime) -> dt.datetime:
-    return WebhookDelivery.objects.order_by("received_at").values_list("received_at", flat=True).first() or now
+    kept = (model.objects.aggregate(oldest=Min("received_at"))["oldest"] for model in (WebhookDelivery, TrackingEvent))
+    return min((at for at in kept if at), default=now)

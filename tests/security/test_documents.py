@@ -8,6 +8,7 @@ from collections.abc import Callable
 from django.conf import settings
 
 from shipping_portal.accounts import sessions
+from tests.security import data_classes
 from tests.security.documents import DOCUMENTS, ROOT
 from tests.table import table
 
@@ -34,3 +35,16 @@ def test_what_the_deviations_say_of_session_lengths_is_so() -> None:
     assert (
         f"Operators: {sessions.STAFF_IDLE_SECONDS // 60} minutes idle, {sessions.STAFF_SECONDS // 3600} hours" in text
     )
+
+
+def test_every_column_is_personal_secret_money_or_technical_and_one_of_them_only() -> None:
+    named = [
+        (model, column)
+        for by_model in data_classes.classes().values()
+        for model, columns in by_model.items()
+        for column in columns
+    ]
+    wanted = {(model, column) for model, columns in data_classes.to_be_named().items() for column in columns}
+    assert wanted - set(named) == set(), "name these in tests/security/data_classes.py"
+    assert set(named) - wanted == set(), "these are gone"
+    assert [one for one in set(named) if named.count(one) > 1] == []

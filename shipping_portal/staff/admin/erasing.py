@@ -39,7 +39,6 @@ class EraseForm(ReasonForm):
         super().__init__(*args, **options)
         self.initial["chosen"] = chosen
         self.fields["chosen"].choices = [(value, value) for value in chosen]  # type: ignore[attr-defined]
-        self.fields["reason"].help_text = "At least ten characters, and nothing of the person: the audit is for good."
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
