@@ -142,9 +142,9 @@ def erase_notifications(orders: Keys) -> int:
     """Take back what has not left; of the others the fact stays, so that nobody is told twice."""
     uuids = Order.objects.filter(pk__in=orders).values_list("uuid", flat=True)
     paths = [reverse(page, args=[uuid]) for uuid in uuids for page in ("parcel", "replacing")]
-    told = Notification.objects.filter(sender__orders__in=orders, path__in=paths)
-    Notification.objects.filter(pk__in=told.filter(due_at__isnull=False).values("pk")).delete()
-    return Notification.objects.filter(pk__in=told.exclude(line="").values("pk")).update(line="")
+    about_them = Notification.objects.filter(sender__orders__in=orders, path__in=paths)
+    Notification.objects.filter(pk__in=about_them.filter(due_at__isnull=False).values("pk")).delete()
+    return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(line="")
 
 
 @eraser("order", "quotes")

@@ -17,7 +17,7 @@ class CannotClose(Exception):
     """Something of the account is open still; the text says what, and when to try again."""
 
 
-def why_not(sender: Sender) -> list[str]:
+def in_the_way(sender: Sender) -> list[str]:
     """Return what stands against closing, in sentences."""
     return list(erasing.objections({"sender": [sender.pk]}).values())
 
@@ -26,7 +26,7 @@ def why_not(sender: Sender) -> list[str]:
 def close(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
     """Close it as a suspension does, for good. Raises CannotClose. Until it is erased, Reinstate takes this back."""
     Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # no booking of it is owed meanwhile
-    if why := why_not(sender):
+    if why := in_the_way(sender):
         raise CannotClose(" ".join(why))
     closed = Sender.objects.filter(pk=sender.pk, closed_at=None).update(
         closed_at=now, suspended_at=now, suspension=Sender.Suspension.CLOSED, suspension_note="",

@@ -55,7 +55,7 @@ def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
 
 
 @eraser("receiver", "address book entries")
-def erase_receivers(receivers: Keys) -> int:
+def erase_entries(receivers: Keys) -> int:
     return delete(Receiver.objects.filter(pk__in=receivers))
 
 
@@ -93,7 +93,7 @@ def erase_accounts(senders: Keys) -> int:
 
 
 @term("address books")
-def purge_receivers(now: dt.datetime) -> int:
+def purge_address_books(now: dt.datetime) -> int:
     """Delete entries that nobody has used for ADDRESS_BOOK_DAYS."""
     before = now - dt.timedelta(days=settings.ADDRESS_BOOK_DAYS)
     return delete(Receiver.objects.alias(last_used=LAST_USED).filter(last_used__lt=before))

@@ -32,7 +32,7 @@ def erase_booked(orders: Keys) -> int:
 
 
 @eraser("row", "rows of imports")
-def erase_unbooked(rows: Keys) -> int:
+def erase_rows(rows: Keys) -> int:
     """Delete rows that nothing was booked from."""
     return delete(ImportRow.objects.filter(pk__in=rows, order=None))
 

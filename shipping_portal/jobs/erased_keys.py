@@ -17,7 +17,7 @@ class NoErasedFile(Exception):
     """ERASED_FILE cannot be used; the text is for the operator."""
 
 
-def keep(chosen: Chosen, *, at: dt.datetime) -> None:
+def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
     """Write these down. The last act of the transaction that erases them: on the disk before that is done.
 
     Should the transaction not follow, they are erased after a restore, as was wanted. Raises NoErasedFile.

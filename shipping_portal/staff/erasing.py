@@ -37,7 +37,7 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
 
 
 @dataclass(frozen=True)
-class Match:
+class Finding:
     """Something that may be about the person, as a line of a list; `why_not` says why, and until when, it stays."""
 
     value: str  # order:17
@@ -46,7 +46,7 @@ class Match:
     why_not: str
 
 
-def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Match]:
+def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = "") -> list[Finding]:
     """Return what names this e-mail, this phone in any spelling, or this name at this postcode, of any sender."""
     found = {
         kind: list(NOT_ERASED[kind].filter(rule).order_by("-pk").distinct()[:MOST])
@@ -55,7 +55,7 @@ def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = ""
     }
     why = erasing.objections({kind: {row.pk for row in rows} for kind, rows in found.items()})
     return [
-        Match(f"{kind}:{row.pk}", _sender_of(row), _words(row), why.get((kind, row.pk), ""))
+        Finding(f"{kind}:{row.pk}", _sender_of(row), _words(row), why.get((kind, row.pk), ""))
         for kind, rows in found.items()
         for row in rows
     ]
@@ -134,7 +134,7 @@ def with_files(chosen: Chosen) -> Chosen:
 
 
 @transaction.atomic
-def erase(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
+def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
     """Erase what an operator chose, all of it or nothing. Raises Refused, or erased_keys.NoErasedFile."""
     if why := erasing.objections(chosen):
         raise Refused(next(iter(why.values())))
@@ -142,7 +142,7 @@ def erase(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
         for row in NOT_ERASED[kind].filter(pk__in=keys):
             Audit.write("erased", f"{kind} {row.pk}", by=by, sender=_sender_of(row), reason=reason, at=now)
     erasing.erase(with_files(chosen))
-    erased_keys.keep(chosen, at=now)
+    erased_keys.write_down(chosen, at=now)
 
 
 # -- Again, and by the term ----------------------------------------------------------------------
@@ -172,6 +172,6 @@ def erase_closed(now: dt.datetime) -> int:
             with transaction.atomic():
                 erasing.erase(chosen)
                 Audit.write("closed account erased", sender, by=None, sender=sender, at=now)
-                erased_keys.keep(chosen, at=now)
+                erased_keys.write_down(chosen, at=now)
             count += 1
     return count

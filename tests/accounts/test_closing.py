@@ -126,7 +126,7 @@ def test_an_account_that_was_erased_is_erased_again_after_a_restore(
 ) -> None:
     settings.ERASED_FILE = str(tmp_path / "erased")
     order = delivered(quill, alice)
-    erased_keys.keep({"sender": {quill.pk}}, at=timezone.now())
+    erased_keys.write_down({"sender": {quill.pk}}, at=timezone.now())
     DatabaseMark.objects.all().delete()
     call_command("after_restore", f"--backup-at={timezone.now().isoformat()}")
     quill.refresh_from_db()

@@ -52,7 +52,8 @@ PERSONAL: dict[str, Held] = {
         _days("NOTIFICATION_DAYS", "after it happened"), "which event, when"),
     "orders.Order": Held("receiver_name receiver_company receiver_email receiver_phone receiver_line1 receiver_line2 "
         "receiver_suburb receiver_postcode receiver_instructions pickup description contents search note problem",
-        "deliver, trace, prove", "the team by role; operators masked, revealed for a reason", RECEIVER,
+        "deliver, trace, prove", "the team by role; operators masked, revealed for a reason",
+        f"{RECEIVER}; `pickup` with its person or the account",
         "amounts, references, dates, measures, state, country"),
     "orders.Quote": Held("details", "prices of one parcel", "owners, shippers",
         _days("QUOTE_DAYS", "after it was made"), "nothing"),
@@ -71,7 +72,7 @@ PERSONAL: dict[str, Held] = {
         _days("LABEL_RETENTION_DAYS", "after the story ended or fell silent"), "length and SHA-256 (`orders.Label`)"),
     "orders.SavedView": Held("name query", "a filter of the list", "its maker, or the team", "one that names an erased "
         "receiver goes with it", "nothing"),
-    "tracking.WebhookDelivery": Held("body reason", "proof of what the carrier told", "operators, masked",
+    "tracking.WebhookDelivery": Held("body", "proof of what the carrier told", "operators, masked",
         _days("WEBHOOK_DAYS", "after it came"), BODY),
     "tracking.TrackingEvent": Held("raw description suburb postcode", "where the parcel was", "the team, operators",
         f"{_days('WEBHOOK_DAYS', 'the bytes')}; the words with the receiver", f"word, time, state, country; {BODY}"),
@@ -111,7 +112,7 @@ customer_reference product_code product_name first_mile plan carrier_order_id ca
 request_id form_hash orders.BookingAttempt.body_sha256 seen_reference orders.OrderChange.old
 orders.Label.last_error sha256 orders.DatabaseMark.system_identifier timeline stamp orders.PriceWait.last_error
 orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel.last_error reference subscription_text
-tracking.Poll.last_error tracking.WebhookDelivery.last_error sha256 polled_for tracking.WebhookTally.reason
+tracking.Poll.last_error tracking.WebhookDelivery.last_error sha256 polled_for reason tracking.WebhookTally.reason
 tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.EventWord.word spellings
 tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeWord.word
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled

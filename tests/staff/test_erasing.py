@@ -419,7 +419,7 @@ def test_an_order_that_a_restore_made_unclear_again_is_erased_once_it_is_settled
     desk: Client, quill: Sender, alice: User, erased_file: Path
 ) -> None:
     made = factories.order(quill, alice, status="unconfirmed")
-    erased_keys.keep({"order": {made.pk}}, at=timezone.now())
+    erased_keys.write_down({"order": {made.pk}}, at=timezone.now())
     DatabaseMark.objects.all().delete()
     call_command("after_restore", f"--backup-at={timezone.now().isoformat()}")
     assert Order.objects.get(pk=made.pk).erased_at is None, "what was sent is the evidence"

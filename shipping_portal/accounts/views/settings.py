@@ -114,7 +114,7 @@ def close_account(request: MemberRequest) -> HttpResponse:
             form.add_error(None, str(why))
         else:
             return redirect("close_account")
-    why_not = [] if request.sender.closed_at else closing.why_not(request.sender)
+    why_not = [] if request.sender.closed_at else closing.in_the_way(request.sender)
     context = {"form": form, "why_not": why_not, "days": settings.CLOSED_ACCOUNT_DAYS}
     return render(request, "accounts/close.html", context, status=422 if form.errors else 200)
 

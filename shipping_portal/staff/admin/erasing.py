@@ -57,7 +57,7 @@ def _confirm(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = EraseForm(request.POST if "reason" in request.POST else None, chosen=values)
     if form.is_valid():
         try:
-            acts.erase(chosen, by=by, reason=form.cleaned_data["reason"], now=timezone.now())  # type: ignore[arg-type]
+            acts.erase_chosen(chosen, by=by, reason=form.cleaned_data["reason"], now=timezone.now())  # type: ignore[arg-type]
         except (Refused, NoErasedFile) as why:
             form.add_error(None, str(why))
         else:
