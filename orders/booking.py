@@ -72,6 +72,8 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     """
     booking_rules.refuse_unless_booking_is_on(order.sender, now)
     booking_rules.refuse_another_account(order.account_id)
+    if order.erased_at:
+        raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
     if order.pickup_date:
         first, pickup = order.quoted_pickup_date, order.details().pickup
         booking_rules.refuse_past_pickup(

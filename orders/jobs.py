@@ -1,6 +1,17 @@
 """The modules of orders whose functions are jobs, chores or retention terms."""
 
-from orders import awaiting_prices, booking, cancelling, labels, recounting, reminders, replacing, resolving, retention
+from orders import (
+    awaiting_prices,
+    booking,
+    cancelling,
+    erasing,
+    labels,
+    recounting,
+    reminders,
+    replacing,
+    resolving,
+    retention,
+)
 from orders.restoring import comparing
 
 __all__ = [
@@ -8,6 +19,7 @@ __all__ = [
     "booking",
     "cancelling",
     "comparing",
+    "erasing",
     "labels",
     "recounting",
     "reminders",

@@ -12,7 +12,6 @@ from orders.models.statuses import Status
 from orders.progress import TERMINAL
 from shipping_portal.jobs.retention import BATCH, delete, term
 
-QUOTE_DAYS = 7  # holds addresses; an order copies what it needs from its quote
 TO_BOOK = ("ready", "warning", "owed")  # of the rows of an import: this app knows no more of them
 
 
@@ -28,7 +27,7 @@ def purge_quotes(now: dt.datetime) -> int:
     # Orders still on their way to the carrier keep their quote, and so do an import's rows that may be booked.
     waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
     ready = Quote.objects.filter(import_rows__state__in=TO_BOOK)
-    old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=QUOTE_DAYS))
+    old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=settings.QUOTE_DAYS))
     return delete(old.exclude(pk__in=waiting.values("pk")).exclude(pk__in=ready.values("pk")))
 
 

@@ -211,6 +211,16 @@ def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
 
 
 @register(Tags.security)
+def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
+    if not (settings.ERASED_FILE or settings.DEMO or settings.TESTING):
+        yield Warning(
+            "ERASED_FILE is empty, so whoever was erased comes back with a backup.",
+            hint="Name a file outside the database, beside RESTORE_MARK_FILE, and keep a copy of it.",
+            id="portal.W011",
+        )
+
+
+@register(Tags.security)
 def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
     if settings.SIGN_UP not in SIGN_UP_MODES:
         yield Error(

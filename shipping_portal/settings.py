@@ -117,6 +117,7 @@ else:
 IS_OWNER = bool(env("MIGRATE_DATABASE_URL", default=""))
 DATABASES = {"default": postgresql(env.db("MIGRATE_DATABASE_URL"), OWNER_LIMITS) if IS_OWNER else APP_DATABASE}
 RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")  # outside the database: by it a restored one is recognised
+ERASED_FILE = env("ERASED_FILE", default="")  # outside it too: the keys of whom after_restore erases again
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Throttles live in the database, so nobody needs Redis to log in. Nothing else is cached.
 CACHES = {
@@ -162,8 +163,17 @@ WEB_THREADS = env.int("WEB_THREADS", default=16)  # of each of a web's two proce
 DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=0 if DEMO or TESTING else 5)  # served on, once told to stop
 SWEEP_SECONDS = env.float("SWEEP_SECONDS", default=5.0)
 POLL_SECONDS = env.float("POLL_SECONDS", default=3600.0)  # a moving parcel; other stages scale from it
+# -- How long personal data is kept, in days: docs/security/data.md ------------------------------
+RECEIVER_DAYS = env.int("RECEIVER_DAYS", default=400)  # of an order, since it was last owed to the carrier
+ADDRESS_BOOK_DAYS = env.int("ADDRESS_BOOK_DAYS", default=400)  # since an entry was last used
+WEBHOOK_DAYS = env.int("WEBHOOK_DAYS", default=90)  # bodies of webhooks and scans; what was read stays
 LABEL_RETENTION_DAYS = env.int("LABEL_RETENTION_DAYS", default=90)
+IMPORT_DAYS = env.int("IMPORT_DAYS", default=90)
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=90)
 CALL_LOG_DAYS = env.int("CALL_LOG_DAYS", default=30)
+INVITATION_DAYS = env.int("INVITATION_DAYS", default=30)  # after it ended
+CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # to take the data away
+QUOTE_DAYS = env.int("QUOTE_DAYS", default=7)
 
 # -- Celery: a message, never the truth --------------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")

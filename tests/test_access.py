@@ -53,8 +53,8 @@ ACCESS = {
     ("owner", "bookkeeper"): """
         billing charge_is_wrong refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """
-        add_pickup_address booking_rules business change_invitation change_member change_pickup_address data
-        edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
+        add_pickup_address booking_rules business change_invitation change_member change_pickup_address close_account
+        data edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
         pickup_addresses second_factor_rule team""",
 }
 

@@ -33,6 +33,7 @@ def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     settings.CARRIER_CONTACT = "ops@portal.example"
     settings.WEBHOOK_SECRETS = [GOOD_SECRET]
     settings.RESTORE_MARK_FILE = "/mark/stamp"
+    settings.ERASED_FILE = "/mark/erased"
     settings.CARRIER_CONTRACT = str(file)
     settings.CARRIER_KEY, settings.CARRIER_ACCOUNT = "a-key", "an-account"
     settings.ALLOWED_HOSTS, settings.SITE_URL = ["portal.example"], "https://portal.example"
@@ -64,6 +65,7 @@ def messages() -> list[Any]:
         checks.check_reference_is_named,
         checks.check_webhook_secrets,
         checks.check_restore_mark,
+        checks.check_erased_file,
         deploy_checks.check_installation,
         deploy_checks.check_accepted_risks,
         deploy_checks.check_no_demo_in_public,
@@ -100,6 +102,7 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("CARRIER_CONTRACT", "/nowhere/contract.toml", "portal.E005"),
         ("WEBHOOK_SECRETS", [], "portal.E006"),
         ("RESTORE_MARK_FILE", "", "portal.W010"),
+        ("ERASED_FILE", "", "portal.W011"),
         ("WEBHOOK_SECRETS", [GOOD_SECRET[:-1]], "portal.E007"),
         ("WEBHOOK_SECRETS", ["carrier:" + "a" * 36], "portal.E007"),
         ("ENCRYPTION_KEYS", [], "portal.E016"),

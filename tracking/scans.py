@@ -14,7 +14,7 @@ from orders.progress import FUTURE_ALLOWED, Step, fold
 from orders.transitions import advance
 from shipping_portal.carrier.messages import Scan
 from shipping_portal.jobs.registry import job
-from tracking import vocabulary
+from tracking import erasing, vocabulary
 from tracking.models import Parcel, TrackingEvent
 
 Source = TrackingEvent.Source
@@ -154,6 +154,8 @@ def project(parcel_id: int) -> None:
         if order:
             # A scan that says nothing about where the parcel is still shows that somebody had it in hand.
             advance(order, result.progress, at=result.progress_at or result.last_scan_at)
+            if order.erased_at:  # what came after its receiver was erased says who signed for it
+                erasing.erase_scans([order.pk])
 
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)

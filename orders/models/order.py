@@ -78,6 +78,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
     # Until it is collected, cancelled, asked for again, or kept by its sender; `problem` says why.
     cancel_refused_at = models.DateTimeField(null=True, blank=True)
+    erased_at = models.DateTimeField(null=True, blank=True)  # its receiver and all that was written to the carrier
     generation = models.PositiveSmallIntegerField(default=1)
     # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind": …}
     problem = models.JSONField(default=dict, blank=True)
@@ -152,6 +153,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
                 condition=OPEN,
             ),
             models.Index(fields=["account"], name="orders_open_of_account", condition=OPEN),
+            models.Index(fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)),
+            # What a receiver who asks to be erased is found by, of whatever sender.
+            models.Index(Upper("receiver_email"), name="orders_by_email"),
+            models.Index(fields=["receiver_phone"], name="orders_by_phone"),
+            models.Index(fields=["receiver_postcode"], name="orders_by_postcode"),
             models.Index(
                 fields=["sender", "-progress_at"],
                 name="orders_last_delivered",

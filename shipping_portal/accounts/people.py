@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.core.mail import send_mail
@@ -90,3 +91,9 @@ def _refuse_beyond_reach(person: User, by: User) -> None:
         raise ChangeRefused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):
         raise ChangeRefused("Only an Ops lead changes an operator's account.")
+
+
+def addresses_of(person: int) -> set[str]:
+    """Return every e-mail address of a person, in small letters."""
+    known = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
+    return {email.lower() for email in (*known, *User.objects.filter(pk=person).values_list("email", flat=True))}

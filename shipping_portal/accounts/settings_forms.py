@@ -132,6 +132,22 @@ class BookingForm(SettingsForm):
         size.empty_label = "None"
 
 
+class CloseForm(forms.Form):
+    """The account's number, so that nobody closes one by a slip."""
+
+    number = forms.CharField(label="Your account number", max_length=12)
+
+    def __init__(self, *args: Any, sender: Sender, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.sender = sender
+        self.fields["number"].help_text = f"Type {sender.number} to close it."
+
+    def clean_number(self) -> str:
+        if Sender.pk_of(self.cleaned_data["number"]) != self.sender.pk:
+            raise forms.ValidationError(f"This account is {self.sender.number}.")
+        return self.sender.number
+
+
 def zones_of(country: str) -> set[str]:
     """Return the zones that states and split states of this country live in."""
     zones = {zone for _, zone in STATES[country].values()}

@@ -56,7 +56,7 @@ def invite(sender: Sender, email: str, role: str, *, by: User, now: dt.datetime)
                 sender=sender, email=email, role=role, token_hash=hashed(token), invited_by=by, created_at=now,
                 expires_at=now + GOOD_FOR,
             )  # fmt: skip
-            Audit.write("invited", made, by=by, sender=sender, reason=f"{email} as {role}", at=now)
+            Audit.write("invited", made, by=by, sender=sender, reason=role, at=now)
     except IntegrityError as error:  # another owner was faster
         raise NotPossible(f"{email} was invited a moment ago.") from error
     _send(made, token)
@@ -68,7 +68,7 @@ def revoke(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
         still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
         if not still.update(revoked_at=now):
             raise NotPossible("This invitation isn't open any more.")
-        Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, reason=invitation.email, at=now)
+        Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
 
 
 def find(token: str) -> Invitation | None:
@@ -92,7 +92,7 @@ def accept(invitation: Invitation, user: User, *, now: dt.datetime) -> Membershi
         if not Invitation.objects.good(now).filter(pk=invitation.pk).update(accepted_at=now):
             raise NotPossible("This invitation isn't open any more.")
         made = _new_member(invitation, user)
-        Audit.write("invitation accepted", made, by=user, sender=made.sender, reason=invitation.email, at=now)
+        Audit.write("invitation accepted", invitation, by=user, sender=made.sender, at=now)
     return made
 
 
@@ -110,14 +110,14 @@ def set_role(member: Membership, role: str, *, by: User, now: dt.datetime) -> No
             raise NotPossible(f"{member.user} is no longer in the team.")
         if role != Role.OWNER:
             _end_invitations_by(member, now)
-        reason = f"{member.user}: {member.role} → {role}"
-        Audit.write("role changed", member, by=by, sender=member.sender, reason=reason, at=now)
+        reason = f"{member.role} → {role}"
+        Audit.write("role changed", member.user, by=by, sender=member.sender, reason=reason, at=now)
 
 
 def remove(member: Membership, *, by: User, now: dt.datetime) -> None:
     """Take a person out of the account and log them out everywhere. What they booked stays."""
     with _keeping_an_owner(member.sender):
-        Audit.write("removed from the team", member, by=by, sender=member.sender, reason=str(member.user), at=now)
+        Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
         Membership.objects.filter(pk=member.pk).delete()
         _end_invitations_by(member, now)
         sessions.end_all(member.user)

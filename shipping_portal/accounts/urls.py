@@ -36,6 +36,7 @@ urlpatterns = [
     path("settings/booking/", panels.booking_rules, name="booking_rules"),
     path("settings/limits/", panels.own_limits, name="own_limits"),
     path("settings/data/", panels.data, name="data"),
+    path("settings/data/close/", panels.close_account, name="close_account"),
     path("settings/label-size/", panels.label_size, name="label_size"),
     path("settings/team/", team_pages.team_page, name="team"),
     path("settings/team/second-factor/", team_pages.second_factor_rule, name="second_factor_rule"),

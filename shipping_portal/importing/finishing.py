@@ -1,8 +1,9 @@
-"""Imports that ended: one notification sums each up, written with its end; ninety days later the file is deleted."""
+"""Imports that ended: one notification sums each up, written with its end; IMPORT_DAYS later the file is deleted."""
 
 import datetime as dt
 from dataclasses import replace
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
@@ -85,7 +86,6 @@ def _summary(counts: progress.Counts) -> str:
     return ", ".join(f"{count:,} {words}" for words, count in parts.items() if count or words == "booked")
 
 
-IMPORT_DAYS = 90  # holds addresses; its orders stay
 FILES_AT_ONCE = 5  # of up to 2,000 rows each
 
 
@@ -97,7 +97,7 @@ def purge_imports(now: dt.datetime) -> int:
 
 def _old_imports(now: dt.datetime) -> QuerySet[Import]:
     """Return files nobody has booked from for so long; one that is held with rows still owed stays."""
-    before = now - dt.timedelta(days=IMPORT_DAYS)
+    before = now - dt.timedelta(days=settings.IMPORT_DAYS)
     owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
     old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)
     return old.exclude(pk__in=owed.values("file"))

@@ -16,6 +16,7 @@ from orders.models import Order
 from orders.receivers import masked
 from shipping_portal.accounts.mailing import wait_after
 from shipping_portal.accounts.models import Audit, Role, Sender, User
+from shipping_portal.jobs.erasing import ERASED, Keys, eraser
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.staff.models import Assignment, Note, SenderMail
 
@@ -119,3 +120,16 @@ def _message(mail: SenderMail) -> EmailMessage:
         to=[mail.to.email],
         reply_to=[settings.CONTACT_EMAIL] if settings.CONTACT_EMAIL else [],
     )
+
+
+@eraser("order", "notes and e-mails about parcels")
+def erase_words_about(orders: Keys) -> int:
+    """Overwrite what operators wrote about these orders, to each other and to their sender."""
+    notes = Note.objects.filter(order__in=orders).exclude(text=ERASED).update(text=ERASED)
+    return notes + SenderMail.objects.filter(order__in=orders).exclude(text=ERASED).update(text=ERASED)
+
+
+@eraser("sender", "notes about accounts")
+def erase_notes_of(senders: Keys) -> int:
+    """Overwrite what operators wrote to each other about these accounts."""
+    return Note.objects.filter(sender__in=senders).exclude(text=ERASED).update(text=ERASED)

@@ -24,6 +24,7 @@ from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.staff import erasing
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Fenced:
 
 @transaction.atomic(durable=True)
 def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
-    """Fence a database that is as old as `backup_at` and mark it as the one in use. Raises marks.NoMarkFile.
+    """Fence a database that is as old as `backup_at` and mark it as the one in use.
 
-    None when this was done before, and nothing was restored since.
+    Raises marks.NoMarkFile or erased_keys.NoErasedFile. None when this was done before, and nothing was restored since.
     """
     if _is_done(backup_at, now):
         return None
@@ -53,6 +54,7 @@ def fence(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] | None:
         _replacements(restore),
         _import_rows(restore, now),
         *_labels(now),
+        Fenced("erased again, as ERASED_FILE says", erasing.erase_again(now)),
         Fenced(f"tables whose numbers go on {FURTHER:,} further", jump()),
     ]
     summary = "; ".join(f"{one.what}: {one.count}" for one in fenced)

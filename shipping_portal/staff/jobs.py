@@ -1,5 +1,5 @@
-"""The modules of staff whose functions are jobs or chores."""
+"""The modules of staff whose functions are jobs, chores or retention terms."""
 
-from shipping_portal.staff import casework, health, pausing
+from shipping_portal.staff import casework, erasing, health, pausing
 
-__all__ = ["casework", "health", "pausing"]
+__all__ = ["casework", "erasing", "health", "pausing"]

@@ -17,6 +17,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier import deadline
 from shipping_portal.importing import reading
+from tests.security import data_classes
 from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
 from tracking import views as webhook
 
@@ -254,7 +255,41 @@ def sbom() -> str:
     return json.dumps(found, indent=1) + "\n"
 
 
+# -- What is held of whom ------------------------------------------------------------------------
+
+
+def data() -> str:
+    head = ("where", "why", "who sees it", "until", "what stays")
+
+    def listed(held: dict[str, data_classes.Held]) -> str:
+        lines: list[tuple[object, ...]] = []
+        for model, one in sorted(held.items()):
+            where = f"`{model}`: {', '.join(one.columns.split())}"
+            lines.append((where, one.why, one.seen_by, one.until, one.stays))
+        return rows(head, lines)
+
+    money = ", ".join(f"`{model}`" for model in sorted(data_classes.classes()["money"]))
+    return (
+        f"# Data\n\n{MADE}\nEvery column is personal, secret, money or technical (`tests/security/data_classes.py`); "
+        "a new one that may hold words, bytes or money fails a test until somebody says which. Terms are settings, "
+        "applied every hour in small batches (`shipping_portal/jobs/retention.py`); erasing a person goes through one "
+        "door (`shipping_portal/jobs/erasing.py`), by an operator's act or by the term.\n\n"
+        f"## Personal\n\n{listed(data_classes.PERSONAL)}"
+        f"## Secret\n\n{listed(data_classes.SECRETS)}"
+        f"## Money\n\n{money}: amounts, references and the carrier's files as they were posted, kept as the books are. "
+        "They name no receiver; a sender's own order number is a reference, so put no name in one.\n\n"
+        "## Not erased here\n\n"
+        "- The audit is for good and holds keys, never a name, e-mail, phone or street.\n"
+        "- Logs hold none either, and end after the days you keep them (30 are enough).\n"
+        "- Backups end by their own term: keep them no longer than 30 days. What a restore brings back is erased again "
+        "from `ERASED_FILE`, by `after_restore` at once and every hour, an order as soon as it is settled. Keep a copy "
+        "of that file; it names nobody.\n"
+        "- Mails that left, printed labels, and what the carrier holds. Ask the carrier to erase it as well.\n"
+    )
+
+
 DOCUMENTS = {
+    "data.md": data,
     "access.md": access,
     "validation.md": validation,
     "connections.md": connections,

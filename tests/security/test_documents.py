@@ -8,6 +8,7 @@ from collections.abc import Callable
 from django.conf import settings
 
 from shipping_portal.accounts import sessions
+from tests.security import data_classes
 from tests.security.asvs import DEVIATION, ROWS, asvs, is_there
 from tests.security.documents import DOCUMENTS, ROOT
 from tests.table import table
@@ -55,3 +56,16 @@ def test_the_deviations_of_asvs_are_the_written_ones_and_no_others() -> None:
     assert written - beyond_the_list <= named
     whole = [numbers for numbers, *_, evidence in ROWS if evidence[0] == DEVIATION]
     assert all(numbers.split(", ")[0] in written for numbers in whole)
+
+
+def test_every_column_is_personal_secret_money_or_technical_and_one_of_them_only() -> None:
+    named = [
+        (model, column)
+        for by_model in data_classes.classes().values()
+        for model, columns in by_model.items()
+        for column in columns
+    ]
+    wanted = {(model, column) for model, columns in data_classes.to_be_named().items() for column in columns}
+    assert wanted - set(named) == set(), "name these in tests/security/data_classes.py"
+    assert set(named) - wanted == set(), "these are gone"
+    assert [one for one in set(named) if named.count(one) > 1] == []

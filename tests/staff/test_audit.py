@@ -18,9 +18,11 @@ from django.utils import timezone
 
 from orders.models import CarrierAccount, Label, Order, Restore
 from shipping_portal import sheets
+from shipping_portal.accounts import team
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.models import Audit, LocalityAlias, LocalityList, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
+from shipping_portal.accounts.security_events import hash_of
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.importing.models import Import  # fmt: skip
@@ -185,6 +187,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.sender", "suspend"): (factories.sender, SUSPENSION),
     ("accounts.sender", "reinstate"): (suspended, {}),
     ("accounts.sender", "limits"): (factories.sender, LIMITS),
+    ("accounts.sender", "close"): (factories.sender, {}),
     ("accounts.localitylist", "use-again"): (old_list, {}),
     ("accounts.localityalias", "remove"): (lambda: LocalityAlias.objects.create(word="XY", stands_for="X"), {}),
     ("accounts.sender", "credit"): (factories.sender, {"amount": "5.00", "currency": "AUD"}),
@@ -272,6 +275,33 @@ def test_a_reason_that_holds_a_link_is_asked_again(desk: Client, quill: Sender) 
     page = desk.post(url, {**LIMITS, "reason": f"see https://carrier.example/t/?token={JWT}"})
     assert "Leave the link out" in page.content.decode()
     assert not Audit.objects.exists()
+
+
+def test_a_reason_that_holds_an_e_mail_is_asked_again(desk: Client, quill: Sender) -> None:
+    url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
+    page = desk.post(url, {**LIMITS, "reason": "alice@quill.example asked for it"})
+    assert "Leave the e-mail out" in page.content.decode()
+    assert not Audit.objects.exists()
+
+
+def test_what_a_team_does_names_nobody_in_the_audit(quill: Sender, alice: User, ana: User) -> None:
+    now, member = timezone.now(), ana.membership
+    made = team.invite(quill, "zoe@example.org", "viewer", by=alice, now=now)
+    team.revoke(made, by=alice, now=now)
+    team.set_role(member, "viewer", by=alice, now=now)
+    team.remove(member, by=alice, now=now)
+    told = [(row.action, row.subject, row.reason) for row in Audit.objects.order_by("pk")]
+    assert told == [
+        ("invited", f"invitation {made.pk}", "viewer"),
+        ("invitation revoked", f"invitation {made.pk}", ""),
+        ("role changed", f"user {ana.pk}", "shipper → viewer"),
+        ("removed from the team", f"user {ana.pk}", ""),
+    ]
+
+
+def test_a_search_for_an_address_is_in_the_audit_by_its_keyed_hash(desk: Client, history: Order) -> None:
+    exported(desk, {"q": "alice@quill.example"})
+    assert Audit.objects.latest("pk").reason == f"q={hash_of('alice@quill.example')}"
 
 
 @pytest.mark.parametrize("where", ["text", "note"])

@@ -30,6 +30,7 @@ DJANGOS = {"changelist", "add", "history", "delete", "change"}  # the pages ever
 # Pages of the desk that are no act of a model, and what each needs: (method, name, what stands in its address).
 PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "orders_order_resolve", Order, "resolve"),
+    ("GET", "orders_order_erase", None, "erase"),
     ("POST", "orders_order_reveal", Order, "reveal"),
     ("GET", "orders_order_mail", Order, "cases"),
     ("POST", "orders_order_note", Order, "cases"),
@@ -140,7 +141,7 @@ def test_each_group_may_do_what_was_agreed_for_it() -> None:
     support = {"resolve", "reveal", "retry", "replay", "cancel_for_sender", "imports", "people", "suspend"}
     support |= {"cases", "see_as"}
     billing = {"suspend", "billing", "cases", "see_as"}
-    lead = {"limits", "restore", "pause", "reword", "localities", "operators"} | support | billing
+    lead = {"limits", "erase", "restore", "pause", "reword", "localities", "operators"} | support | billing
     allowed = {"Support": support, "Billing": billing, "Ops lead": lead, "Read-only": set()}
     for group, acts in allowed.items():
         assert {act for act, may in permissions.ACTS.items() if group in may} == acts, group

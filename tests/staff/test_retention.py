@@ -1,6 +1,7 @@
 """What is past its time goes; the proof of what it was stays."""
 
 import datetime as dt
+import hashlib
 from collections.abc import Callable
 
 import pytest
@@ -9,11 +10,12 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import CarrierCall, Label, LabelBytes, Order, Quote
-from shipping_portal.accounts.models import Sender, Session, User
+from shipping_portal.accounts.models import Notification, Receiver, Sender, Session, User
 from shipping_portal.accounts.session_store import digest
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import Import, ImportRow
 from tests import factories
+from tracking.models import WebhookDelivery
 
 
 @pytest.fixture(autouse=True)
@@ -134,3 +136,44 @@ def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender
     call_command("retention")
     assert set(Export.objects.all()) == {fresh, owed}
     assert ExportPart.objects.get().export == fresh
+
+
+def test_bodies_of_webhooks_and_scans_go_and_what_was_read_of_them_stays(quill: Sender, alice: User) -> None:
+    parcel = factories.parcel(factories.order(quill, alice, status="booked"))
+    for days in (91, 89):
+        event = factories.event(parcel, raw=b'{"to": "Noor"}', received_at=_ago(days), scan_time=_ago(days))
+        factories.delivery(body=b'{"to": "Noor"}', state="stored", event=event, received_at=_ago(days))
+    call_command("retention")
+    old, new = WebhookDelivery.objects.order_by("received_at")
+    erased = b"Erased: 14 bytes, SHA-256 " + hashlib.sha256(b'{"to": "Noor"}').hexdigest().encode()
+    assert (bytes(old.body), bytes(old.event.raw)) == (erased, erased)
+    assert (bytes(new.body), bytes(new.event.raw)) == (b'{"to": "Noor"}', b'{"to": "Noor"}')
+    assert old.event.description == "Pickup scan"
+    call_command("retention")
+    assert bytes(WebhookDelivery.objects.get(pk=old.pk).body) == erased
+
+
+def test_words_of_notifications_go_and_the_event_is_not_told_again(quill: Sender, alice: User) -> None:
+    facts = {"user": alice, "sender": quill, "kind": "booking", "path": "/", "line": "To N. Tamsin"}
+    for days in (91, 89):
+        Notification.objects.create(happened_at=_ago(days), dedupe_key=str(days), batch_key="-", **facts)
+    call_command("retention")
+    assert dict(Notification.objects.values_list("dedupe_key", "line")) == {"91": "", "89": "To N. Tamsin"}
+
+
+def test_address_book_entries_that_nobody_uses_go(quill: Sender, alice: User) -> None:
+    for name, used, made in (("Old", 401, 900), ("Used", 399, 900), ("New", None, 399), ("Never used", None, 401)):
+        kept = factories.saved_receiver(quill, name=name)
+        Receiver.objects.filter(pk=kept.pk).update(used_at=used and _ago(used), created_at=_ago(made))
+    call_command("retention")
+    assert set(Receiver.objects.values_list("name", flat=True)) == {"Used", "New"}
+
+
+def test_invitations_go_some_time_after_they_ended(quill: Sender, alice: User) -> None:
+    for days in (31, 29):
+        quill.invitations.create(
+            email=f"{days}@example.org", role="viewer", token_hash=str(days), invited_by=alice,
+            created_at=_ago(days + 3), expires_at=_ago(days), revoked_at=_ago(days),
+        )  # fmt: skip
+    call_command("retention")
+    assert quill.invitations.get().email == "29@example.org"

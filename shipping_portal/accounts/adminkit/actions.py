@@ -1,6 +1,7 @@
 """Admin actions: every change an operator makes is a named action on one thing, on a page of its own that asks why."""
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,12 +35,14 @@ class ReasonForm(forms.Form):
         min_length=SHORTEST_REASON,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        help_text="At least ten characters. Recorded in the audit log under your name.",
+        help_text="At least ten characters, and no names: it is recorded in the audit log under yours, for good.",
     )
 
     def clean_reason(self) -> str:
-        """Refuse a link: the audit is for good, and a pasted link may be a signed one."""
+        """Refuse a link and an e-mail: the audit is for good, a pasted link may be a signed one, and people are not."""
         reason: str = self.cleaned_data["reason"]
+        if re.search(r"\S@\S", reason):
+            raise forms.ValidationError("Leave the e-mail out: nobody can be erased from the audit.")
         if "://" in reason:
             raise forms.ValidationError("Leave the link out: the audit keeps none. Name the parcel instead.")
         return reason

@@ -30,6 +30,7 @@ ACTS: dict[str, frozenset[str]] = {
     "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: paused, resumed, checked again
     "people": frozenset({SUPPORT, OPS_LEAD}),  # those who work for a sender: off, on, logged out
     "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),  # and reinstate; approve and decline a new account
+    "erase": frozenset({OPS_LEAD}),  # a person, or an account that its owner wants closed; it cannot be taken back
     "limits": frozenset({OPS_LEAD}),  # how much a sender may do
     "restore": frozenset({OPS_LEAD}),  # what a restore from a backup holds: release it, leave it out, lift the gap
     "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody

@@ -4,9 +4,12 @@ import uuid
 from typing import Any, Self
 
 from django.db import models
+from django.db.models.functions import Coalesce, Upper
 
 from shipping_portal.accounts.models.senders import Sender, theirs
 from shipping_portal.carrier.messages import Party
+
+LAST_USED = Coalesce("used_at", "created_at")
 
 
 class ReceiverQuerySet(models.QuerySet["Receiver"]):
@@ -46,6 +49,12 @@ class Receiver(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["sender", "fingerprint"], name="one_receiver_once_per_sender")]
+        indexes = [
+            models.Index(LAST_USED, name="receivers_by_age"),
+            models.Index(Upper("email"), name="receivers_by_email"),
+            models.Index(fields=["phone"], name="receivers_by_phone"),
+            models.Index(fields=["postcode"], name="receivers_by_postcode"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name}, {self.suburb} {self.postcode}"

@@ -55,6 +55,7 @@ class Sender(models.Model):
         TERMS = "terms", "Terms"
         DANGEROUS_GOODS = "dangerous_goods", "Dangerous goods"
         OTHER = "other", "Other"
+        CLOSED = "closed", "The account is closed"  # see accounts/closing.py
 
     class ServiceRule(models.TextChoices):
         CHEAPEST = "cheapest", "Cheapest"
@@ -102,10 +103,15 @@ class Sender(models.Model):
     suspension_text = models.TextField("text shown to the sender", blank=True)
     suspension_note = models.TextField("internal note", blank=True)
     dispatch_stopped_at = models.DateTimeField(null=True, blank=True)  # labels not collected yet are closed
+    closed_at = models.DateTimeField(null=True, blank=True)
+    erased_at = models.DateTimeField(null=True, blank=True)  # with all its people
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=models.Q(closed_at=None) | models.Q(suspension="closed"), name="closed_books_nothing"
+            ),
             models.CheckConstraint(
                 condition=models.Q(suspended_at__isnull=True, suspension="")
                 | models.Q(suspended_at__isnull=False) & ~models.Q(suspension=""),
@@ -119,7 +125,8 @@ class Sender(models.Model):
         indexes = [
             models.Index(
                 fields=["created_at"], name="senders_waiting", condition=models.Q(approved_at=None, suspended_at=None)
-            )
+            ),
+            models.Index(fields=["closed_at"], name="senders_closed", condition=models.Q(closed_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -189,9 +196,10 @@ class Sender(models.Model):
         if not reason.strip():
             raise self.NotAllowed("Say why bookings are on again.")
         with transaction.atomic():
-            changed = Sender.objects.filter(pk=self.pk, suspended_at__isnull=False).update(
-                suspended_at=None, suspension="", suspension_text="", suspension_note="", dispatch_stopped_at=None
-            )
+            changed = Sender.objects.filter(pk=self.pk, suspended_at__isnull=False, erased_at=None).update(
+                suspended_at=None, suspension="", suspension_text="", suspension_note="", dispatch_stopped_at=None,
+                closed_at=None,
+            )  # fmt: skip
             if not changed:
                 raise self.NotAllowed("This sender is not suspended.")
             Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=at)

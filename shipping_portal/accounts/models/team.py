@@ -87,7 +87,10 @@ class Notification(Job):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "dedupe_key"], name="one_notification_of_an_event")]
-        indexes = [models.Index(fields=["due_at"], name="notifications_owed", condition=Q(due_at__isnull=False))]
+        indexes = [
+            models.Index(fields=["due_at"], name="notifications_owed", condition=Q(due_at__isnull=False)),
+            models.Index(fields=["happened_at"], name="notifications_with_words", condition=~Q(line="")),
+        ]
 
     def __str__(self) -> str:
         return self.line

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,13 +11,14 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from shipping_portal.accounts import access, limits, mailing, outbox, sessions
+from shipping_portal.accounts import access, closing, limits, mailing, outbox, sessions
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, SEE_MONEY, MemberRequest, audience, public
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.settings_forms import (
     AppearanceForm,
     BookingForm,
     BusinessForm,
+    CloseForm,
     KeyboardForm,
     LabelsForm,
     OwnLimitsForm,
@@ -95,8 +97,26 @@ def label_size(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def data(request: MemberRequest) -> HttpResponse:
-    """Show what can be taken away, and how an account is closed: by a person, who is written to."""
-    return render(request, "accounts/data.html", {"contact_email": settings.CONTACT_EMAIL})
+    """Show what can be taken away, and the way to closing the account."""
+    return render(request, "accounts/data.html")
+
+
+@audience(OWNER)
+@reauthentication_required
+@require_http_methods(["GET", "POST"])
+def close_account(request: MemberRequest) -> HttpResponse:
+    """Close the account, once its owner has given the password again and typed the account's number."""
+    form = CloseForm(request.POST or None, sender=request.sender)
+    if request.method == "POST" and form.is_valid():
+        try:
+            closing.close(request.sender, by=request.user, now=timezone.now())
+        except closing.CannotClose as why:
+            form.add_error(None, str(why))
+        else:
+            return redirect("close_account")
+    why_not = [] if request.sender.closed_at else closing.in_the_way(request.sender)
+    context = {"form": form, "why_not": why_not, "days": settings.CLOSED_ACCOUNT_DAYS}
+    return render(request, "accounts/close.html", context, status=422 if form.errors else 200)
 
 
 def _panel(

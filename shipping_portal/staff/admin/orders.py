@@ -21,7 +21,7 @@ from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.staff import finding, queues
-from shipping_portal.staff.admin import noting, order_actions, parcel_page, resolving
+from shipping_portal.staff.admin import erasing, noting, order_actions, parcel_page, resolving
 
 
 class AssignedFilter(admin.SimpleListFilter):
@@ -96,6 +96,7 @@ class OrderAdmin(ActionsAdmin):
         order_actions.CONFIRMED,
         order_actions.STILL_BOOKED,
     )
+    change_list_template = "admin/list_with_acts.html"
     list_display = [*("name", "sender", "state", "to", "made", "looked_after_by")]
     list_filter = [
         needs({**queues.ORDERS, **billing_queues.ORDERS}),
@@ -143,6 +144,7 @@ class OrderAdmin(ActionsAdmin):
         pages = {"resolve": self.resolve_view, "reveal": self.reveal_view, "mail": self.mail_view}
         pages |= {"note": self.note_view, "assign": self.assign_view}
         own = [self.own_page(f"<int:pk>/{name}/", name, view) for name, view in pages.items()]
+        own.append(self.own_page("erase/", "erase", self.erase_view))
         return [*own, *super().get_urls()]
 
     def resolve_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -179,6 +181,16 @@ class OrderAdmin(ActionsAdmin):
         if order:
             shown |= {"masked_contact": self.reached(order), "masked_pickup": self.from_where(order)}
         return super().change_view(request, object_id, form_url, shown | (extra_context or {}))
+
+    def erase_view(self, request: HttpRequest) -> HttpResponse:
+        """Answer the page that erases a person, of whatever sender."""
+        permissions.demand(request.user, "erase")
+        return erasing.page(request, self.page_context(request))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        may_erase = permissions.may(request.user, "erase")
+        acts = [("Erase a person", reverse("admin:orders_order_erase"))] if may_erase else []
+        return super().changelist_view(request, {"acts": acts, **(extra_context or {})})
 
     def _order(self, request: HttpRequest, pk: int) -> Order:
         order = self.get_queryset(request).filter(pk=pk).first()
@@ -244,4 +256,3 @@ class OrderAdmin(ActionsAdmin):
     def from_where(self, order: Order) -> str:
         """Show the sender's side as it was booked, its people masked."""
         return ", ".join(mask(text) if name in PERSONAL else text for name, text in order.pickup.items() if text)
-

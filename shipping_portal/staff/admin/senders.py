@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from orders.masking import SafeText
-from shipping_portal.accounts import signing_up
+from shipping_portal.accounts import closing, signing_up
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
@@ -35,7 +35,9 @@ LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", 
 class SuspendForm(forms.Form):
     """Why an account's bookings are stopped, in one of few kinds."""
 
-    category = forms.ChoiceField(choices=Sender.Suspension.choices)
+    category = forms.ChoiceField(
+        choices=[one for one in Sender.Suspension.choices if one[0] != Sender.Suspension.CLOSED]
+    )
     text = SafeText(label="What the sender reads", min_length=10, max_length=1000)
     note = SafeText(label="Internal note", required=False, max_length=2000, help_text="Never shown to the sender.")
     stop_dispatch = forms.BooleanField(
@@ -173,8 +175,18 @@ class SenderAdmin(ActionsAdmin):
             "Bookings are on again at once. Orders that went back to “needs your yes” wait for the sender.",
             _reinstate,
             needs="suspend",
-            applies=lambda sender: sender.is_suspended,
+            applies=lambda sender: sender.is_suspended and sender.erased_at is None,
             refusals=(Sender.NotAllowed,),
+        ),
+        AdminAction(
+            "close",
+            "Close",
+            "At its owner's wish. Nothing is booked any more; after CLOSED_ACCOUNT_DAYS its receivers, files and "
+            "people are erased, and bills, amounts, references and dates stay. Until then Reinstate takes it back.",
+            closing.close,
+            needs="erase",
+            applies=lambda sender: sender.closed_at is None,
+            refusals=(closing.CannotClose,),
         ),
         AdminAction(
             "limits",

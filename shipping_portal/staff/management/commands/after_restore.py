@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from orders.restoring import marks
+from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff import fencing
 
 NEXT = (
@@ -35,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError("--backup-at lies in the future.")
         try:
             fenced = fencing.fence(backup_at, now=now)
-        except marks.NoMarkFile as why:
+        except (marks.NoMarkFile, NoErasedFile) as why:
             raise CommandError(f"Nothing was changed. {why}") from why
         except ProgrammingError as why:  # the numbers of rows are the owner's to move
             raise CommandError(f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}") from why

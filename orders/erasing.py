@@ -1,0 +1,234 @@
+"""What orders hold of a person, who may be erased when, and the term after which every receiver is."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterator
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet, Value
+from django.db.models.functions import Coalesce, Concat, Lower
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import (
+    BookingAttempt,
+    CancelAttempt,
+    Draft,
+    Label,
+    LabelBytes,
+    Order,
+    OrderChange,
+    Quote,
+    Replacement,
+    SavedView,
+)
+from orders.models.facts import ReceiverFacts
+from orders.models.statuses import Status
+from orders.progress import TERMINAL
+from shipping_portal.accounts.models import Notification, Sender
+from shipping_portal.accounts.people import addresses_of
+from shipping_portal.jobs import erasing
+from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, eraser, objection
+from shipping_portal.jobs.retention import delete, term
+
+SILENT = dt.timedelta(days=60)  # polling gave it up before; nobody waits at the address any more
+UNSETTLED = (Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT, Status.CANCELLING, Status.CANCEL_UNCONFIRMED)
+STAYS = ("receiver_state", "receiver_country")  # of figures; nobody is known by them
+NOBODY = {name: "" for field in ReceiverFacts._meta.fields if (name := field.name) not in STAYS} | {
+    "receiver_name": "Erased receiver"
+}
+NO_PICKUP = {"name": ERASED, "email": "", "phone": "", "line1": "", "line2": "", "company": "", "instructions": ""}
+REFERENCES = Lower(Concat(Coalesce("carrier_reference", Value("")), Value(" "), "customer_reference"))
+
+
+# -- When not ------------------------------------------------------------------------------------
+
+
+def unsettled() -> Q:
+    """Express that it isn't clear what the carrier has, or that something is owed to the carrier."""
+    twice = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
+    replaced = Replacement.objects.filter(ended_at=None)
+    return Q(status__in=UNSETTLED) | Q(pk__in=twice.values("order")) | Q(pk__in=replaced.values("order"))
+
+
+def moving(now: dt.datetime) -> Q:
+    """Express that the carrier may still need the address: from its booking to its last scan, or to a long silence."""
+    heard = Q(progress_at__gt=now - SILENT) | Q(progress_at=None, booked_at__gt=now - SILENT)
+    held = Q(status=Status.BOOKED) | Q(used_after_cancel_at__isnull=False)
+    return held & heard & ~Q(progress__in=sorted(TERMINAL))
+
+
+@objection("order")
+def not_yet(orders: Keys) -> Iterator[tuple[int, str]]:
+    found = Order.objects.filter(pk__in=orders)
+    for key in found.filter(unsettled()).values_list("pk", flat=True):
+        yield key, "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
+    for key in found.filter(moving(timezone.now())).values_list("pk", flat=True):
+        yield (
+            key,
+            (
+                "Its parcel is on its way, and the carrier may ask for the address. Try again once it is delivered, "
+                f"or {SILENT.days} days after its last scan."
+            ),
+        )
+
+
+@objection("member")
+def contact_of_parcels(members: Keys) -> Iterator[tuple[int, str]]:
+    for key in members:
+        found = _with_contact(key)
+        open_now = found.filter(unsettled() | moving(timezone.now())).count()
+        if open_now:
+            yield (
+                key,
+                (
+                    f"The carrier writes to this person about {open_now:,} parcels not settled or on their way. Try "
+                    "again once they are delivered or cancelled."
+                ),
+            )
+
+
+@objection("sender")
+def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
+    still = Order.objects.filter(sender__in=senders).filter(unsettled() | moving(timezone.now()))
+    for key, count in still.values_list("sender").annotate(Count("pk")).order_by():
+        yield (
+            key,
+            (
+                f"{count:,} of its parcels are on their way, or not settled with the carrier. Try again once they are "
+                "delivered or cancelled."
+            ),
+        )
+    for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list("pk", "unbilled"):
+        yield key, f"{money:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
+
+
+# -- What ----------------------------------------------------------------------------------------
+
+
+@eraser("order", "receivers of parcels")
+def erase_receivers(orders: Keys) -> int:
+    return Order.objects.filter(pk__in=orders).update(
+        **NOBODY, description=ERASED, contents=[], note="", problem={}, search=REFERENCES, erased_at=timezone.now()
+    )
+
+
+@eraser("order", "requests to the carrier and its answers")
+def erase_bodies(orders: Keys) -> int:
+    attempts = BookingAttempt.objects.filter(order__in=orders)
+    cancels = CancelAttempt.objects.filter(order__in=orders)
+    attempts.update(error="")
+    cancels.update(why=ERASED, answer="")
+    return erasing.erase_bytes(attempts, "body", "response") + erasing.erase_bytes(cancels, "response")
+
+
+@eraser("order", "label files")
+def erase_labels(orders: Keys) -> int:
+    count, _ = LabelBytes.objects.filter(label__order__in=orders).delete()
+    Label.objects.filter(order__in=orders).update(address="", problem="", due_at=None)
+    Label.objects.filter(order__in=orders, purged_at=None).update(purged_at=timezone.now())
+    return count
+
+
+@eraser("order", "words of what happened")
+def erase_words(orders: Keys) -> int:
+    Replacement.objects.filter(order__in=orders).exclude(problem="").update(problem=ERASED)
+    return OrderChange.objects.filter(order__in=orders).exclude(reason=ERASED).update(reason=ERASED)
+
+
+@eraser("order", "notifications")
+def erase_notifications(orders: Keys) -> int:
+    """Take back what has not left; of the others the fact stays, so that nobody is told twice."""
+    uuids = Order.objects.filter(pk__in=orders).values_list("uuid", flat=True)
+    paths = [reverse(page, args=[uuid]) for uuid in uuids for page in ("parcel", "replacing")]
+    about_them = Notification.objects.filter(sender__orders__in=orders, path__in=paths)
+    Notification.objects.filter(pk__in=about_them.filter(due_at__isnull=False).values("pk")).delete()
+    return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(line="")
+
+
+@eraser("order", "quotes")
+def erase_quotes(orders: Keys) -> int:
+    return delete(Quote.objects.filter(orders__in=orders))
+
+
+@eraser("order", "saved views")
+def erase_views(orders: Keys) -> int:
+    """Delete filters of the list that search for one of these people."""
+    who: defaultdict[int, str] = defaultdict(str)
+    for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", "receiver_name", "receiver_email"):
+        who[sender] += " ".join(words).casefold() + " "
+    views = SavedView.objects.filter(sender__in=list(who), query__contains="q=")
+    typed = {view: " ".join(parse_qs(view.query).get("q", ["\0"])).casefold() for view in views}
+    named = [view.pk for view, words in typed.items() if words in who[view.sender_id]]
+    return delete(SavedView.objects.filter(pk__in=named))
+
+
+@eraser("draft", "drafts")
+def erase_drafts(drafts: Keys) -> int:
+    return delete(Draft.objects.filter(pk__in=drafts))
+
+
+@eraser("quote", "quotes")
+def erase_loose_quotes(quotes: Keys) -> int:
+    return delete(Quote.objects.filter(pk__in=quotes))
+
+
+@eraser("member", "contacts of parcels")
+def erase_contact(members: Keys) -> int:
+    """Overwrite the person a parcel was picked up from, and what was sent of them; the business's address stays."""
+    count = 0
+    for key in members:
+        found = list(_with_contact(key))
+        for order in found:
+            order.pickup |= {"name": ERASED, "email": "", "phone": ""}
+        Order.objects.bulk_update(found, ["pickup"], batch_size=BATCH)
+        orders = [order.pk for order in found]
+        for erase in (erase_bodies, erase_labels, erase_quotes):
+            erase(orders)
+        count += len(orders)
+    return count
+
+
+@eraser("sender", "pickup addresses of parcels")
+def erase_pickups(senders: Keys) -> int:
+    return sum(
+        Order.objects.filter(sender=sender).update(
+            pickup=NO_PICKUP | {"suburb": "", "state": "", "postcode": "", "country": sender.country}
+        )
+        for sender in Sender.objects.filter(pk__in=senders)
+    )
+
+
+@eraser("sender", "drafts, quotes and saved views")
+def erase_unbooked(senders: Keys) -> int:
+    return sum(delete(model.objects.filter(sender__in=senders)) for model in (Draft, Quote, SavedView))
+
+
+def _with_contact(member: int) -> QuerySet[Order]:
+    """Return the parcels of this person's account, or made by them, that name them to the carrier."""
+    theirs = Q(sender__memberships__user=member) | Q(made_by=member)
+    named = Q(pk__in=[])
+    for address in addresses_of(member):
+        named |= Q(pickup__email__iexact=address)
+    return Order.objects.filter(pk__in=Order.objects.filter(theirs).values("pk")).filter(named)
+
+
+# -- By the term ---------------------------------------------------------------------------------
+
+
+@term("receivers")
+def purge_receivers(now: dt.datetime) -> int:
+    """Erase receivers RECEIVER_DAYS after their parcel was last owed to the carrier, settled ones only."""
+    return erase_settled(Order.objects.filter(submitted_at__lt=now - dt.timedelta(days=settings.RECEIVER_DAYS)))
+
+
+def erase_settled(orders: QuerySet[Order]) -> int:
+    """Erase the receivers of those of these that nothing stands against, a few at a time; returns how many."""
+    count, last = 0, 0
+    waiting = orders.filter(erased_at=None).order_by("pk").values_list("pk", flat=True)
+    while keys := list(waiting.filter(pk__gt=last)[:BATCH]):
+        chosen = set(keys) - {key for _, key in erasing.objections({"order": keys})}
+        erasing.erase({"order": chosen})
+        count, last = count + len(chosen), keys[-1]
+    return count

@@ -1,0 +1,115 @@
+"""What accounts hold of a person: address books, invitations, notifications, and the people who log in."""
+
+import datetime as dt
+from collections.abc import Iterator
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.utils import timezone
+
+from shipping_portal.accounts import sessions
+from shipping_portal.accounts.models import (
+    ApprovalRequest,
+    Invitation,
+    Membership,
+    Notification,
+    NotificationChoice,
+    ParcelSize,
+    PickupAddress,
+    Receiver,
+    Role,
+    Sender,
+    User,
+)
+from shipping_portal.accounts.models.book import LAST_USED
+from shipping_portal.accounts.people import addresses_of
+from shipping_portal.jobs import erasing
+from shipping_portal.jobs.erasing import Keys, eraser, objection
+from shipping_portal.jobs.retention import BATCH, delete, term
+
+NOBODYS = "@erased.invalid"  # ends the address of everybody who was erased; no mail goes there
+FORMER = "A former member"
+CLOSED = "This account is closed. Nothing is booked for it any more."
+
+
+# -- When not ------------------------------------------------------------------------------------
+
+
+@objection("member")
+def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
+    for person in User.objects.filter(pk__in=members):
+        sender = Sender.objects.filter(memberships__user=person).first()
+        if person.is_staff or person.is_superuser:
+            yield person.pk, "This is an operator. Take them out of every group first."
+        if sender is None:
+            continue
+        owners = sender.memberships.exclude(user=person).filter(role=Role.OWNER, user__is_active=True)
+        if not owners.exists():
+            yield person.pk, f"{sender} would have no owner left. Close the account, or let an owner name another one."
+        if sender.pickup_addresses.filter(email__in=addresses_of(person.pk)).exists():
+            yield person.pk, "The carrier writes to this person. Let an owner put another on the pickup address."
+
+
+# -- What ----------------------------------------------------------------------------------------
+
+
+@eraser("receiver", "address book entries")
+def erase_entries(receivers: Keys) -> int:
+    return delete(Receiver.objects.filter(pk__in=receivers))
+
+
+@eraser("member", "people")
+def erase_people(members: Keys) -> int:
+    """End their log-ins and their place in the team; what they made keeps its maker's key, and no name."""
+    for key in members:
+        person = User.objects.get(pk=key)
+        Invitation.objects.filter(email__in=addresses_of(key)).delete()
+        sessions.end_all(person)
+        person.set_unusable_password()
+        person.email, person.name, person.is_active, person.last_login = f"{key}{NOBODYS}", FORMER, False, None
+        person.save(update_fields=["email", "name", "is_active", "last_login", "password"])
+        for model in (EmailAddress, Authenticator, Notification, NotificationChoice, Membership):
+            model.objects.filter(user=person).delete()
+    return len(members)
+
+
+@eraser("sender", "account, with address book, sizes, pickup addresses and invitations")
+def erase_accounts(senders: Keys) -> int:
+    for sender in Sender.objects.filter(pk__in=senders):
+        erasing.erase({"member": list(sender.memberships.values_list("user", flat=True))})
+        for model in (Receiver, ParcelSize, PickupAddress, Invitation, ApprovalRequest):
+            model.objects.filter(sender=sender).delete()
+        now = timezone.now()
+        Sender.objects.filter(pk=sender.pk).update(
+            name=f"Closed account {sender.number}", suspended_at=sender.suspended_at or now, suspension_text=CLOSED,
+            suspension=Sender.Suspension.CLOSED, suspension_note="", closed_at=sender.closed_at or now, erased_at=now,
+        )  # fmt: skip
+        Notification.objects.filter(sender=sender).delete()
+    return len(senders)
+
+
+# -- By the term ---------------------------------------------------------------------------------
+
+
+@term("address books")
+def purge_address_books(now: dt.datetime) -> int:
+    """Delete entries that nobody has used for ADDRESS_BOOK_DAYS."""
+    before = now - dt.timedelta(days=settings.ADDRESS_BOOK_DAYS)
+    return delete(Receiver.objects.alias(last_used=LAST_USED).filter(last_used__lt=before))
+
+
+@term("invitations")
+def purge_invitations(now: dt.datetime) -> int:
+    """Delete invitations INVITATION_DAYS after they ended."""
+    return delete(Invitation.objects.filter(expires_at__lt=now - dt.timedelta(days=settings.INVITATION_DAYS)))
+
+
+@term("words of notifications")
+def purge_notifications(now: dt.datetime) -> int:
+    """Empty the words after NOTIFICATION_DAYS. The row stays: by its key nobody is notified twice."""
+    before, count = now - dt.timedelta(days=settings.NOTIFICATION_DAYS), 0
+    old = Notification.objects.filter(happened_at__lt=before).exclude(line="")
+    while keys := list(old.values_list("pk", flat=True)[:BATCH]):
+        count += Notification.objects.filter(pk__in=keys).update(line="", due_at=None)
+    return count

@@ -1,0 +1,43 @@
+"""What imports hold of a person: the cells of a row as they were typed, and what was put right in them."""
+
+from collections.abc import Iterator
+
+from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
+from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
+from shipping_portal.jobs.retention import delete
+
+
+@objection("row")
+def still_owed(rows: Keys) -> Iterator[tuple[int, str]]:
+    owed = ImportRow.objects.filter(pk__in=rows, state=ImportRow.State.OWED)
+    for key in owed.values_list("pk", flat=True):
+        yield key, "It is being booked. Try again once its parcel is delivered: the parcel is found then."
+
+
+@objection("sender")
+def rows_owed(senders: Keys) -> Iterator[tuple[int, str]]:
+    owed = ImportRow.objects.filter(file__sender__in=senders, state=ImportRow.State.OWED)
+    for key in owed.values_list("file__sender", flat=True).distinct().order_by():
+        yield key, "An import is being booked. Try again once it is finished, or leave out its rows."
+
+
+@eraser("order", "rows of imports")
+def erase_booked(orders: Keys) -> int:
+    """Empty the rows these were booked from, with those of the same parcel; the file keeps its count of rows."""
+    booked = ImportRow.objects.filter(order__in=orders)
+    rows = list(booked) + list(ImportRow.objects.filter(joined_into__in=booked))
+    for row in rows:
+        row.cells, row.corrected, row.problems, row.near = [""] * len(row.cells), {}, {}, []
+    return ImportRow.objects.bulk_update(rows, ["cells", "corrected", "problems", "near"], batch_size=BATCH)
+
+
+@eraser("row", "rows of imports")
+def erase_rows(rows: Keys) -> int:
+    """Delete rows that nothing was booked from."""
+    return delete(ImportRow.objects.filter(pk__in=rows, order=None))
+
+
+@eraser("sender", "imports")
+def erase_imports(senders: Keys) -> int:
+    ColumnMapping.objects.filter(sender__in=senders).delete()
+    return delete(Import.objects.filter(sender__in=senders))

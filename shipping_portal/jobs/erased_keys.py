@@ -1,0 +1,52 @@
+"""The keys of all that was erased on purpose, in ERASED_FILE: outside the database, as no backup of it may end them.
+
+One line each, such as `2026-11-24T21:40:00Z order 17`. It names nobody, and only grows. `after_restore` reads it.
+"""
+
+import datetime as dt
+import os
+from collections import defaultdict
+from pathlib import Path
+
+from django.conf import settings
+
+from shipping_portal.jobs.erasing import Chosen
+
+
+class NoErasedFile(Exception):
+    """ERASED_FILE cannot be used; the text is for the operator."""
+
+
+def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
+    """Write these down. The last act of the transaction that erases them: on the disk before that is done.
+
+    Should the transaction not follow, they are erased after a restore, as was wanted. Raises NoErasedFile.
+    """
+    if not settings.ERASED_FILE:
+        return
+    path, when = Path(settings.ERASED_FILE), f"{at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    lines = [f"{when} {kind} {key}\n" for kind, keys in chosen.items() for key in sorted(keys)]
+    try:
+        with path.open("a") as file:
+            file.write("".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    except OSError as error:
+        raise NoErasedFile(f"ERASED_FILE cannot be written: {error}. Nothing was erased.") from error
+
+
+def kept() -> dict[str, set[int]]:
+    """Return every key, by kind. A line that a full disk cut off is left out. Raises NoErasedFile."""
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    path = Path(settings.ERASED_FILE)
+    try:
+        lines = path.read_text().splitlines() if settings.ERASED_FILE and path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoErasedFile(f"ERASED_FILE cannot be read: {error}.") from error
+    for parts in map(str.split, lines):
+        if len(parts) == 3 and parts[2].isdecimal():
+            found[parts[1]].add(int(parts[2]))
+    return dict(found)

@@ -1,0 +1,67 @@
+"""Erasing a person at the desk: search, choose, read what would be overwritten, give a reason, confirm once."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from shipping_portal.accounts.adminkit.actions import ReasonForm, Refused
+from shipping_portal.jobs import erasing
+from shipping_portal.jobs.erased_keys import NoErasedFile
+from shipping_portal.staff import erasing as acts
+
+
+class PersonForm(forms.Form):
+    """Whatever the person gave of themselves."""
+
+    email = forms.EmailField(label="E-mail", required=False)
+    phone = forms.CharField(required=False, max_length=30)
+    name = forms.CharField(required=False, max_length=120, help_text="With the postcode; a part of it will do.")
+    postcode = forms.CharField(required=False, max_length=12)
+
+    def clean(self) -> dict[str, Any]:
+        typed: dict[str, Any] = super().clean() or {}
+        if not (typed.get("email") or typed.get("phone") or (typed.get("name") and typed.get("postcode"))):
+            raise forms.ValidationError("Enter an e-mail, a phone, or a name with its postcode.")
+        return typed
+
+
+class EraseForm(ReasonForm):
+    """What was chosen, and why it is erased."""
+
+    chosen = forms.MultipleChoiceField(widget=forms.MultipleHiddenInput)
+
+    def __init__(self, *args: Any, chosen: list[str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.initial["chosen"] = chosen
+        self.fields["chosen"].choices = [(value, value) for value in chosen]  # type: ignore[attr-defined]
+
+
+def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """Answer each step. All by POST: an address with an e-mail in it would be in every log."""
+    context |= {"title": "Erase a person"}
+    if "chosen" in request.POST:
+        return _confirm(request, context)
+    form = PersonForm(request.POST if request.method == "POST" else None)
+    found = acts.find(**form.cleaned_data) if form.is_valid() else None
+    return TemplateResponse(request, "admin/erase.html", context | {"form": form, "found": found, "most": acts.MOST})
+
+
+def _confirm(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    values = request.POST.getlist("chosen")
+    chosen, by = acts.read(values), request.user
+    form = EraseForm(request.POST if "reason" in request.POST else None, chosen=values)
+    if form.is_valid():
+        try:
+            acts.erase_chosen(chosen, by=by, reason=form.cleaned_data["reason"], now=timezone.now())  # type: ignore[arg-type]
+        except (Refused, NoErasedFile) as why:
+            form.add_error(None, str(why))
+        else:
+            messages.success(request, "Erased. Labels and mails that left before are beyond our reach.")
+            return redirect("admin:orders_order_erase")
+    context |= {"confirm": form, "counts": sorted(erasing.preview(acts.with_files(chosen)).items())}
+    return TemplateResponse(request, "admin/erase.html", context)

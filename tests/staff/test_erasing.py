@@ -1,0 +1,458 @@
+"""A person who asks to be erased is found wherever parcels left them, and then is in no column, file, export or log."""
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core import mail
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders import booking, labels
+from orders.models import BookingAttempt, DatabaseMark, Draft, LabelBytes, Order, Quote
+from orders.transitions import advance, move_to
+from shipping_portal.accounts import mailing, receivers
+from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
+from shipping_portal.billing.models import Dispute
+from shipping_portal.exporting import packing
+from shipping_portal.exporting.models import Export, ExportPart
+from shipping_portal.importing.models import ImportRow
+from shipping_portal.jobs import erased_keys, retention
+from tests import factories
+from tests.catalogue.pushing import last, push, wire
+from tests.sandbox_carrier import SandboxCarrier
+from tests.staff.conftest import REASON
+from tests.table import table
+from tracking import polling
+from tracking.models import TrackingEvent, WebhookDelivery
+
+pytestmark = pytest.mark.django_db
+
+ERASE = "/admin/orders/order/erase/"
+CANARY = factories.receiver(
+    name="Zephyrine Quandary", company="Quandary Looms", email="Zephyrine.Quandary@example.net", phone="0491 570 157",
+    line1="77 Ocelot Mews", instructions="Beside the zinnia pots",
+)  # fmt: skip
+WORDS = ("zephyrine", "quandary", "0491 570 157", "0491570157", "491570157", "ocelot", "zinnia")
+
+
+def traces(words: tuple[str, ...] = WORDS) -> list[str]:
+    """Columns that hold one of these words, as `orders.Order.note`."""
+    return sorted(
+        {
+            f"{model._meta.label}.{field.name}"
+            for model in apps.get_models()
+            for row in model._default_manager.all()
+            for field in model._meta.concrete_fields
+            if any(word in _text(getattr(row, field.attname)) for word in words)
+        }
+    )
+
+
+def _text(value: Any) -> str:
+    raw = bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value)
+    return raw.casefold()
+
+
+@pytest.fixture
+def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Order]:
+    """`book(CANARY)` is a parcel booked to them, with labels and scans, delivered unless told otherwise."""
+
+    def make(to: Any = CANARY, *, progress: str = "Delivered", **fields: Any) -> Order:
+        values = {f"receiver_{name}": value for name, value in asdict(to).items()}
+        order = factories.order(quill, alice, **values, **fields)
+        Order.objects.filter(pk=order.pk).update(search=order.search_text())
+        Quote.objects.filter(pk=order.quote_id).update(details={**order.quote.details, "receiver": asdict(to)})
+        move_to(order, "booking", by=alice, reason=f"for {to.name}", at=timezone.now(), due_at=timezone.now())
+        booking.work(order.pk)
+        order.refresh_from_db()
+        for label in order.labels.all():
+            labels.work(label.pk)
+        polling.open_parcel(order.pk)
+        when = timezone.now().isoformat()
+        if progress:
+            push(
+                wire(
+                    carrier_reference=order.carrier_reference, event_type=progress, scan_time=when,
+                    description=f"Left with {to.name}, {to.line1}",
+                )
+            )  # fmt: skip
+        return Order.objects.get(pk=order.pk)
+
+    return make
+
+
+@pytest.fixture
+def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, visit: Callable[[User], Client]) -> Order:
+    """The canary receiver went through all that there is."""
+    made = book(note="Call Zephyrine first")
+    receivers.remember(quill, CANARY, at=timezone.now())
+    factories.draft(quill, alice, receiver_name=CANARY.name, receiver_email=CANARY.email)
+    loose = factories.quote(quill, alice, parcel=factories.details(quill, receiver=CANARY))
+    cells = [*asdict(CANARY).values()]
+    imported = factories.import_row(
+        quill, alice, state="booked", order=made, cells=cells, corrected={"note": CANARY.name}
+    )
+    factories.import_row(quill, alice, file=imported.file, state="ready", quote=loose, cells=cells)
+    push(wire(carrier_reference=made.carrier_reference, event_id="no uuid", description=CANARY.name))
+    assert last().state == "quarantined"
+    factories.watch(quill, alice).__class__.objects.update(parcel=made.parcel, name="Zephyrine's other one")
+    quill.views.create(made_by=alice, name="Hers", slug="hers", query="q=zephyrine")
+    line = factories.charge(made)
+    Dispute.objects.create(
+        charge=line,
+        sender=quill,
+        made_by=alice,
+        made_at=timezone.now(),
+        text=f"{CANARY.name} weighed it",
+        state="declined",
+    )
+    advance(made, "held", at=timezone.now())
+    advance(made, "delivered", at=timezone.now())
+    browser = visit(alice)
+    browser.get(f"/parcels/{made.uuid}/label/full.pdf")
+    for path in (reverse("pack_proof", args=[made.uuid]), reverse("pack_everything")):
+        browser.post(path)
+    for export in Export.objects.all():
+        packing.work(export.pk)
+    for notice in Notification.objects.filter(user=alice):
+        Notification.objects.filter(pk=notice.pk).update(due_at=timezone.now())
+        mailing.work(notice.pk)
+    return Order.objects.get(pk=made.pk)
+
+
+def found(desk: Client, **typed: str) -> list[Any]:
+    matches: list[Any] = desk.post(ERASE, typed).context["found"]
+    return matches
+
+
+def values(desk: Client, **typed: str) -> list[str]:
+    return [match.value for match in found(desk, **typed)]
+
+
+def confirm(desk: Client, chosen: list[str], reason: str = REASON) -> Any:
+    return desk.post(ERASE, {"chosen": chosen, "reason": reason})
+
+
+def test_an_erased_receiver_is_in_no_column_file_export_or_log(
+    desk: Client, order: Order, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = set(traces())
+    assert {
+        "orders.Order.receiver_name", "orders.BookingAttempt.body", "orders.Draft.values", "orders.Quote.details",
+        "orders.SavedView.query", "orders.OrderChange.reason", "tracking.TrackingEvent.raw", "tracking.Watch.name",
+        "tracking.WebhookDelivery.body", "importing.ImportRow.cells", "accounts.ReceiverKey.key",
+        "accounts.Notification.line", "billing.Dispute.text",
+    } <= before, before  # fmt: skip
+    assert not any(column.startswith("accounts.Audit") for column in before)
+    mails = len(mail.outbox)
+    caplog.clear()
+    caplog.set_level(logging.DEBUG)
+    chosen = values(desk, email=CANARY.email)
+    assert len(chosen) == 5
+    shown = desk.post(ERASE, {"chosen": chosen})
+    assert set(traces()) == before, "a preview changes nothing"
+    assert dict(shown.context["counts"])["proof packs"] == 1
+    confirm(desk, chosen)
+    assert traces() == []
+    assert not LabelBytes.objects.exists()
+    assert not Export.objects.exists()
+    assert not ExportPart.objects.exists()
+    assert not [word for word in WORDS if word in caplog.text.casefold()]
+    assert len(mail.outbox) == mails
+
+
+def test_what_proves_and_what_was_paid_stays(desk: Client, order: Order) -> None:
+    attempt, label = order.attempts.get(), order.labels.first()
+    body = bytes(attempt.body)
+    confirm(desk, [f"order:{order.pk}"])
+    after = Order.objects.get(pk=order.pk)
+    for name in ("carrier_reference", "price", "charged_price", "booked_at", "customer_reference", "receiver_country"):
+        assert getattr(after, name) == getattr(order, name), name
+    kept = bytes(BookingAttempt.objects.get().body).decode()
+    assert kept == f"Erased: {len(body)} bytes, SHA-256 {attempt.body_sha256}"
+    assert label is not None
+    assert after.labels.filter(pk=label.pk, sha256=label.sha256, length=label.length, purged_at__isnull=False).exists()
+    assert after.parcel.progress == "delivered"
+    assert TrackingEvent.objects.filter(parcel=after.parcel).exists()
+    assert after.charges.get().amount == order.charges.get().amount
+
+
+def test_every_page_of_an_erased_parcel_still_opens(
+    desk: Client, order: Order, alice: User, visit: Callable[[User], Client]
+) -> None:
+    confirm(desk, [f"order:{order.pk}"])
+    browser = visit(alice)
+    for url in (f"/parcels/{order.uuid}/", "/parcels/", "/today/", f"/new/?again={order.uuid}", "/parcels/export.csv"):
+        answer = browser.get(url)
+        text = answer.getvalue().decode() if answer.streaming else answer.content.decode()
+        assert answer.status_code in {200, 404}, url
+        assert "Zephyrine" not in text, url
+    file = ImportRow.objects.get(order=order).file
+    assert browser.get(f"/imports/{file.uuid}/", follow=True).status_code == 200
+    for model, key in (("order", order.pk), ("bookingattempt", order.attempts.get().pk)):
+        assert desk.get(reverse(f"admin:orders_{model}_change", args=[key])).status_code == 200
+
+
+@table(
+    "typed",
+    [
+        {"email": "zephyrine.quandary@EXAMPLE.net"},
+        {"phone": "0491 570 157"},
+        {"phone": "+61 491-570-157"},
+        {"phone": "0491570157"},
+        {"name": "quandary", "postcode": "7000"},
+    ],
+)
+def test_a_person_is_found_by_whatever_they_give(
+    desk: Client, quill: Sender, alice: User, bob: User, typed: dict[str, str]
+) -> None:
+    fields = {f"receiver_{name}": value for name, value in asdict(CANARY).items()}
+    theirs = [factories.order(quill, alice, **fields), factories.order(bob.membership.sender, bob, **fields)]
+    book = factories.saved_receiver(quill, **asdict(CANARY))
+    factories.order(quill, alice)
+    wanted = {*(f"order:{one.pk}" for one in theirs), f"receiver:{book.pk}"}
+    assert set(values(desk, **typed)) == wanted
+
+
+def test_a_search_for_nothing_and_for_nobody_says_so(desk: Client, order: Order) -> None:
+    assert "Enter an e-mail" in desk.post(ERASE, {"name": "Zephyrine"}).content.decode()
+    assert "Nothing here names this person" in desk.post(ERASE, {"email": "nobody@example.org"}).content.decode()
+
+
+def test_the_address_of_the_search_holds_nothing_typed(desk: Client) -> None:
+    assert 'method="post"' in desk.get(ERASE).content.decode()
+    assert "found" not in desk.get(ERASE, {"email": "a@example.org"}).content.decode().partition("<main")[2]
+
+
+# -- When not ------------------------------------------------------------------------------------
+
+
+def ago(days: int) -> dt.datetime:
+    return timezone.now() - dt.timedelta(days=days)
+
+
+@table(
+    ("fields", "why"),
+    [
+        ({"status": "booking"}, "isn't clear yet"),
+        ({"status": "unconfirmed"}, "isn't clear yet"),
+        ({"status": "conflict"}, "isn't clear yet"),
+        ({"status": "cancelling"}, "isn't clear yet"),
+        ({"status": "booked"}, "on its way"),
+        (
+            {"status": "booked", "progress": "in_transit", "progress_at": timezone.now() - dt.timedelta(days=59)},
+            "on its way",
+        ),
+        ({"status": "booked", "progress": "in_transit", "progress_at": timezone.now() - dt.timedelta(days=61)}, ""),
+        ({"status": "booked", "booked_at": timezone.now() - dt.timedelta(days=61)}, ""),
+        ({"status": "booked", "progress": "delivered", "progress_at": timezone.now()}, ""),
+        ({"status": "booked", "progress": "lost", "progress_at": timezone.now()}, ""),
+        ({"status": "cancelled"}, ""),
+        ({"status": "cancelled", "used_after_cancel_at": timezone.now()}, "on its way"),
+        ({"status": "rejected"}, ""),
+        ({"status": "draft"}, ""),
+    ],
+)
+def test_a_parcel_is_erased_once_the_carrier_needs_its_address_no_more(
+    desk: Client, quill: Sender, alice: User, fields: dict[str, Any], why: str
+) -> None:
+    made = factories.order(quill, alice, **fields)
+    told = [match.why_not for match in found(desk, email=made.receiver_email) if match.value == f"order:{made.pk}"]
+    assert [bool(text) for text in told] == [bool(why)]
+    assert why in told[0]
+    page = confirm(desk, [f"order:{made.pk}"])
+    assert Order.objects.filter(pk=made.pk, erased_at=None).exists() is bool(why)
+    assert Audit.objects.filter(action="erased").exists() is not bool(why)
+    assert not why or why in page.content.decode().replace("&#x27;", "'")
+
+
+def test_a_disputed_charge_is_answered_first(desk: Client, quill: Sender, alice: User) -> None:
+    made = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
+    dispute = Dispute.objects.create(
+        charge=factories.charge(made), sender=quill, made_by=alice, made_at=timezone.now(), text="Why?"
+    )
+    confirm(desk, [f"order:{made.pk}"])
+    assert Order.objects.get(pk=made.pk).erased_at is None
+    Dispute.objects.filter(pk=dispute.pk).update(state="declined")
+    confirm(desk, [f"order:{made.pk}"])
+    assert Order.objects.get(pk=made.pk).erased_at is not None
+
+
+def test_an_erased_parcel_that_waits_for_a_yes_is_never_booked(desk: Client, quill: Sender, alice: User) -> None:
+    made = factories.order(quill, alice, status="draft")
+    confirm(desk, [f"order:{made.pk}"])
+    with pytest.raises(Order.WrongStatus, match="was erased"):
+        booking.confirm(Order.objects.get(pk=made.pk), by=alice, now=timezone.now())
+
+
+def test_nothing_is_erased_without_a_reason_and_the_audit_names_keys_only(
+    desk: Client, order: Order, sam: User
+) -> None:
+    confirm(desk, [f"order:{order.pk}"], reason="")
+    assert Order.objects.get(pk=order.pk).erased_at is None
+    confirm(desk, [f"order:{order.pk}"])
+    row = Audit.objects.get(action="erased")
+    assert (row.subject, row.actor, row.sender, row.reason) == (f"order {order.pk}", sam, order.sender, REASON)
+
+
+# -- A member ------------------------------------------------------------------------------------
+
+HERS = ("ondine", "fauntleroy")
+
+
+@pytest.fixture
+def ondine(quill: Sender, alice: User, book: Callable[..., Order], visit: Callable[[User], Client]) -> User:
+    """A shipper who booked, was written to by the carrier, kept drafts, and left marks wherever one can."""
+    person = factories.user("ondine.fauntleroy@quill.example", name="Ondine Fauntleroy")
+    factories.member(quill, person, role="shipper", since=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+    factories.second_factor(person)
+    quill.pickup_addresses.update(email=person.email, name=person.name)
+    made = book()
+    quill.pickup_addresses.update(email=alice.email, name="Ira Quill")
+    Order.objects.filter(pk=made.pk).update(made_by=person)
+    browser = visit(person)
+    browser.get(f"/parcels/{made.uuid}/label/full.pdf")
+    quill.invitations.create(
+        email=person.email, role="shipper", token_hash="-", invited_by=alice, created_at=timezone.now(),
+        expires_at=timezone.now(), accepted_at=timezone.now(),
+    )  # fmt: skip
+    advance(made, "held", at=timezone.now())
+    advance(made, "delivered", at=timezone.now())
+    return person
+
+
+def test_an_erased_member_is_in_no_column_and_logs_in_no_more(
+    desk: Client, ondine: User, quill: Sender, visit: Callable[[User], Client]
+) -> None:
+    browser = visit(ondine)
+    assert browser.get("/parcels/").status_code == 200
+    before = traces(HERS)
+    assert {
+        "accounts.User.name",
+        "orders.Order.pickup",
+        "orders.BookingAttempt.body",
+        "accounts.Invitation.email",
+    } <= set(before)
+    chosen = values(desk, email="ondine.fauntleroy@quill.example")
+    assert f"member:{ondine.pk}" in chosen
+    confirm(desk, chosen)
+    assert traces(HERS) == []
+    assert browser.get("/parcels/").status_code == 302
+    after = User.objects.get(pk=ondine.pk)
+    assert (after.get_full_name(), after.is_active, after.has_usable_password()) == ("A former member", False, False)
+    assert not after.authenticator_set.exists()
+    assert Order.objects.get().made_by == ondine
+    assert not quill.memberships.filter(user=ondine).exists()
+
+
+@table(("who", "why"), [("alice", "no owner left"), ("sam", "operator"), ("contact", "Let an owner put another")])
+def test_a_member_who_is_needed_stays(
+    desk: Client, alice: User, ana: User, sam: User, quill: Sender, who: str, why: str
+) -> None:
+    person = {"alice": alice, "sam": sam, "contact": ana}[who]
+    quill.pickup_addresses.update(email=ana.email if who == "contact" else "else@quill.example")
+    [match] = [one for one in found(desk, email=person.email) if one.value.startswith("member")]
+    assert why in match.why_not
+    confirm(desk, [match.value])
+    assert User.objects.get(pk=person.pk).email == person.email
+
+
+# -- By the term, and again after a restore -------------------------------------------------------
+
+
+@table(("days", "status", "is_erased"), [(401, "delivered", True), (399, "delivered", False), (401, "unclear", False)])
+def test_a_receiver_is_erased_by_its_term_unless_the_order_is_not_settled(
+    quill: Sender, alice: User, days: int, status: str, is_erased: bool
+) -> None:
+    long_ago = timezone.now() - dt.timedelta(days=days)
+    fields: dict[str, Any] = {"status": "booked", "progress": "delivered", "progress_at": long_ago}
+    if status == "unclear":
+        fields = {"status": "unconfirmed"}
+    made = factories.order(quill, alice, created_at=long_ago, **fields)
+    retention.purge(timezone.now())
+    assert (Order.objects.get(pk=made.pk).receiver_name == "Erased receiver") is is_erased
+
+
+@pytest.fixture
+def erased_file(settings: Any, tmp_path: Path) -> Path:
+    settings.ERASED_FILE = str(tmp_path / "erased")
+    return tmp_path / "erased"
+
+
+def brought_back(erase: Callable[[], object]) -> None:
+    """Do it, then put every row back as it was, as a restored backup does."""
+    kept = {model: list(model._default_manager.order_by("pk")) for model in BACKED_UP}
+    erase()
+    for model, rows in kept.items():
+        model._default_manager.bulk_create(
+            rows, update_conflicts=True, unique_fields=["id"],
+            update_fields=[field.name for field in model._meta.concrete_fields if not field.primary_key],
+        )  # fmt: skip
+
+
+BACKED_UP = (User, Quote, Order, Receiver, Draft, BookingAttempt)
+
+
+@pytest.mark.postgres
+def test_what_was_erased_is_erased_again_after_a_restore(
+    desk: Client, order: Order, ondine: User, erased_file: Path
+) -> None:
+    chosen = [*values(desk, email=CANARY.email), f"member:{ondine.pk}"]
+    brought_back(lambda: confirm(desk, chosen))
+    assert "orders.Order.receiver_name" in traces()
+    assert "accounts.User.name" in traces(HERS)
+    DatabaseMark.objects.all().delete()
+    call_command("after_restore", f"--backup-at={timezone.now().isoformat()}")
+    assert traces(("zephyrine", "ocelot")) == []
+    assert "accounts.User.name" not in traces(HERS)
+
+
+def test_an_order_that_a_restore_made_unclear_again_is_erased_once_it_is_settled(
+    desk: Client, quill: Sender, alice: User, erased_file: Path
+) -> None:
+    made = factories.order(quill, alice, status="unconfirmed")
+    erased_keys.write_down({"order": {made.pk}}, at=timezone.now())
+    DatabaseMark.objects.all().delete()
+    call_command("after_restore", f"--backup-at={timezone.now().isoformat()}")
+    assert Order.objects.get(pk=made.pk).erased_at is None, "what was sent is the evidence"
+    Order.objects.filter(pk=made.pk).update(status="not_booked", reserved_on=None, reserved=0, unbilled=0)
+    retention.purge(timezone.now())
+    assert Order.objects.get(pk=made.pk).erased_at is not None
+
+
+def test_the_file_names_keys_and_nobody(desk: Client, order: Order, erased_file: Path) -> None:
+    confirm(desk, [f"order:{order.pk}"])
+    [line] = erased_file.read_text().splitlines()
+    assert line.endswith(f" order {order.pk}")
+    erased_file.write_text(f"{line}\n2026-11-24T21:40:00Z ord")
+    assert erased_keys.kept() == {"order": {order.pk}}, "a line cut off is none"
+
+
+def test_nothing_is_erased_while_its_key_cannot_be_kept(
+    desk: Client, order: Order, settings: Any, tmp_path: Path
+) -> None:
+    settings.ERASED_FILE = str(tmp_path / "no such folder" / "erased")
+    page = confirm(desk, [f"order:{order.pk}"])
+    assert "Nothing was erased" in page.content.decode()
+    assert Order.objects.get(pk=order.pk).receiver_name == CANARY.name
+    assert not Audit.objects.filter(action="erased").exists()
+
+
+def test_a_scan_that_comes_after_the_erasing_leaves_nobody(desk: Client, order: Order) -> None:
+    confirm(desk, [f"order:{order.pk}"])
+    push(
+        wire(
+            carrier_reference=order.carrier_reference, event_id="9c1f1a70-9d4e-4b4f-9c8e-0d2a3b4c5d6e",
+            event_type="Delivered", scan_time=timezone.now().isoformat(), description=f"Signed by {CANARY.name}",
+        )
+    )  # fmt: skip
+    assert WebhookDelivery.objects.filter(event__event_id="9c1f1a70-9d4e-4b4f-9c8e-0d2a3b4c5d6e").exists()
+    assert not [column for column in traces() if column.startswith("tracking.")]

@@ -1,0 +1,65 @@
+"""What tracking holds of a person: scans and webhooks as the carrier sent them, and names of watched parcels."""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db.models import Min
+from django.utils import timezone
+
+from shipping_portal.jobs.erasing import ERASED, Keys, erase_bytes, eraser
+from shipping_portal.jobs.retention import delete, term
+from tracking.models import LastTime, Parcel, TrackingEvent, Watch, WebhookDelivery
+
+State = WebhookDelivery.State
+
+
+@eraser("order", "scans and webhooks")
+def erase_scans(orders: Keys) -> int:
+    """Keep of a scan what, when, and in which state and country: the fold and the figures need no more."""
+    scans = TrackingEvent.objects.filter(parcel__order__in=orders)
+    read = WebhookDelivery.objects.filter(event__in=scans)
+    count = erase_bytes(read, "body") + erase_bytes(WebhookDelivery.objects.filter(pk__in=_set_aside(orders)), "body")
+    count += erase_bytes(scans, "raw")
+    scans.update(description="", suburb="", postcode="")
+    return count
+
+
+def _set_aside(orders: Keys) -> list[int]:
+    """Return webhooks that could not be read and name one of these parcels; their bodies alone tell."""
+    parcels = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
+    named = [reference.upper().encode() for reference in parcels]
+    since = timezone.now() - dt.timedelta(days=settings.WEBHOOK_DAYS)
+    unread = WebhookDelivery.objects.filter(
+        state__in=(State.NEW, State.QUARANTINED, State.DIFFERS), event=None, received_at__gt=since
+    )
+    bodies = unread.values_list("pk", "body").iterator(500)
+    return [pk for pk, body in bodies if any(reference in bytes(body).upper() for reference in named)]
+
+
+@eraser("order", "names of watched parcels")
+def erase_watches(orders: Keys) -> int:
+    return Watch.objects.filter(parcel__order__in=orders).exclude(name="").update(name=ERASED)
+
+
+@eraser("sender", "watched parcels")
+def erase_all_watches(senders: Keys) -> int:
+    return delete(Watch.objects.filter(sender__in=senders))
+
+
+@term("bodies of webhooks and scans")
+def purge_bodies(now: dt.datetime) -> int:
+    """Overwrite what the carrier sent after WEBHOOK_DAYS, a day's worth at a time; what was read of it stays."""
+    mark, _ = LastTime.objects.get_or_create(name="bodies kept since", defaults={"at": _oldest(now)})
+    count, before = 0, now - dt.timedelta(days=settings.WEBHOOK_DAYS)
+    while mark.at < before:
+        until = min(mark.at + dt.timedelta(days=1), before)
+        for model, column in ((WebhookDelivery, "body"), (TrackingEvent, "raw")):
+            count += erase_bytes(model.objects.filter(received_at__gte=mark.at, received_at__lt=until), column)
+        mark.at = until
+        mark.save(update_fields=["at"])
+    return count
+
+
+def _oldest(now: dt.datetime) -> dt.datetime:
+    kept = (model.objects.aggregate(oldest=Min("received_at"))["oldest"] for model in (WebhookDelivery, TrackingEvent))
+    return min((at for at in kept if at), default=now)
