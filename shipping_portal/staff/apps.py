@@ -5,7 +5,7 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class StaffConfig(AppConfig):
-    """The operators' commands and pages; it has no models."""
+    """The operators' commands and pages, and the alerts that call them."""
 
     name = "shipping_portal.staff"
     label = "staff"

@@ -1,5 +1,5 @@
-"""The modules of staff whose functions are chores."""
+"""The modules of staff whose functions are jobs, chores or retention terms."""
 
-from shipping_portal.staff import health, pausing
+from shipping_portal.staff import alerting, health, pausing
 
-__all__ = ["health", "pausing"]
+__all__ = ["alerting", "health", "pausing"]
