@@ -29,11 +29,7 @@ CLEAR_AFTER = dt.timedelta(minutes=5)  # what comes and goes is one incident
 MOST_TRIES = 5  # half an hour; then each further one counts as a failure, until it is a dead letter
 KEPT = dt.timedelta(days=90)
 SIGNATURE = "X-Portal-Signature"
-MAIL = """{title}
-{waits}
-Next step: {next_step}
-{url}
-"""
+MAIL = "{text}\n{next_step}\n\n{url}\n"
 
 
 @chore("alerts", every=60)
@@ -85,7 +81,6 @@ def _close(alert: Alert, now: dt.datetime) -> None:
 
 def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None = None) -> None:
     """Owe one message by each channel that is set."""
-    oldest = condition.oldest if condition else None
     content = {
         "alert": alert.pk,
         "name": alert.name,
@@ -93,18 +88,15 @@ def _owe(alert: Alert, state: str, now: dt.datetime, condition: Condition | None
         "severity": alert.severity,
         "title": alert.title,
         "count": condition.count if condition else 0,
-        "oldest": oldest.isoformat() if oldest else None,
+        "oldest": condition.oldest.isoformat() if condition and condition.oldest else None,
         "next_step": condition.next_step if condition else "",
         "url": settings.SITE_URL + alert.url,
         "opened_at": alert.opened_at.isoformat(),
         "at": now.isoformat(),
         "text": _text(alert, state, now, condition),
     }
-    wanted = {
-        AlertMessage.Channel.MAIL: settings.ALERT_EMAILS,
-        AlertMessage.Channel.WEBHOOK: settings.ALERT_WEBHOOK_URL,
-    }
-    for channel, to in wanted.items():
+    channels = AlertMessage.Channel
+    for channel, to in {channels.MAIL: settings.ALERT_EMAILS, channels.WEBHOOK: settings.ALERT_WEBHOOK_URL}.items():
         if to:
             message = AlertMessage.objects.create(alert=alert, channel=channel, content=content, due_at=now)
             enqueue("alert", message.pk)
@@ -125,6 +117,7 @@ def work(message: AlertMessage) -> None:
     try:
         _send(message)
     except (OSError, outgoing.Undelivered) as problem:  # as every SMTP error is an OSError
+        # An SMTP error's words may hold an address.
         why = str(problem) if isinstance(problem, outgoing.Undelivered) else type(problem).__name__
         logger.warning("alert_undelivered", extra={"channel": message.channel, "why": why})
         if message.tries >= MOST_TRIES:
@@ -135,20 +128,12 @@ def work(message: AlertMessage) -> None:
 
 
 def _send(message: AlertMessage) -> None:
-    content = message.content
     if message.channel == AlertMessage.Channel.MAIL:
-        send_mail(content["text"], _mail(content), None, settings.ALERT_EMAILS)
+        send_mail(message.content["text"], MAIL.format(**message.content), None, settings.ALERT_EMAILS)
         return
-    body = json.dumps(content, ensure_ascii=False).encode()
+    body = json.dumps(message.content).encode()
     headers = {"Content-Type": "application/json", SIGNATURE: signature(body, timezone.now())}
-    _outgoing(settings.ALERT_WEBHOOK_URL, body, headers)
-
-
-def _mail(content: dict[str, str]) -> str:
-    waits = f"{content['count']} now, the oldest since {content['oldest'] or content['opened_at']}."
-    if content["state"] == "closed":
-        return f"{content['title']}: all clear since {content['at']}.\n{content['url']}\n"
-    return MAIL.format(**{**content, "waits": waits})
+    _ask(settings.ALERT_WEBHOOK_URL, body, headers)
 
 
 def signature(body: bytes, now: dt.datetime) -> str:
@@ -160,14 +145,14 @@ def signature(body: bytes, now: dt.datetime) -> str:
 
 def _beat() -> None:
     """Ask HEARTBEAT_URL; what goes wrong is logged, as the sweep goes on without it."""
-    if settings.HEARTBEAT_URL:
-        try:
-            _outgoing(settings.HEARTBEAT_URL)
-        except outgoing.Undelivered as problem:
-            logger.warning("heartbeat_undelivered", extra={"why": str(problem)})
+    try:
+        if settings.HEARTBEAT_URL:
+            _ask(settings.HEARTBEAT_URL)
+    except outgoing.Undelivered as problem:
+        logger.warning("heartbeat_undelivered", extra={"why": str(problem)})
 
 
-def _outgoing(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
+def _ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> None:
     is_public = not (settings.DEMO or settings.TESTING)
     outgoing.send(url, user_agent=gateway.user_agent(), body=body, headers=headers, is_public=is_public)
 

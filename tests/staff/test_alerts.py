@@ -75,6 +75,7 @@ def look(*minutes: int) -> list[str]:
     return sent()
 
 
+@pytest.mark.postgres
 def test_an_incident_is_sent_once_repeated_after_the_term_and_cleared_once(stopped: CarrierAccount) -> None:
     look(0, 1, 2, 120, 239, 240)
     stop(stopped, None)
@@ -85,7 +86,7 @@ def test_an_incident_is_sent_once_repeated_after_the_term_and_cleared_once(stopp
         "[all clear] Carrier account stopped or paused",
     ]
     assert mail.outbox[0].to == ["one@ops.example", "two@ops.example"]
-    assert "Next step: Read on its page what does not leave" in mail.outbox[0].body
+    assert "Read on its page what does not leave" in mail.outbox[0].body
     assert "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=yes" in mail.outbox[0].body
     assert (Alert.objects.get().closed_at - Alert.objects.get().opened_at) // MINUTE == 245
 
@@ -116,6 +117,7 @@ def test_nobody_is_written_to_where_no_address_is_set(stopped: CarrierAccount, s
     assert (Alert.objects.count(), AlertMessage.objects.count()) == (1, 0)
 
 
+@pytest.mark.postgres
 def test_the_webhook_is_signed_and_holds_what_the_mail_says(stopped: CarrierAccount, receiver: Receiver) -> None:
     alerting.check(timezone.now())
     (subject,) = sent()
@@ -299,6 +301,7 @@ def test_an_open_gap_of_a_restore_calls(db: None) -> None:
     assert "restore-gap" not in named(now)
 
 
+@pytest.mark.postgres
 def test_a_label_store_over_its_quota_calls(quill: Sender, alice: User, settings: Any) -> None:
     factories.stored_label(factories.order(quill, alice, status="booked"))
     assert "label-store" not in named(timezone.now())

@@ -144,6 +144,7 @@ def test_an_account_that_was_silent_for_long_is_told_by_the_oldest_delivery_look
     assert read()["portal_webhook_age_seconds", "CARRIER"] == pytest.approx(2 * 3600, abs=60)
 
 
+@pytest.mark.postgres
 def test_money_labels_restores_reports_and_alerts_are_told(quill: Sender, alice: User, settings: Any) -> None:
     now = timezone.now()
     factories.stored_label(factories.order(quill, alice, status="booked"))
@@ -156,7 +157,7 @@ def test_money_labels_restores_reports_and_alerts_are_told(quill: Sender, alice:
     assert found["portal_daily_money_limit",] == settings.DAILY_MONEY_LIMIT
     assert found["portal_label_store_bytes",] > 0
     assert found["portal_label_store_quota_bytes",] == 50e9
-    assert (found["portal_restore_gaps",], found["portal_restore_gap_seconds",]) == (1, pytest.approx(3600, abs=60))
+    assert found["portal_restore_gaps",] == 1
     assert found["portal_billing_report_age_seconds",] == pytest.approx(3600, abs=60)
     assert (found["portal_alerts_open", "page"], found["portal_alerts_open", "ticket"]) == (1, 0)
     assert ("portal_backup_age_seconds",) not in found
@@ -168,6 +169,7 @@ def test_the_last_backup_is_told_where_it_is_stamped(settings: Any, tmp_path: Pa
     assert read()["portal_backup_age_seconds",] == pytest.approx(3600, abs=60)
 
 
+@pytest.mark.postgres
 def test_it_costs_the_same_with_one_row_and_with_many(quill: Sender, alice: User) -> None:
     cost = []
     for more in (0, 1, 9):
