@@ -186,6 +186,12 @@ def test_it_costs_the_same_with_one_row_and_with_many(quill: Sender, alice: User
     assert cost[0] == cost[1] == cost[2] <= 45
 
 
+def test_no_label_is_one_of_prometheus_own(db: None) -> None:
+    """It would be renamed at each scrape, and every rule that names it would find nothing."""
+    labels = labels_by_name(scrape().content.decode()) | labels_by_name(generate_latest(REGISTRY).decode())
+    assert not [name for name, of in labels.items() if of & {"job", "instance"}]
+
+
 def test_no_label_holds_a_person_a_parcel_or_a_secret(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="unconfirmed", due_at=timezone.now())
     text = scrape().content.decode()
