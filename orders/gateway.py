@@ -8,6 +8,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
+from prometheus_client import Counter, Histogram
 
 from orders import carrier_settings
 from orders.carrier_settings import CarrierSettings
@@ -22,6 +23,14 @@ from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 
 logger = structlog.get_logger(__name__)
+# Of this process, told at its METRICS_PORT.
+CALLS = Counter("portal_carrier_calls", "Calls to the carrier.", ["operation", "outcome"])
+CALL_SECONDS = Histogram(
+    "portal_carrier_call_seconds",
+    "How long calls to the carrier took.",
+    ["operation", "outcome"],
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, float("inf")),
+)
 
 
 def account() -> CarrierAccount:
@@ -64,6 +73,8 @@ def carrier(row: CarrierAccount, order: Order | None = None, *, first: str = "",
         raise NotSent("no settings hold a key of this carrier account any more")
 
     def log(call: Call) -> None:
+        CALLS.labels(call.operation, call.outcome).inc()
+        CALL_SECONDS.labels(call.operation, call.outcome).observe(call.seconds)
         logger.info(
             "carrier_call",
             operation=call.operation,
@@ -104,7 +115,7 @@ def client_of(
         account=configured.account,
         key=configured.key,
         partner_id=configured.partner_id,
-        user_agent=f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})",
+        user_agent=user_agent(),
         contract=configured.contract,
         on_call=on_call,
         turn=turn,
@@ -114,6 +125,11 @@ def client_of(
         proxy=settings.CARRIER_PROXY,
     )
     return made
+
+
+def user_agent() -> str:
+    """Return what we call ourselves to whoever is spoken to."""
+    return f"ShippingPortal/{VERSION} ({settings.CARRIER_CONTACT or settings.SITE_URL})"
 
 
 def is_reachable(row: CarrierAccount) -> bool:

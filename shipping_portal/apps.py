@@ -12,5 +12,6 @@ class PortalConfig(AppConfig):
             celery,  # noqa: F401
             checks,  # noqa: F401
             deploy_checks,  # noqa: F401
+            metrics_port,  # noqa: F401
             starting,  # noqa: F401
         )

@@ -12,6 +12,7 @@ import redis
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from shipping_portal.carrier import outgoing
 from shipping_portal.carrier.hosts import is_loopback
 
 FEWEST_CHARACTERS = 8  # different ones in a secret
@@ -135,6 +136,24 @@ RULES = (
         "The password of DATABASE_URL can be guessed.",
         "`openssl rand -hex 24` makes a good one.",
     ),
+    Rule(
+        "portal.E060",
+        lambda: not all(map(outgoing.is_address, filter(None, (settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)))),
+        "ALERT_WEBHOOK_URL or HEARTBEAT_URL is not an https address of another machine.",
+        "Nothing is sent to any other address: give one such as https://alerts.example/portal.",
+    ),
+    Rule(
+        "portal.E061",
+        lambda: bool(settings.ALERT_WEBHOOK_URL) and is_weak(settings.ALERT_WEBHOOK_SECRET),
+        "ALERT_WEBHOOK_SECRET can be guessed, so anybody may forge an alert or an all-clear.",
+        "`openssl rand -hex 32` makes a good one; give it to the receiver, too.",
+    ),
+    Rule(
+        "portal.E062",
+        lambda: bool(settings.METRICS_TOKEN) and is_weak(settings.METRICS_TOKEN),
+        "METRICS_TOKEN can be guessed, and /metrics tells how much is booked.",
+        "`openssl rand -hex 32` makes a good one; leave it empty where nobody reads /metrics.",
+    ),
 )
 
 
@@ -165,6 +184,19 @@ def check_broker_answers(**options: Any) -> Iterable[CheckMessage]:
             "Nothing answers at REDIS_URL.",
             hint="Bookings go on without it, a few seconds later. Look at the address, the password and the server.",
             id="portal.W020",
+        )
+
+
+@register(Tags.security, deploy=True)
+def check_alerts_reach_somebody(**options: Any) -> Iterable[CheckMessage]:
+    is_alerting = settings.ALERT_EMAILS or settings.ALERT_WEBHOOK_URL
+    if not (settings.DEMO or settings.TESTING or (is_alerting and settings.HEARTBEAT_URL)):
+        yield Warning(
+            "Nobody is called when something needs a person: ALERT_EMAILS and ALERT_WEBHOOK_URL are empty."
+            if not is_alerting
+            else "HEARTBEAT_URL is empty, so nobody notices when the portal can't call for help.",
+            hint="Set them as .env.example says; deploy/README.md, “Alerts”, says what is sent.",
+            id="portal.W030",
         )
 
 

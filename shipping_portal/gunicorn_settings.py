@@ -6,6 +6,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
@@ -21,6 +22,9 @@ logconfig_dict = described("INFO")
 # Enough for everybody who reads: a quarter of them at most waits for the carrier (orders/waiting.py).
 workers = 2
 threads = settings.WEB_THREADS
+# They count together, in a folder, which has to be named before anybody begins to count.
+if settings.METRICS_PORT:
+    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="portal-metrics-"))
 graceful_timeout = 20
 control_socket_disable = True
 

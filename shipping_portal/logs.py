@@ -99,5 +99,6 @@ def _render(logger: Any, name: str, event: MutableMapping[str, Any]) -> str:
 
 
 def _secrets() -> list[str]:
-    values = [settings.SECRET_KEY, *carrier_settings.secrets()]
+    ours = (settings.METRICS_TOKEN, settings.ALERT_WEBHOOK_SECRET, settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL)
+    values = [settings.SECRET_KEY, *ours, *carrier_settings.secrets()]
     return [value for value in values if len(value) >= SHORTEST_SECRET]

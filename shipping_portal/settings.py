@@ -175,6 +175,20 @@ INVITATION_DAYS = env.int("INVITATION_DAYS", default=30)  # after it ended
 CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # to take the data away
 QUOTE_DAYS = env.int("QUOTE_DAYS", default=7)
 
+# -- Metrics and alerts ------------------------------------------------------------------------
+METRICS_TOKEN = env(
+    "METRICS_TOKEN", default=""
+)  # opens /metrics to whoever sends it; without one there is no such page
+METRICS_HOST = env("METRICS_HOST", default="127.0.0.1")
+METRICS_PORT = env.int("METRICS_PORT", default=0)  # of each process: its calls, and whether it is alive; 0 is off
+ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
+ALERT_WEBHOOK_URL = env("ALERT_WEBHOOK_URL", default="")
+ALERT_WEBHOOK_SECRET = env("ALERT_WEBHOOK_SECRET", default="")  # signs what is sent there
+ALERT_REPEAT_HOURS = env.float("ALERT_REPEAT_HOURS", default=4.0)
+HEARTBEAT_URL = env("HEARTBEAT_URL", default="")  # asked each minute by the sweeper: who waits for it wakes somebody
+LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # beyond which an alert is sent
+BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than that is an alert
+
 # -- Celery: a message, never the truth --------------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL

@@ -4,9 +4,11 @@ from django.contrib import admin
 from django.urls import include, path
 
 from shipping_portal import error_pages
+from shipping_portal.staff.metrics import metrics
 
 urlpatterns = [
     path("csp-reports/", error_pages.csp_report, name="csp_report"),
+    path("metrics", metrics, name="metrics"),
     path("", include("shipping_portal.accounts.urls")),
     path("", include("orders.urls")),
     path("", include("tracking.urls")),

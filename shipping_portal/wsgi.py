@@ -7,8 +7,10 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 application = get_wsgi_application()
 
+from shipping_portal import metrics_port  # noqa: E402
 from shipping_portal.starting import refuse_a_restored_database  # noqa: E402  (models load with the application)
 from tracking.webhook_health import Heartbeat  # noqa: E402
 
 refuse_a_restored_database()
 Heartbeat("web").start()
+metrics_port.serve(lambda: True)

@@ -14,6 +14,8 @@ os.environ |= {
     "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
     "OLDER_CARRIERS": "",
     "WEBHOOK_SECRETS": "carrier:canary-webhook-secret-0123456789abcdef,carrier:older-webhook-secret-0123456789abcdef",
+    "ALERT_WEBHOOK_SECRET": "canary-alert-secret-0123456789abcdef",
+    "METRICS_TOKEN": "canary-metrics-token-0123456789abcdef",
     "SIGN_UP": "open",
     "PARTNER_EMAIL_DOMAINS": "portal.example",
     "DJANGO_ALLOW_ASYNC_UNSAFE": "1",

@@ -31,6 +31,7 @@ PUBLIC_NAMES = {
     "webhook_bare",  # the same, as somebody may paste them, without the last slash
     "webhook_token_bare",
     "csp_report",  # browsers report without a log-in what a page tried against its policy
+    "metrics",  # whoever sends METRICS_TOKEN
     "invitation",  # whoever has the link; it shows who invites, and no order
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "home",  # leads on: to log in, to the desk or to one's parcels

@@ -31,7 +31,10 @@ from tracking import polling
 pytestmark = pytest.mark.django_db
 
 TOKEN = "token="
-SECRETS = ["canary-carrier-key", "canary-link-key", "canary-webhook-secret", configured.SECRET_KEY]
+SECRETS = [
+    "canary-carrier-key", "canary-link-key", "canary-webhook-secret", configured.SECRET_KEY,
+    "canary-metrics-token", "canary-alert-secret",
+]  # fmt: skip
 
 
 @pytest.fixture(params=["response", "signed"])

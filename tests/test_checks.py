@@ -42,6 +42,9 @@ def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     settings.TRUSTED_PROXY_COUNT, settings.TIME_SCALE, settings.POLL_SECONDS = 1, 1.0, 3600.0
     settings.REDIS_URL = "redis://:a-password@redis:6379/0"
     settings.ENCRYPTION_KEYS = ["4d1f0c2b9a8e7f6d5c4b3a2918070605"]
+    settings.METRICS_TOKEN, settings.ALERT_EMAILS = "5e1f0c2b9a8e7f6d5c4b3a2918070606", ["oncall@portal.example"]
+    settings.ALERT_WEBHOOK_URL, settings.HEARTBEAT_URL = "https://alerts.example/a", "https://alerts.example/b"
+    settings.ALERT_WEBHOOK_SECRET = "6f1f0c2b9a8e7f6d5c4b3a2918070607"
     settings.MAIN_DATABASE = DATABASE  # the tests' own stays as it is
     monkeypatch.setattr(deploy_checks, "database", lambda: settings.MAIN_DATABASE)
     return settings
@@ -68,6 +71,7 @@ def messages() -> list[Any]:
         checks.check_erased_file,
         deploy_checks.check_installation,
         deploy_checks.check_accepted_risks,
+        deploy_checks.check_alerts_reach_somebody,
         deploy_checks.check_no_demo_in_public,
         deploy_checks.check_encryption_keys,
     )
@@ -126,12 +130,28 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("MAIN_DATABASE", DATABASE | {"PASSWORD": "portal"}, "portal.E031"),
         ("ACCEPTED_RISKS", ["portal.E020"], "portal.E032"),
         ("DEBUG", True, "portal.E033"),
+        ("ALERT_WEBHOOK_URL", "http://alerts.example/a", "portal.E060"),
+        ("ALERT_WEBHOOK_URL", "https://127.0.0.1/a", "portal.E060"),
+        ("HEARTBEAT_URL", "alerts.example/b", "portal.E060"),
+        ("ALERT_WEBHOOK_SECRET", "", "portal.E061"),
+        ("METRICS_TOKEN", "metrics", "portal.E062"),
+        ("HEARTBEAT_URL", "", "portal.W030"),
         ("WEBHOOK_SECRETS", [GOOD_SECRET, "nothing-but-a-very-long-secret-0123456789"], "portal.E007"),
     ],
 )
 def test_what_is_wrong_is_named(production: Any, setting: str, value: Any, message: str) -> None:
     setattr(production, setting, value)
     assert found() == [message]
+
+
+def test_alerts_to_nobody_are_told_of_and_either_way_is_enough(production: Any) -> None:
+    production.ALERT_WEBHOOK_URL = ""
+    assert found() == []
+    production.ALERT_EMAILS = []
+    assert found() == ["portal.W030"]
+    assert "Nobody is called" in messages()[0].msg
+    production.ALERT_WEBHOOK_URL = "https://alerts.example/a"
+    assert found() == []
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,15 @@ def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str
     assert secret not in line
 
 
+@pytest.mark.parametrize("name", ["METRICS_TOKEN", "ALERT_WEBHOOK_SECRET", "ALERT_WEBHOOK_URL", "HEARTBEAT_URL"])
+def test_what_opens_metrics_and_alerts_reaches_no_line(lines: Any, settings: Any, name: str) -> None:
+    """Of an address too: whoever has it may send what it takes."""
+    secret = f"https://alerts.example/{name}/canary"
+    setattr(settings, name, secret)
+    logging.getLogger("any").warning("asked %s in vain", secret)
+    assert "canary" not in lines()[0]
+
+
 @pytest.mark.parametrize("secret", [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET])
 def test_secrets_of_an_older_account_never_reach_a_line_either(lines: Any, settings: Any, secret: str) -> None:
     settings.OLDER_CARRIERS = {"OLD": older.described()}

@@ -1,5 +1,6 @@
 """Races, on PostgreSQL, where they are real; SQLite's BEGIN IMMEDIATE would hide them."""
 
+import datetime as dt
 import hashlib
 import json
 import threading
@@ -23,6 +24,8 @@ from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.importing import finishing
+from shipping_portal.staff import alerting
+from shipping_portal.staff.models import Alert, AlertMessage
 from shipping_portal.staff.resolution import deciding, verifying
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
@@ -233,3 +236,18 @@ def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(mo
     taken = sorted(at_once(*[take] * 12))
     gaps = [later - earlier for earlier, later in pairwise(taken)]
     assert min(gaps) > 1.15 / 5 - 0.001
+
+
+def test_eight_sweepers_at_one_incident_owe_one_message_at_each_turn_of_it(settings: Any) -> None:
+    settings.ALERT_EMAILS = ["oncall@ops.example"]
+    account, now = gateway.account(), timezone.now()
+    type(account).objects.update(stopped_at=now - dt.timedelta(hours=1))
+    told = []
+    for minutes in (0, 4 * 60, 5 * 60):
+        if minutes == 5 * 60:
+            type(account).objects.update(stopped_at=None)
+        assert at_once(*[partial(alerting.check, now + dt.timedelta(minutes=minutes))] * 8) == [None] * 8
+        told = [message.content["state"] for message in AlertMessage.objects.order_by("pk")]
+        AlertMessage.objects.update(due_at=None)
+    assert told == ["opened", "repeated", "closed"]
+    assert Alert.objects.get().closed_at == now + dt.timedelta(hours=5)

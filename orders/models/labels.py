@@ -3,8 +3,8 @@
 import datetime as dt
 import hashlib
 
-from django.db import models
-from django.db.models import Q, Value
+from django.db import connection, models
+from django.db.models import Q, Sum, Value
 from django.db.models.functions import Coalesce
 
 from orders.models.order import Order
@@ -97,3 +97,12 @@ class LabelBytes(models.Model):
 
     def __str__(self) -> str:
         return f"bytes of label {self.label_id}"
+
+    @classmethod
+    def stored(cls) -> int:
+        """Return how many bytes they take: PostgreSQL knows without reading them, SQLite adds up."""
+        if connection.vendor != "postgresql":
+            return Label.objects.filter(file__isnull=False).aggregate(sum=Sum("length"))["sum"] or 0
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_total_relation_size('orders_labelbytes')")
+            return int(cursor.fetchone()[0])

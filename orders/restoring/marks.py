@@ -71,6 +71,12 @@ def stamp_backup(*, now: dt.datetime) -> None:
     DatabaseMark.objects.update(stamp=_stamp(now))
 
 
+def last_backup_at() -> dt.datetime | None:
+    """Return when the last backup was stamped; before the first one, when the mark was made. None without a mark."""
+    stamp = DatabaseMark.objects.values_list("stamp", flat=True).first()
+    return dt.datetime.fromisoformat(stamp.split()[0]) if stamp and settings.RESTORE_MARK_FILE else None
+
+
 def renew(*, now: dt.datetime) -> None:
     """Mark this very database as the one in use, whatever it was. The last act of the transaction that fences it."""
     stamp = _stamp(now) if settings.RESTORE_MARK_FILE else ""

@@ -20,6 +20,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 
 import requests
@@ -61,6 +62,10 @@ class Reply:
     fault: str = ""
 
 
+class NotPublic(OSError):
+    """The address is this machine's, or on a private network."""
+
+
 class Guarded(HTTPConnection):
     """A connection that tells its deadline about its socket and its first byte."""
 
@@ -69,8 +74,11 @@ class Guarded(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
         try:
+            # By the address that was reached: a name is looked up anew each time, and may lead elsewhere then.
+            if self.deadline.limits.is_public and not ip_address(sock.getpeername()[0]).is_global:
+                raise NotPublic
             self.deadline.hold(sock)
-        except OSError:  # too late, or no file number left for the duplicate
+        except OSError:  # or too late, or no file number left for the duplicate
             sock.close()
             raise
         return sock
@@ -193,16 +201,18 @@ def _reason(problem: BaseException | None, deadline: Deadline) -> str:
         return "no reply in time" if _any(seen, TimeoutError) else "the connection broke before a reply"
     if _any(seen, TooLate) or deadline.over:
         return "the time to send had passed"
-    return next((words for kind, words in UNSENT if _any(seen, kind)), "the carrier could not be reached")
+    words = next((words for kind, words in UNSENT if _any(seen, kind)), "{} could not be reached")
+    return words.format(deadline.limits.peer)
 
 
 Kind = type[BaseException] | tuple[type[BaseException], ...]
 UNSENT: tuple[tuple[Kind, str], ...] = (
+    (NotPublic, "{} is not on a public network"),
     (ProxyError, "the proxy of CARRIER_PROXY gave no way to the carrier"),
-    (NameResolutionError, "the carrier's name was not found"),
-    ((ssl.SSLError, urllib3.exceptions.SSLError), "the carrier's certificate was not accepted"),
-    (NewConnectionError, "the carrier refused the connection"),  # urllib3 makes it a kind of the next one
-    (ConnectTimeoutError, "the carrier did not take the connection in time"),
+    (NameResolutionError, "{}'s name was not found"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "{}'s certificate was not accepted"),
+    (NewConnectionError, "{} refused the connection"),  # urllib3 makes it a kind of the next one
+    (ConnectTimeoutError, "{} did not take the connection in time"),
 )
 
 

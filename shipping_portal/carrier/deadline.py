@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes."""
+    """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes.
+
+    `peer` is who is spoken to, in the words of an error. Where `is_public`, nobody on a private network is.
+    """
 
     ends_at: float
     connect_timeout: float = 3.0
@@ -19,6 +22,8 @@ class Limits:
     not_after: float | None = None
     ca_bundle: str | None = None
     proxy: str = field(default="", repr=False)  # it may hold a password
+    peer: str = "the carrier"
+    is_public: bool = False
 
 
 class TooLate(TimeoutError):

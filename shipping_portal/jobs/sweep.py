@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 BATCH = 50
 OWN_WORK_SECONDS = 10.0  # after this long no further row of a kind is begun here, so none starves the rest
 FORGET_AFTER = 20  # leases
+HANGS_AFTER = 600.0  # seconds in one kind or chore; the longest is a purge
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Sweep:
     stop: Event = field(default_factory=Event)
     handed: dict[tuple[str, int], Handed] = field(default_factory=dict)
     chore_due_at: dict[str, dt.datetime] = field(default_factory=dict)
+    looked_at: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
         """Sweep until `stop` is set; a database that is away is waited for."""
@@ -58,9 +60,14 @@ class Sweep:
                 logger.info("swept", extra={"done": dict(done)})
             self.stop.wait(settings.SWEEP_SECONDS)
 
+    def is_alive(self) -> bool:
+        """Return whether it looked lately; without a database it looks in vain, and lives."""
+        return time.monotonic() - self.looked_at < max(HANGS_AFTER, 10 * settings.SWEEP_SECONDS)
+
     def once_or_log(self) -> Counter[str]:
         """Do a round and the chores after it. Only a database that is away ends it early."""
         done: Counter[str] = Counter()
+        self.looked_at = time.monotonic()
         try:
             close_old_connections()
             done = self.once()
@@ -80,7 +87,8 @@ class Sweep:
 
     def _sweep(self, kind: JobKind, counts: Counter[str]) -> None:
         """Hand each row to the workers; do here what they passed over, or what no broker takes, while there is time."""
-        own_work_ends = time.monotonic() + OWN_WORK_SECONDS
+        self.looked_at = time.monotonic()
+        own_work_ends = self.looked_at + OWN_WORK_SECONDS
         for pk, due_at in due(kind, timezone.now(), without=self._waiting(kind)).items():
             if self.stop.is_set():
                 break
@@ -121,6 +129,7 @@ class Sweep:
         for chore in chores():
             if self.chore_due_at.get(chore.name, now) <= now:
                 self.chore_due_at[chore.name] = now + chore.every
+                self.looked_at = time.monotonic()
                 with guarded(chore.name):
                     chore.do(now)
 

@@ -5,7 +5,7 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class StaffConfig(AppConfig):
-    """The operators' commands and pages, and what they keep of a case."""
+    """The operators' commands and pages, what they keep of a case, and the alerts that call them."""
 
     name = "shipping_portal.staff"
     label = "staff"

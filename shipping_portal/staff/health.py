@@ -106,10 +106,15 @@ def _p95(calls: QuerySet[CarrierCall]) -> dict[str, int]:
     return dict(slowest.values_list("operation", "milliseconds"))
 
 
+def due_by_kind(now: dt.datetime) -> list[dict[str, Any]]:
+    """Return of each kind of job that has due rows its name as `job`, how many (`n`) and the `oldest`, in one query."""
+    first, *rest = (_due(kind, now) for kind in kinds())
+    return list(first.union(*rest, all=True))
+
+
 def backlog(now: dt.datetime) -> Backlog:
     """Count the due rows of every kind of job, in one query."""
-    first, *rest = (_due(kind, now) for kind in kinds())
-    found = list(first.union(*rest, all=True))
+    found = due_by_kind(now)
     oldest = [row["oldest"] for row in found if row["oldest"]]
     return Backlog(sum(row["n"] for row in found), min(oldest, default=None))
 

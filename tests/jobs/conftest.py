@@ -13,7 +13,7 @@ from orders.models import Draft, Label, Order, PriceWait, Replacement
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import JobKind, kind_of
-from shipping_portal.staff.models import SenderMail
+from shipping_portal.staff.models import Alert, AlertMessage, SenderMail
 from tests import factories
 
 Message = tuple[str, int]
@@ -71,6 +71,14 @@ def approval(*, due_at: dt.datetime) -> int:
     return ApprovalRequest.objects.create(sender=factories.sender(approved_at=None), due_at=due_at).pk
 
 
+def alert(name: str, *, due_at: dt.datetime) -> int:
+    times = {"opened_at": due_at, "seen_at": due_at, "sent_at": due_at}
+    made = Alert.objects.create(name=name, title="-", severity="page", url="/", **times)
+    content = {"text": "-", "title": "-", "count": 1, "oldest": None, "next_step": "-", "url": "/"}
+    about = {"state": "opened", "opened_at": "-", "at": "-"}
+    return AlertMessage.objects.create(alert=made, channel="mail", content=content | about, due_at=due_at).pk
+
+
 def price_wait(of: Sender, by: User, *, due_at: dt.datetime) -> int:
     draft = Draft.objects.create(sender=of, made_by=by, updated_at=due_at)
     return PriceWait.objects.create(draft=draft, user=by, asked_at=due_at, due_at=due_at).pk
@@ -110,8 +118,10 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     factories.billing_report(state="reading", due_at=later)
     factories.billing_report(state="posted", due_at=then)
     price_wait(quill, alice, due_at=later)
+    alert("later", due_at=later)
     return {
         "book": factories.order(quill, alice, status="booking", due_at=then).pk,
+        "alert": alert("due", due_at=then),
         "resolve": factories.order(quill, alice, status="unconfirmed", due_at=then).pk,
         "cancel": factories.order(quill, alice, status="cancel_unconfirmed", due_at=then).pk,
         "replace": replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=then),

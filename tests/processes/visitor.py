@@ -45,16 +45,16 @@ class Visitor:
             "form_token": str(token or uuid.uuid4()),
             "another": "yes",
         }
-        return self._ask("POST", f"/parcels/new/{quote}/book/", form)
+        return self.ask("POST", f"/parcels/new/{quote}/book/", form)
 
     def look(self) -> Answer:
-        return self._ask("GET", "/parcels/", None)
+        return self.ask("GET", "/parcels/", None)
 
     def press_all(self, quotes: Iterable[str], *, at_once: int, token: uuid.UUID | None = None) -> list[Answer]:
         with ThreadPoolExecutor(at_once) as hands:
             return list(hands.map(lambda quote: self.press(quote, token), quotes))
 
-    def _ask(self, method: str, path: str, form: dict[str, str] | None) -> Answer:
+    def ask(self, method: str, path: str, form: dict[str, str] | None) -> Answer:
         began_at = time.monotonic()
         reply = self.session.request(
             method, self.url + path, data=form, timeout=PATIENCE_SECONDS, allow_redirects=False

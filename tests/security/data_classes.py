@@ -85,8 +85,8 @@ PERSONAL: dict[str, Held] = {
         "with the file; with the receiver", "nothing"),
     "importing.ColumnMapping": Held("constants", "columns of the next file", "owners, shippers",
         "with the account", "nothing"),
-    "staff.Note": Held("text", "what operators tell each other of a case", "operators", "with the receiver, or the account",
-        "who wrote it, when"),
+    "staff.Note": Held("text", "what operators tell each other of a case", "operators",
+        "with the receiver, or the account", "who wrote it, when"),
     "staff.SenderMail": Held("text", "e-mails of operators to a sender", "operators, its reader", "with the receiver",
         "what about, who, when"),
     "exporting.ExportPart": Held("content", "files to take away", "owners", "7 days after they were packed", "nothing"),
@@ -121,7 +121,8 @@ tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.E
 tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeWord.word
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled
 fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
-columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error"""
+columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error
+staff.Alert.name title url staff.AlertMessage.last_error content"""
 
 
 def _named(words: str) -> dict[str, set[str]]:

@@ -12,11 +12,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
+from shipping_portal import metrics_port
 from shipping_portal.accounts import passwords, sessions, team
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Sender
-from shipping_portal.carrier import deadline
+from shipping_portal.carrier import deadline, outgoing
 from shipping_portal.importing import reading
+from shipping_portal.staff import alerting
 from tests.security import data_classes
 from tests.test_access import ACCESS, PUBLIC_NAMES, ROLES
 from tracking import views as webhook
@@ -191,6 +193,27 @@ def connections() -> str:
             "2 minutes to 6 hours apart, until sent",
         ),
         (
+            "ALERT_WEBHOOK_URL",
+            "https, certificates checked, no redirect or proxy, no private network; signed (HMAC-SHA256)",
+            f"{outgoing.SECONDS:g} s in all, {limits.connect_timeout:g} s to connect, {outgoing.LARGEST_REPLY} bytes",
+            "workers, one a message",
+            f"{alerting.MOST_TRIES} times, 1 to 16 minutes apart, then as a job that fails",
+        ),
+        (
+            "HEARTBEAT_URL",
+            "the same, without a body",
+            f"{outgoing.SECONDS:g} s in all",
+            "the sweeper, once a minute",
+            "a minute later",
+        ),
+        (
+            "METRICS_PORT, to us",
+            "none: METRICS_HOST is this machine or the operator's own network",
+            f"{metrics_port.Handler.timeout} s",
+            "one a process",
+            "Prometheus' own",
+        ),
+        (
             "the carrier's webhook, to us",
             "https only, a secret per account",
             f"{webhook.LARGEST_BODY} bytes",
@@ -199,9 +222,9 @@ def connections() -> str:
         ),
     ]
     return (
-        f"# Connections\n\n{MADE}\nThere are no others: one module speaks to the carrier, an import "
+        f"# Connections\n\n{MADE}\nThere are no others: one module speaks HTTP, an import "
         "contract keeps every "
-        "other one from HTTP, and a test refuses sockets elsewhere.\n\n"
+        "other one from it, and a test refuses sockets elsewhere.\n\n"
         + rows(("peer", "protection", "time and size", "how many", "tries again"), peers)
     )
 

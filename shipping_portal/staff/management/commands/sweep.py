@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from shipping_portal import metrics_port
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.starting import refuse_a_restored_database
 from tracking.webhook_health import Heartbeat
@@ -24,8 +25,10 @@ class Command(BaseCommand):
             for line, count in sorted(Sweep().once().items()):
                 self.stdout.write(f"{line}: {count}")
             return
+        sweep = Sweep(_stopped_by_signals())
+        metrics_port.serve(sweep.is_alive)
         with Heartbeat("sweep"):
-            Sweep(_stopped_by_signals()).run()
+            sweep.run()
 
 
 def _stopped_by_signals() -> Event:

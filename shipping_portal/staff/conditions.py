@@ -1,0 +1,81 @@
+"""What calls an operator: a queue past its term, and what no queue shows."""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from orders import gateway
+from orders.models import LabelBytes, Restore
+from orders.restoring import marks
+from shipping_portal.staff import health, queues
+from shipping_portal.staff.models import Severity
+from tracking import webhook_health
+
+WAKES_WITHIN = dt.timedelta(hours=4)  # a queue with a longer term can wait until the morning
+WORK_IS_LATE = dt.timedelta(minutes=5)
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing that needs a person now. `name` is its own for good; `oldest` is since when, where that is known."""
+
+    name: str
+    title: str
+    next_step: str
+    severity: Severity
+    url: str
+    count: int = 1
+    oldest: dt.datetime | None = None
+
+
+def present(now: dt.datetime) -> list[Condition]:
+    """Return all that calls an operator now."""
+    return [*_queues(now), *_work(now), *_accounts(now), *_data(now)]
+
+
+def _queues(now: dt.datetime) -> Iterator[Condition]:
+    for queue in queues.waiting(now):
+        if queue.urgency == "overdue":
+            severity = Severity.PAGE if queue.term <= WAKES_WITHIN else Severity.TICKET
+            yield Condition(queue.name, queue.title, queue.next_step, severity, queue.url, queue.count, queue.oldest)
+
+
+def _work(now: dt.datetime) -> Iterator[Condition]:
+    due = health.backlog(now)
+    if due.oldest and now - due.oldest >= WORK_IS_LATE:
+        title, step = "Due work isn't done", "Look at the workers, the broker and the database: bookings wait."
+        yield Condition("jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest)
+
+
+def _accounts(now: dt.datetime) -> Iterator[Condition]:
+    accounts, url = gateway.accounts(), reverse("admin:orders_carrieraccount_changelist")
+    resting = [one.resting_until for one in accounts if one.resting_until and one.resting_until > now]
+    if resting:
+        title = "The carrier doesn't answer bookings"
+        step = "Five in a row got no clear answer. Look at the carrier's status; bookings wait and leave by themselves."
+        yield Condition("carrier-silent", title, step, Severity.PAGE, url, len(resting))
+    if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
+        title = "Webhooks get lost"
+        step = "Polling finds scans first. Run webhook_url --test, and look at the carrier's webhook settings."
+        yield Condition("webhook-gap", title, step, Severity.TICKET, reverse("admin:index"), gaps)
+
+
+def _data(now: dt.datetime) -> Iterator[Condition]:
+    if restores := list(Restore.objects.open().order_by("restored_at")):
+        title, step = (
+            "The gap of a restore is open",
+            "Bookings are paused. Compare with the carrier, then lift the gap.",
+        )
+        url = reverse("admin:orders_restore_changelist")
+        yield Condition("restore-gap", title, step, Severity.PAGE, url, len(restores), restores[0].restored_at)
+    if LabelBytes.stored() > settings.LABEL_STORE_GB * GIGABYTE:
+        title, step = "Label store over its quota", "Give the database room, or shorten LABEL_RETENTION_DAYS."
+        yield Condition("label-store", title, step, Severity.TICKET, reverse("admin:orders_label_changelist"))
+    backup_at = marks.last_backup_at()
+    if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
+        title, step = "No backup lately", "Look at the backup's job; its last step is manage.py backup_taken."
+        yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)

@@ -1,0 +1,6 @@
+"""What the operators' site keeps of its own."""
+
+from shipping_portal.staff.models.alerts import Alert, AlertMessage, Severity
+from shipping_portal.staff.models.cases import Assignment, Note, SenderMail
+
+__all__ = ["Alert", "AlertMessage", "Assignment", "Note", "SenderMail", "Severity"]

@@ -1,0 +1,54 @@
+"""Alerts: one row for each time something needed a person, and one for each message about it."""
+
+from django.db import models
+from django.db.models import Q
+
+from shipping_portal.jobs.models import Job
+
+
+class Severity(models.TextChoices):
+    PAGE = "page", "Wake somebody"
+    TICKET = "ticket", "Can wait until the morning"
+
+
+class Alert(models.Model):
+    """One incident: from when something needed a person until it had not for a while. One is open of each name.
+
+    `seen_at` is when it was last found to be so, `sent_at` when messages about it were last owed.
+    """
+
+    name = models.CharField(max_length=60)
+    title = models.CharField(max_length=120)
+    severity = models.CharField(max_length=6, choices=Severity.choices)
+    url = models.CharField(max_length=200)
+    opened_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    sent_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name"], condition=Q(closed_at=None), name="one_open_alert_of_a_name")
+        ]
+        indexes = [models.Index(fields=["closed_at"], name="alerts_by_end")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AlertMessage(Job):
+    """One message about an alert by one channel, with what it says."""
+
+    class Channel(models.TextChoices):
+        MAIL = "mail", "E-mail"
+        WEBHOOK = "webhook", "Webhook"
+
+    alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="messages")
+    channel = models.CharField(max_length=7, choices=Channel.choices)
+    content = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="alert_messages_owed", condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return f"{self.channel} about {self.alert}"
