@@ -23,7 +23,7 @@ class AddIndexConcurrently(AddIndex):
         # It waits for everybody who writes, and nobody for it; one that was cut off has left an index nobody uses.
         schema_editor.execute("SET lock_timeout = 0")
         model = to_state.apps.get_model(app_label, self.model_name)
-        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
+        schema_editor.remove_index(model, self.index, concurrently=True)
         schema_editor.add_index(model, self.index, concurrently=True)
         schema_editor.execute("SET lock_timeout = '5s'")
 

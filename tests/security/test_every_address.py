@@ -61,7 +61,6 @@ def test_every_answer_says_what_it_is_and_what_a_browser_must_not_do(
         if told.get("content-length") != "0" and answer.status_code not in (204, 304):
             kind = told["content-type"]
             assert "charset=" in kind or not kind.startswith("text/"), name
-        answer.close()
     assert statuses >= {200, 302, 400, 403, 404, 405, 500}
 
 
@@ -71,7 +70,6 @@ def test_nothing_that_needs_a_log_in_is_kept_by_a_browser_or_a_proxy(world: Worl
         answer = browser.get(address(route, world.things))
         if answer.status_code == 200:
             assert "no-store" in answer.headers.get("Cache-Control", ""), route
-        answer.close()
     scripts = "".join(file.read_text() for file in (ROOT / "static").rglob("*.js"))
     assert not re.search(r"localStorage|sessionStorage|indexedDB|caches\.open", scripts)
 
