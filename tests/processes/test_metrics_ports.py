@@ -67,7 +67,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         with portal:
             web = dev.free_port()
             portal.start_web(web, "-c", "python:shipping_portal.gunicorn_settings", "--workers=2")
-            until(lambda: get(web, "/health/")[0] == 200, seconds=60, what="web answers")
+            until(lambda: get(web, "/readyz")[0] == 200, seconds=60, what="web answers")
             for name, port in ports.items():
                 until(partial(is_alive, port), seconds=60, what=f"{name} is alive")
             yield Scene(portal, servers, f"http://127.0.0.1:{web}", ports)
@@ -83,7 +83,7 @@ def test_each_process_tells_its_calls_and_that_it_is_alive(scene: Scene) -> None
 def test_whichever_process_of_web_answers_tells_what_all_of_them_counted(scene: Scene) -> None:
     scene.portal.take_import(1, 0)  # which brings the list of suburbs along
     alice = Visitor(scene.portal, scene.web)
-    with ThreadPoolExecutor(4) as hands:
+    with ThreadPoolExecutor(2) as hands:  # as many as may wait for the carrier for one person
         typed = [TYPED | {"csrfmiddlewaretoken": alice.csrf, "weight_kg": f"2.{each}"} for each in range(12)]
         answers = list(hands.map(lambda form: alice.ask("POST", "/parcels/new/", form).status, typed))
     assert answers == [302] * 12
