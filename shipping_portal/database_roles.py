@@ -36,6 +36,8 @@ TOO_MANY = {
     " OR has_table_privilege('accounts_audit', 'DELETE')",
     "waits without a limit": "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))",
 }
+CREATE = "CREATE ROLE {app} LOGIN PASSWORD %s"  # its name quoted by the database's own function, as in those above
+ALL_QUESTIONS = "SELECT " + ", ".join(f"({question})" for question in TOO_MANY.values())
 
 
 @transaction.atomic
@@ -50,7 +52,7 @@ def grant(app: str, password: str) -> list[str]:
         if not cursor.rowcount:
             # The digest alone: a server may log the statements of its owner.
             digest = connection.connection.pgconn.encrypt_password(password.encode(), app.encode(), b"scram-sha-256")
-            cursor.execute(f"CREATE ROLE {quoted} LOGIN PASSWORD %s", [digest.decode()])
+            cursor.execute(CREATE.format(app=quoted), [digest.decode()])
         for statement in GRANTS:
             cursor.execute(statement.format(app=quoted))
         try:
@@ -66,5 +68,5 @@ def too_many() -> list[str]:
     if connection.vendor != "postgresql" or "accounts_audit" not in connection.introspection.table_names():
         return []
     with connection.cursor() as cursor:
-        cursor.execute("SELECT " + ", ".join(f"({question})" for question in TOO_MANY.values()))
+        cursor.execute(ALL_QUESTIONS)
         return [what for what, is_so in zip(TOO_MANY, cursor.fetchone(), strict=True) if is_so]

@@ -35,7 +35,7 @@ def across_borders(phone: str, country: str) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def spellings(said: str) -> set[str]:
+def spellings(typed: str) -> set[str]:
     """Return how the number that somebody says may be stored: as its own country writes it, or with a plus.
 
     `0491570156`, `+61491570156` and `0491 570 156` are one number; a text that is none gives nothing.
@@ -43,7 +43,7 @@ def spellings(said: str) -> set[str]:
     found = set()
     for country in ("AU", "CA", "US"):
         try:
-            number = phonenumbers.parse(said, country)
+            number = phonenumbers.parse(typed, country)
         except NumberParseException:
             continue
         if phonenumbers.is_valid_number(number):

@@ -28,7 +28,7 @@ class Line:
     icon: str
 
 
-def lines(found: list[Queue], now: dt.datetime) -> list[Line]:
+def queue_lines(found: list[Queue], now: dt.datetime) -> list[Line]:
     """Return the queues with work, the most pressing first; where two press alike, in the order they cost money."""
     made = [_line(queue, now) for queue in found if queue.count]
     return sorted(made, key=lambda line: TONES.index(line.tone))

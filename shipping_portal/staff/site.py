@@ -141,7 +141,7 @@ class StaffSite(admin.AdminSite):
         every = queues.waiting(now)
         found: dict[str, Any] = {
             "title": "",  # the page says its own
-            "lines": first_page.lines(every, now),
+            "lines": first_page.queue_lines(every, now),
             "empty": [queue for queue in every if not queue.count],
             "items": sum(queue.count for queue in every),
             "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),
