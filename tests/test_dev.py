@@ -265,6 +265,7 @@ def test_every_migration_of_ours_is_in_the_stamp(dev: ModuleType) -> None:
         Path("tracking/migrations"),
         Path("shipping_portal/accounts/migrations"),
         Path("shipping_portal/jobs/migrations"),
+        Path("shipping_portal/staff/migrations"),
         Path("shipping_portal/billing/migrations"),
         Path("shipping_portal/importing/migrations"),
         Path("shipping_portal/exporting/migrations"),

@@ -116,10 +116,10 @@ def test_labels_open_the_print_window_only_if_asked_to(browser: Client, quill: S
     assert (quill.label_size, quill.prints_at_once) == ("cropped", True)
 
 
-def test_an_account_is_closed_by_a_person_who_is_written_to(browser: Client, quill: Sender) -> None:
-    page = text(browser.get("/settings/data/"))
-    assert f"quote {quill.number}" in page
-    assert "Original labels (ZIP)" in page
+def test_the_page_of_ones_data_leads_to_closing_the_account(browser: Client) -> None:
+    page = browser.get("/settings/data/")
+    assert 'href="/settings/data/close/"' in page.content.decode()
+    assert "Original labels (ZIP)" in text(page)
 
 
 @pytest.mark.parametrize("page", OF_THE_ACCOUNT)

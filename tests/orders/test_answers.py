@@ -81,7 +81,7 @@ def test_c32_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_at_t
     account = CarrierAccount.objects.get()
     assert account.stopped_reason == order.attempts.get().error == "account stopped (403): blocked"
     desk = visit(sam)
-    for address in ("/admin/", f"/admin/orders/carrieraccount/{account.pk}/change/"):
+    for address in ("/admin/health/", f"/admin/orders/carrieraccount/{account.pk}/change/"):
         assert "account stopped (403): blocked" in text(desk.get(address))
     line.behaves()
     CarrierAccount.objects.update(probe_due_at=timezone.now())

@@ -402,6 +402,7 @@ BACKED_UP = (User, Quote, Order, Receiver, Draft, BookingAttempt)
 
 
 @pytest.mark.postgres
+@pytest.mark.usefixtures("as_the_owner")
 def test_what_was_erased_is_erased_again_after_a_restore(
     desk: Client, order: Order, ondine: User, erased_file: Path
 ) -> None:

@@ -80,7 +80,9 @@ def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_c
     assert order.status == "cancelled"
     assert order.used_after_cancel_at is not None
     assert "un-cancellation adjustment" in visit(alice).get(f"/parcels/{order.uuid}/").content.decode()
-    queue = next(q for q in desk.get("/admin/").context["queues"] if "used-after-cancel" in q.url)
+    queue = next(
+        line.queue for line in desk.get("/admin/").context["lines"] if line.queue.name == "order-used-after-cancel"
+    )
     assert queue.count == 1
     assert "Tell the sender" in queue.next_step
 

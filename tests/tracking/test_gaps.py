@@ -197,7 +197,7 @@ def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
         scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
         page = desk.get("/admin/")
         assert "polling found 4 scans first" in " ".join(page.content.decode().split())
-        found = desk.get(page.context["gaps"].alarms[0].url).context["cl"]
+        found = desk.get(page.context["alarms"][0].url).context["cl"]
         assert found.result_count == 4
         assert desk.get("?found=polling-day").status_code
     with django_assert_num_queries(1):
