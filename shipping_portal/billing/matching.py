@@ -9,6 +9,7 @@ from django.db.models.functions import Upper
 
 from orders import limits
 from orders.models import CarrierAccount, Order, OrderChange
+from orders.models.order import DAY, NO_DAY
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import kinds, notifications, posting, reconciling
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind
@@ -16,6 +17,8 @@ from shipping_portal.jobs.registry import chore
 
 NEEDED = ("account_id", "carrier_reference", "sender_id", "cancelled_at", "used_after_cancel_at", "progress",
           "progress_at")  # fmt: skip
+
+AROUND = dt.timedelta(days=60)  # of a line's day: a refund comes weeks after its parcel's pickup
 
 
 class AlreadyAssigned(Exception):
@@ -28,6 +31,37 @@ def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
     found = Order.objects.filter(account=account, carrier_reference__upper__in=wanted).only(*NEEDED)
     found = found.prefetch_related(Prefetch("changes", OrderChange.objects.only("order_id", "new")))
     return {str(order.carrier_reference).upper(): order for order in found}
+
+
+def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order]:
+    """Return by line the order it names: anybody's with its reference, else this sender's with its customer reference.
+
+    A customer reference that several parcels of the sender have names none.
+    """
+    found: dict[int, Order] = {}
+    for account in {charge.account_id for charge in charges}:
+        lines = [charge for charge in charges if charge.account_id == account]
+        referred = orders_of(account, {line.reference for line in lines} - {""})
+        own = _of_customer_references(account, lines, sender)
+        for line in lines:
+            order = referred.get(line.reference.upper()) or own.get(line.customer_reference.upper())
+            found |= {line.pk: order} if order else {}
+    return found
+
+
+def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -> dict[str, Order]:
+    """Read the sender's parcels around the days of these lines: pickup days have an index, customer references none."""
+    named = {line.customer_reference.upper() for line in lines} - {""}
+    days = [line.day or line.week for line in lines]
+    first, last = min(days) - AROUND, max(days) + AROUND
+    held = Order.objects.filter(sender=sender, account=account, carrier_reference__isnull=False).annotate(
+        day=DAY, upper=Upper("customer_reference")
+    )
+    near = held.filter(Q(day__range=(first, last)) | Q(day=NO_DAY, created_at__date__range=(first, last)))
+    found: dict[str, list[Order]] = {}
+    for order in near.filter(upper__in=named) if named else ():
+        found.setdefault(order.customer_reference.upper(), []).append(order)
+    return {name: orders[0] for name, orders in found.items() if len(orders) == 1}
 
 
 def match_late() -> int:

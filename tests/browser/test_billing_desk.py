@@ -107,3 +107,46 @@ def keep(page: Page, name: str) -> None:
     if folder := os.environ.get("SCREENSHOTS"):
         file = Path(folder) / f"money-{re.sub(r'[^a-z0-9]+', '-', name.lower())}.png"
         page.screenshot(path=file, full_page=True, animations="disabled")
+
+
+STRAYS = """
+from django.utils import timezone
+from orders.models import Order
+from shipping_portal.accounts.models import Membership, Sender
+from tests import factories
+from tests.staff import cases
+member = Membership.objects.select_related("sender", "user").first()
+cases.unclear(member.sender, member.user)
+name = f"PO {Order.objects.count()}"
+factories.order(member.sender, member.user, status="booked", due_at=None, customer_reference=name)
+report = factories.billing_report(uploaded_at=timezone.now())
+today = timezone.now().date()
+factories.charge(None, reference="SNOBODY71", report=report, customer_reference=name, day=today)
+factories.charge(None, "oversize", "4.20", reference="SNOBODY72", report=report, day=today.replace(year=2025))
+factories.charge(None, "delay-refund", "-3.00", reference="SNOBODY73", report=report, day=today)
+print(member.sender.number)
+"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(w, s) for w in (360, 1280) for s in ("light", "dark")])
+def test_lines_of_nobodys_are_ticked_shown_and_assigned(log_in: Open, stack: Stack, width: int, scheme: Any) -> None:
+    number = stack.manage("shell", "--no-imports", "-c", STRAYS).split()[-1]
+    page = log_in("operator")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/admin/billing/charge/?owner=nobody")
+    for reference in ("SNOBODY71", "SNOBODY72", "SNOBODY73"):
+        page.get_by_role("row").filter(has_text=reference).first.get_by_role("checkbox").check()
+    page.get_by_label("Action:").select_option("Assign to one sender")
+    page.get_by_role("button", name="Go", exact=True).click()
+    page.get_by_label("Whose they are").fill(number)
+    page.get_by_role("button", name="Show where they go").click()
+    expect(page.get_by_text("In all 2 lines:")).to_be_visible()
+    expect(page.get_by_text("It may answer a booking that is not settled")).to_be_visible()
+    assert violations(page, but=DJANGOS_OWN) == []
+    assert not has_sideways_scroll(page)
+    keep(page, f"assign-{width}-{scheme}")
+    page.get_by_label("Why").fill("The carrier named the account.")
+    page.get_by_role("button", name="Assign what is ticked").click()
+    expect(page.get_by_text("2 assigned to")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="SNOBODY73").first).to_be_visible()

@@ -43,6 +43,7 @@ PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "accounts_localitylist_import", None, "localities"),
     ("GET", "billing_billingreport_upload", None, "billing"),
     ("GET", "billing_billingprofile_columns", BillingProfile, "billing"),
+    ("POST", "billing_charge_assign", None, "billing"),
     ("GET", "accounts_localityalias_add", None, "localities"),
 ]
 READ_BY_ALL = {"accounts_audit_export", "listener", "accounts_sender_stop_seeing"}  # as far as their model may be read

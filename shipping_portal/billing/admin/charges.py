@@ -59,7 +59,7 @@ def _order(typed: str) -> Order | None:
     return with_reference(orders, typed).first()
 
 
-def _assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
+def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
     """Give it away with the Extra Cover that was in the same price."""
     sender, order = owner
     parts = Charge.objects.unmatched().filter(report=charge.report_id, line=charge.line).order_by("part")
@@ -123,16 +123,15 @@ class DisputeInline(ReadOnlyInline):
     fields = ["made_at", "state", "text", "answer"]
 
 
-@admin.register(Charge)
 class ChargeAdmin(ActionsAdmin):
-    """Lines of money: found, filtered, given to an owner, credited or taken back."""
+    """Lines of money: found, filtered, given to an owner, credited or taken back. The desk registers it."""
 
     admin_actions = (
         AdminAction(
             "assign",
             "Assign to a parcel or sender",
             "Nobody owns this line. It goes on that sender's statement, in the week it was charged.",
-            _assign,
+            assign,
             needs="billing",
             audit="charge assigned",
             applies=_is_nobodys,

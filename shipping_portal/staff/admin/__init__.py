@@ -1,5 +1,5 @@
 """The pages that join several apps, by noun; importing them registers them on the staff's site."""
 
-from shipping_portal.staff.admin import audit, carrier, orders, recovery, senders
+from shipping_portal.staff.admin import audit, carrier, charges, orders, recovery, senders
 
-__all__ = ["audit", "carrier", "orders", "recovery", "senders"]
+__all__ = ["audit", "carrier", "charges", "orders", "recovery", "senders"]

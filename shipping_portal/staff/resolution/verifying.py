@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Min
+from django.db.models import Max, Min, Q, QuerySet
 
 from orders import gateway, waiting
 from orders.contract import contract_of
@@ -29,7 +29,7 @@ WHERE_THE_ID_IS = (
 )
 NEEDS_ID = f"Give the carrier's order id too: only its own order tells whose this reference is. {WHERE_THE_ID_IS}"
 CLOCKS = dt.timedelta(seconds=5)  # by which the clocks of our own machines may differ
-NEVER_ARRIVED = {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED}
+MAY_HAVE_ARRIVED = sorted({*BookingAttempt.State} - {BookingAttempt.State.NOT_SENT, BookingAttempt.State.REJECTED})
 
 
 class NotConfirmed(Exception):
@@ -202,12 +202,24 @@ def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
     Without an attempt that reached it, the moment the order was made. What a restored backup owed may have been sent at
     any time up to the restore, by attempts that it knows nothing of.
     """
-    fenced = order.changes.filter(new=Status.UNCONFIRMED, reason=OLDER).aggregate(at=Max("at"))["at"]
-    if fenced:
-        return order.created_at, fenced
-    arrived = order.attempts.exclude(state__in=NEVER_ARRIVED)
-    sent = arrived.aggregate(first=Min("sent_at"), last=Max("sent_at"))
-    return sent["first"] or order.created_at, sent["last"] or order.created_at
+    return between(with_sendings(Order.objects.filter(pk=order.pk)).get())
+
+
+def with_sendings(orders: QuerySet[Order]) -> QuerySet[Any]:
+    """Add to each order what `between` needs."""
+    fenced, arrived = Q(changes__new=Status.UNCONFIRMED, changes__reason=OLDER), Q(attempts__state__in=MAY_HAVE_ARRIVED)
+    return orders.annotate(
+        fenced_at=Max("changes__at", filter=fenced),
+        first_sent_at=Min("attempts__sent_at", filter=arrived),
+        last_sent_at=Max("attempts__sent_at", filter=arrived),
+    )
+
+
+def between(order: Any) -> tuple[dt.datetime, dt.datetime]:
+    """Return the same as `sent_between`, of an order that `with_sendings` read."""
+    if order.fenced_at:
+        return order.created_at, order.fenced_at
+    return order.first_sent_at or order.created_at, order.last_sent_at or order.created_at
 
 
 def known_order_id(order: Order, reference: str) -> str:
