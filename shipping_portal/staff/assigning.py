@@ -72,7 +72,7 @@ def sums(lines: Collection[Line]) -> dict[str, Decimal]:
     return dict(sorted(found.items()))
 
 
-def assign(
+def assign_all(
     lines: Collection[Line], shown: Mapping[int, str], *, reason: str, by: User | Any, now: dt.datetime
 ) -> list[Line]:
     """Give away the lines that go where `shown` said; return those. Each is a transaction and a row of the audit."""

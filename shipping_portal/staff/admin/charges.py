@@ -73,10 +73,10 @@ class DeskChargeAdmin(ChargeAdmin):
         if not (is_valid and "assign" in request.POST):
             return self._page(request, form, lines)
         reason, now = form.cleaned_data["reason"], timezone.now()
-        done = assigning.assign(lines, shown, reason=reason, by=request.user, now=now)
+        done = assigning.assign_all(lines, shown, reason=reason, by=request.user, now=now)
         rest = [line for line in lines if line not in done]
-        told = f"{len(done)} assigned to {form.cleaned_data['sender']}."
-        messages.success(request, told if not rest else f"{told} {len(rest)} not: see below.")
+        summary = f"{len(done)} assigned to {form.cleaned_data['sender']}."
+        messages.success(request, summary if not rest else f"{summary} {len(rest)} not: see below.")
         return self._page(request, form, rest) if rest else self._back(request)
 
     def _page(self, request: HttpRequest, form: LinesForm, lines: list[assigning.Line]) -> HttpResponse:
