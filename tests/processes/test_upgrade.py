@@ -93,7 +93,9 @@ def rehearse(folder: Path, orders: int, pace: float, *, back: bool) -> float:
         stream = Stream(site, orders, pace)
         began_at = time.monotonic()
         stream.start()
-        site.portal.run("manage.py", "migrate", "-v0", version=new, MIGRATE_DATABASE_URL=site.portal.owner)  # old code goes on, on the new schema
+        site.portal.run(
+            "manage.py", "migrate", "-v0", version=new, MIGRATE_DATABASE_URL=site.portal.owner
+        )  # old code goes on, on the new schema
         for version in (new, ROOT) if back else (new,):
             for web in WEBS:
                 replace(site, web, by=version)
