@@ -121,6 +121,7 @@ def test_a_closed_account_is_erased_by_its_term(
     assert erased_keys.kept() == {"sender": {quill.pk}}
 
 
+@pytest.mark.usefixtures("as_the_owner")
 def test_an_account_that_was_erased_is_erased_again_after_a_restore(
     quill: Sender, alice: User, settings: Any, tmp_path: Path
 ) -> None:
