@@ -19,11 +19,13 @@ from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.billing import checking, disputing, matching, queues
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.case import evidence
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 from tests.staff.conftest import REASON
+from tests.table import table
 
 UPLOAD = "/admin/billing/billingreport/upload/"
 NAME = "billing-2026-11-23.csv"
@@ -534,6 +536,20 @@ def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(desk: Client, uncl
     assert "where this order is 12.08 AUD" in found[1].billed
     page = desk.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
     assert found[0].billed in page
+
+
+@table(
+    ("week", "is_shown"), [(dt.date(2026, 11, 16), True), (dt.date(2026, 11, 23), True), (dt.date(2026, 11, 9), False)]
+)
+def test_a_line_without_a_day_is_evidence_for_a_booking_of_any_day_of_its_week(
+    unclear: Callable[..., Order], week: dt.date, is_shown: bool
+) -> None:
+    """The booking left on a Sunday, and may have been made until the Friday after it."""
+    sunday = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+    report = factories.billing_report(week=week, uploaded_at=sunday + dt.timedelta(days=10))
+    factories.charge(None, reference="SFOUND001", day=None, report=report)
+    found = unowned.billed(unclear(), sunday, sunday + dt.timedelta(days=5), read_from=sunday)
+    assert bool(found) is is_shown
 
 
 def test_a_line_in_the_orders_own_currency_comes_before_the_same_number_in_another(

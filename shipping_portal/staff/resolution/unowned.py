@@ -11,7 +11,7 @@ from django.db.models.functions import Abs
 
 from orders.contract import contract_of
 from orders.models import CarrierAccount, Order
-from shipping_portal.billing.models import Charge, ChargeKind, cents
+from shipping_portal.billing.models import Charge, ChargeKind, cents, week_of
 from shipping_portal.carrier.naming import Names, names_in
 from tracking import queues
 from tracking.models import Parcel, TrackingEvent
@@ -115,8 +115,9 @@ def billed(order: Order, early: dt.datetime, late: dt.datetime, *, read_from: dt
     Those in its own currency come first, the nearest price before the others.
     """
     days = (early.date(), late.date())
+    mondays = (week_of(early.date()), late.date())
     lines = Charge.objects.unmatched().filter(
-        Q(day__range=days) | Q(day=None, week__range=days), account=order.account_id, kind__in=MAY_BE_ITS_COST
+        Q(day__range=days) | Q(day=None, week__range=mondays), account=order.account_id, kind__in=MAY_BE_ITS_COST
     )
     grouped = lines.exclude(reference="").order_by().values("reference", "currency")
     found = grouped.annotate(
