@@ -220,6 +220,19 @@ def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
         )
 
 
+@register(Tags.files)
+def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
+    """Warn only: an error would keep the sweeper from starting, and bookings with it."""
+    from shipping_portal.billing import folder  # noqa: PLC0415  (models load after checks)
+
+    if why := folder.why_unusable():
+        yield Warning(
+            why,
+            hint="Name a folder of this machine in which the portal may read, make folders and move files.",
+            id="portal.W012",
+        )
+
+
 @register(Tags.security)
 def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
     if settings.SIGN_UP not in SIGN_UP_MODES:

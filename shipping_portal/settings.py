@@ -154,6 +154,8 @@ SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")  # open, first_l
 IMPORTS_AN_HOUR = env.int("IMPORTS_AN_HOUR", default=20)  # of one person
 DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))  # of all senders together
 
+REPORTS_FOLDER = env("REPORTS_FOLDER", default="")  # its files are taken as billing reports; empty is off
+
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs alike, for campaigns -----------
 TIME_SCALE = env.float("TIME_SCALE", default=1.0)
 CARRIER_DEADLINE = env.float("CARRIER_DEADLINE", default=20.0) * TIME_SCALE

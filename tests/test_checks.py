@@ -69,6 +69,7 @@ def messages() -> list[Any]:
         checks.check_webhook_secrets,
         checks.check_restore_mark,
         checks.check_erased_file,
+        checks.check_reports_folder,
         deploy_checks.check_installation,
         deploy_checks.check_accepted_risks,
         deploy_checks.check_alerts_reach_somebody,

@@ -12,6 +12,9 @@ from decimal import Decimal
 
 from shipping_portal.billing.fields import NEEDED, Profile
 
+MOST_LINES = 100_000
+LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
+TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 BIGGEST = Decimal(10) ** 12
 CURRENCY = re.compile(r"[A-Z]{3}")
 # Decimal would read "1e2", "1_0" and other scripts' digits, too.
@@ -21,7 +24,7 @@ NAMES_NO_LINE = {"line_id", "customer_reference"}  # beside what names a line, m
 
 
 class NotAReport(Exception):
-    """The file cannot be the carrier's report: it is empty, or columns that are needed are not in it."""
+    """The file cannot be the carrier's report: it is empty, too large, or columns that are needed are not in it."""
 
 
 class UnreadableCell(Exception):
@@ -68,6 +71,10 @@ class Problem:
 
 def read(content: bytes, profile: Profile) -> Iterator[ReportRow | ReportTotal | Problem]:
     """Yield every record of the file. Raises NotAReport before the first."""
+    if not content or content.isspace():
+        raise NotAReport("The file is empty.")
+    if len(content) > LARGEST or content.count(b"\n") > MOST_LINES + 1:  # its header
+        raise NotAReport(TOO_MUCH)
     records = _records(content, profile.delimiter)
     number, header = _header(records)
     places = _places(header, profile.columns)

@@ -15,9 +15,6 @@ from shipping_portal.billing.models import BillingReport, ReportFile, week_of
 from shipping_portal.billing.reading import NotAReport, read
 from shipping_portal.jobs.registry import enqueue
 
-MOST_LINES = 100_000
-LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
-TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 DAY_IN_NAME = re.compile(r"(20\d\d)-?(\d\d)-?(\d\d)")
 
 
@@ -38,24 +35,29 @@ def take(
     now: dt.datetime,
     week: dt.date | None = None,
     stated: dict[str, Decimal] | None = None,
+    keeps_refused: bool = False,
 ) -> BillingReport:
     """Keep the file and owe its reading. `stated` is the total by currency of a file that states none itself.
 
-    Raises TakenBefore, and NotAReport for what cannot be one.
+    Raises TakenBefore, and NotAReport for what cannot be one. With `keeps_refused`, where nobody is there to be told,
+    that is a damaged report instead, for an operator to read again or make void.
     """
     profile = Profile.of(profile_of(account))
-    _refuse_what_is_none(content, profile)
+    problems = _problems(content, profile, keeps_refused=keeps_refused)
     sha256 = hashlib.sha256(content).hexdigest()
     made = BillingReport(
         account=account, name=name[-120:], sha256=sha256, week=week_of(week) if week else week_in(name, now),
         due_at=now, profile=profile.to_json(), uploaded_at=now, uploaded_by=by,
         stated={currency: str(total) for currency, total in (stated or {}).items()},
     )  # fmt: skip
+    if problems:
+        made.state, made.due_at, made.problems = BillingReport.State.DAMAGED, None, problems
     try:
         with transaction.atomic():
             made.save()
             ReportFile.objects.create(report=made, content=content)
-            enqueue("report", made.pk)
+            if not problems:
+                enqueue("report", made.pk)
     except IntegrityError:
         before = BillingReport.objects.exclude(state=BillingReport.State.VOID)
         raise TakenBefore(before.get(account=account, sha256=sha256)) from None
@@ -71,9 +73,11 @@ def week_in(name: str, now: dt.datetime) -> dt.date:
     return week_of(written - dt.timedelta(days=1))
 
 
-def _refuse_what_is_none(content: bytes, profile: Profile) -> None:
-    if not content.strip():
-        raise NotAReport("The file is empty.")
-    if len(content) > LARGEST or content.count(b"\n") > MOST_LINES + 1:  # its header
-        raise NotAReport(TOO_MUCH)
-    next(read(content, profile), None)  # its header
+def _problems(content: bytes, profile: Profile, *, keeps_refused: bool) -> list[tuple[int, str]]:
+    try:
+        next(read(content, profile), None)  # its header
+    except NotAReport as refusal:
+        if not keeps_refused:
+            raise
+        return [(1, str(refusal))]
+    return []

@@ -10,6 +10,7 @@ from django.urls import reverse
 from orders import gateway
 from orders.models import LabelBytes, Restore
 from orders.restoring import marks
+from shipping_portal.billing import folder
 from shipping_portal.staff import health, queues
 from shipping_portal.staff.models import Severity
 from tracking import webhook_health
@@ -79,3 +80,12 @@ def _data(now: dt.datetime) -> Iterator[Condition]:
     if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
         title, step = "No backup lately", "Look at the backup's job; its last step is manage.py backup_taken."
         yield Condition("backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at)
+    yield from _reports(now)
+
+
+def _reports(now: dt.datetime) -> Iterator[Condition]:
+    unusable, stuck = folder.why_unusable(), folder.stuck(now)
+    if unusable or stuck:
+        step = unusable or "See that the portal may read the files, and that their folder is named after an account."
+        title, url = "Billing reports stay in their folder", reverse("admin:billing_billingreport_changelist")
+        yield Condition("reports-folder", title, step, Severity.TICKET, url, len(stuck) or 1, min(stuck, default=None))

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing import posting, statements, uploads
+from shipping_portal.billing import posting, reading, statements
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reading import NotAReport
 from tests import factories
@@ -68,7 +68,7 @@ def test_a_report_just_read_is_posted_without_reading_its_lines_for_each_line(
 def test_a_file_with_too_many_lines_is_refused_by_their_number(
     take: Callable[..., BillingReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "MOST_LINES", 3)
+    monkeypatch.setattr(reading, "MOST_LINES", 3)
     assert take(summed(line("SQ7K2M"), line("SB4N8X"))).state == BillingReport.State.CHECKED
     with pytest.raises(NotAReport, match="more than 100,000 lines"):
         take(summed(line("SQ7K2M"), line("SB4N8X"), line("SC4N8X"), line("SD4N8X")))

@@ -66,9 +66,20 @@ def test_files_named_in_the_environment_are_mounted_where_the_containers_are_tol
         assert mounts == {
             setting: found[1]
             for setting, value in SERVICES[name]["environment"].items()
-            if (found := re.fullmatch(rf"\$\{{{setting}:\+(/\S+)\}}", str(value)))
+            if (found := re.fullmatch(rf"\$\{{{setting}:\+(/\S+)\}}", str(value))) and setting != "REPORTS_FOLDER"
         }
         assert len(mounts) == 3
+
+
+def test_the_reports_folder_is_the_sweepers_alone_and_it_alone_is_told_of_it() -> None:
+    for name in PORTAL:
+        volumes, told = SERVICES[name]["volumes"], SERVICES[name]["environment"]["REPORTS_FOLDER"]
+        mounted = [volume for volume in volumes if "REPORTS_FOLDER" in volume]
+        if name == "sweeper":
+            assert (mounted, told) == (["${REPORTS_FOLDER:-/dev/null}:/reports"], "${REPORTS_FOLDER:+/reports}")
+        else:
+            assert (mounted, told) == ([], "")
+        assert SERVICES["web-a"]["volumes"] == [volume for volume in volumes if volume not in mounted]
 
 
 def test_the_image_holds_no_pretend_carrier_and_says_its_version() -> None:

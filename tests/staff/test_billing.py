@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing import checking, disputing, matching, queues
+from shipping_portal.billing import checking, disputing, folder, matching, queues
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
+from shipping_portal.staff import conditions
+from shipping_portal.staff.queues import waiting as every_queue
 from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.case import evidence
 from shipping_portal.staff.resolution.verifying import Confirmed
@@ -108,6 +111,29 @@ def test_a_report_is_of_the_week_before_the_date_in_its_name_or_of_the_day_that_
 ) -> None:
     assert uploaded(desk, summed(line("SA00001"))).week == dt.date(2026, 11, 16)
     assert uploaded(desk, summed(line("SA00002")), week="2026-11-12").week == dt.date(2026, 11, 9)
+
+
+def test_a_file_refused_in_the_reports_folder_waits_here_and_is_read_again_once_its_columns_are_set(
+    desk: Client, order: Order, settings: Any, tmp_path: Path
+) -> None:
+    settings.REPORTS_FOLDER = str(tmp_path)
+    content = summed(line(order.carrier_reference)).replace(b"Reference,", b"Consignment,", 1)
+    (tmp_path / NAME).write_bytes(content)
+    folder.look(timezone.now() + dt.timedelta(minutes=2))
+    damaged = next(queue for queue in every_queue(timezone.now()) if queue.name == "billingreport-damaged")
+    assert NAME in desk.get(damaged.url).content.decode()
+    report = BillingReport.objects.get()
+    assert "The file has no column “Reference”." in desk.get(page_of(report)).content.decode()
+    late = conditions.present(timezone.now() + dt.timedelta(days=1, minutes=3))
+    assert damaged.name in [condition.name for condition in late]
+
+    profile = profile_of(report.account)
+    profile.columns = profile.columns | {"reference": "Consignment"}
+    profile.save()
+    desk.post(act(report, "read-again"), {"reason": REASON})
+    checking.work(report.pk)
+    report.refresh_from_db()
+    assert report.state == "checked"
 
 
 def test_while_it_is_read_the_page_says_how_far_it_is_and_asks_again(desk: Client, db: None) -> None:

@@ -14,10 +14,9 @@ from django.utils import timezone
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
-from shipping_portal.billing import uploads
 from shipping_portal.billing.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.models import BillingProfile, BillingReport
-from shipping_portal.billing.reading import NotAReport, Problem, ReportRow, ReportTotal, read
+from shipping_portal.billing.reading import LARGEST, NotAReport, Problem, ReportRow, ReportTotal, read
 
 FORM = ("delimiter", "date_form", "refunds_positive", "cover_inside", "total_word")
 TRIED = 3
@@ -144,6 +143,6 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
 def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
     """Return the one that was chosen, else the account's newest."""
     if given:
-        return given.name, given.read(uploads.LARGEST)
+        return given.name, given.read(LARGEST)
     newest = BillingReport.objects.filter(account=profile.account, file__isnull=False).order_by("-pk").first()
     return (newest.name, bytes(newest.file.content)) if newest else ("", b"")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import CarrierAccount
 from shipping_portal.accounts.models import Audit
-from shipping_portal.billing import posting, uploads
+from shipping_portal.billing import posting, reading, uploads
 from shipping_portal.billing.admin.words import undecided
 from shipping_portal.billing.balancing import balances, tallies
 from shipping_portal.billing.fields import profile_of
@@ -45,8 +45,8 @@ class ReportUploadForm(forms.Form):
 
     def clean_file(self) -> Any:
         """Refuse a file larger than a report may be."""
-        if self.cleaned_data["file"].size > uploads.LARGEST:
-            raise forms.ValidationError(uploads.TOO_MUCH)
+        if self.cleaned_data["file"].size > reading.LARGEST:
+            raise forms.ValidationError(reading.TOO_MUCH)
         return self.cleaned_data["file"]
 
     def clean(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         report = _taken(form, request.user)
     except uploads.TakenBefore as known:
         return _page(request, context | {"before": known.report}, form)
-    except uploads.NotAReport as refusal:
+    except reading.NotAReport as refusal:
         form.add_error("file", str(refusal))
         return _page(request, context | {"profile": profile_of(form.cleaned_data["account"])}, form)
     messages.success(request, f"{report.name} is being read. Nothing of it counts until it is posted.")
