@@ -18,7 +18,8 @@ from shipping_portal.accounts.models import Membership, PickupAddress, Sender, U
 from shipping_portal.accounts.phones import spellings
 
 MOST = 20
-MOST_WORDS = 8
+MOST_WORDS = 6
+MOST_SENDERS = 200  # whose parcels a word may mean
 MOST_PIECES = 6  # of a phone number: +1 (416) 555 01 42
 DIGITS = re.compile(r"[\d+().-]+")
 # What a phone number that is spaced begins with: a prefix or an area code. A postcode before another number is none.
@@ -42,14 +43,22 @@ def words(term: str) -> list[str]:
     return found
 
 
-def orders_by(word: str) -> Q:
+def orders_by(term: str) -> Q:
+    """Return what may name an order: each word of it or of its sender, or all words its sender's name."""
+    said = words(term)
+    # Many senders share a word of their names ("Pty"), and of those `_order_by` knows some only.
+    named = Sender.objects.filter(*(_part("name__i", word) for word in said)).values_list("pk", flat=True)
+    return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, said))
+
+
+def _order_by(word: str) -> Q:
     """Return what one word may be of an order: its text, a phone however spelled, a reference, a number, a sender."""
     found = Q(carrier_reference__upper=word.upper())
     for text in {word.lower(), *spellings(word)}:
         found |= _part("search__", text)
     members = Membership.objects.filter(user__email=word.lower())
     # As a list of keys: a subquery beside the other conditions would read the whole table.
-    found |= Q(sender__in=list(_senders(word, members)[:MOST]))
+    found |= Q(sender__in=[key for (key,) in _senders(word, members)[:MOST_SENDERS]])
     if word.isdecimal() and len(word) < 10:
         found |= Q(pk=int(word))
     key = _uuid(word)
@@ -79,7 +88,7 @@ def _senders(word: str, *theirs: QuerySet[Any]) -> QuerySet[Any]:
     A union reads each table by its own index; joined by OR in one condition, none could.
     """
     named = Sender.objects.filter(_part("name__i", word) | Q(pk=Sender.pk_of(word)))
-    return named.values_list("pk").union(*(rows.values_list("sender") for rows in theirs))
+    return named.values_list("pk").union(*(rows.values_list("sender") for rows in theirs), all=True)
 
 
 def _part(lookup: str, word: str) -> Q:
@@ -136,7 +145,7 @@ def _groups(user: Any, term: str) -> dict[str, Any]:
     said = words(term)
     if user.has_perm("orders.view_order"):
         orders = Order.objects.select_related("sender").order_by("-pk")
-        found["orders"] = list(orders.filter(*map(orders_by, said))[: MOST + 1])
+        found["orders"] = list(orders.filter(orders_by(term))[: MOST + 1])
     if user.has_perm("accounts.view_sender"):
         found["senders"] = list(Sender.objects.filter(senders_by(term)).order_by("name", "pk")[: MOST + 1])
     if user.has_perm("accounts.view_user"):

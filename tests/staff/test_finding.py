@@ -1,11 +1,14 @@
 """One search finds what a caller says: a parcel, a sender or a person; it shows no more than lists do."""
 
 import datetime as dt
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -30,11 +33,13 @@ def found(desk: Client, said: str) -> Any:
     return desk.get("/admin/find/", {"q": said})
 
 
+@pytest.mark.postgres
 @table("said", ["0491 570 156", "0491570156", "+61491570156", "+61 491 570 156", "(0491) 570-156"])
 def test_a_phone_number_is_found_however_it_is_spelled(desk: Client, order: Order, said: str) -> None:
     assert found(desk, said).context["orders"] == [order]
 
 
+@pytest.mark.postgres
 @table(
     "said",
     [
@@ -49,6 +54,7 @@ def test_a_parcel_is_found_by_what_a_caller_says(desk: Client, order: Order, sai
     assert found(desk, text).context["orders"] == [order]
 
 
+@pytest.mark.postgres
 @table("said", ["oor", "oo", "am sin", "Noor Nobody", "7000 54321", "&", "%", "_", "A-9999"])
 def test_what_is_not_there_is_not_found(desk: Client, order: Order, said: str) -> None:
     page = found(desk, said)
@@ -84,6 +90,16 @@ def test_a_whole_number_or_reference_leads_to_its_page(desk: Client, order: Orde
         assert found(desk, said)["Location"] == account, said
 
 
+def test_a_parcel_is_found_by_its_senders_name_whose_words_many_share(
+    desk: Client, order: Order, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST_SENDERS", 2)
+    for number in range(3):
+        factories.sender(name=f"Shop {number} Candles")
+    Sender.objects.filter(pk=quill.pk).update(name="Marlow Candles")
+    assert found(desk, "candles marlow").context["orders"] == [order]
+
+
 def test_a_number_that_means_two_things_is_a_list(desk: Client, order: Order, bob: User) -> None:
     other = factories.order(bob.membership.sender, bob, search="somebody 12345")
     assert found(desk, "12345").context["orders"] == [other, order]
@@ -105,6 +121,7 @@ def test_a_number_leads_nowhere_an_operator_may_not_look(
     assert "/accounts/sender/" not in page.headers.get("Location", "")
 
 
+@pytest.mark.postgres
 @table(
     "said",
     [
@@ -120,6 +137,7 @@ def test_a_sender_is_found_by_its_name_its_people_and_its_pickup_place(
     assert found(desk, said).context["senders"] == [quill]
 
 
+@pytest.mark.postgres
 @table("said", ["alice", "ALICE@quill.example", "al", "{last} alice"])
 def test_a_person_is_found_by_name_and_whole_email(desk: Client, alice: User, bob: User, said: str) -> None:
     last = alice.name.split()[-1]
@@ -134,6 +152,36 @@ def test_people_are_shown_masked_and_only_to_who_may_see_them(
     assert "a•••@quill.example" in page
     assert page.count("alice@quill.example") == 1  # in the box
     assert "people" not in found(operator("Billing"), "alice@quill.example").context
+
+
+SEARCHED = {"orders_order", "accounts_sender", "accounts_user", "accounts_membership", "accounts_pickupaddress"}
+
+
+def reads(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How each table that is searched is read."""
+    if plan.get("Relation Name") in SEARCHED:
+        yield plan["Relation Name"], plan["Node Type"]
+    for part in plan.get("Plans", []):
+        yield from reads(part)
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite is for the demo, and reads every row")
+def test_each_search_has_an_index_for_all_it_looks_at(desk: Client, order: Order) -> None:
+    found(desk, "x")
+    with CaptureQueriesContext(connection) as queries:
+        for said in ("Noor Tamsin", "no ta", "+61491570156", "A-9999", "12", "7000 12345", str(uuid.uuid4()), "&"):
+            found(desk, said)
+    seen: set[tuple[str, str]] = set()
+    with connection.cursor() as cursor:
+        # What is left is the bitmap, which reads a table by the conditions of an index alone, however small it is.
+        for way in ("seqscan", "indexscan", "indexonlyscan"):
+            cursor.execute(f"SET LOCAL enable_{way} = off")
+        for query in queries:
+            if query["sql"].startswith(("SELECT", "(SELECT")):
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}")
+                seen |= set(reads(cursor.fetchone()[0][0]["Plan"]))
+    assert seen == {(table, "Bitmap Heap Scan") for table in SEARCHED}
 
 
 def test_a_lists_sender_is_chosen_by_the_number_it_quotes(desk: Client, order: Order, quill: Sender) -> None:
