@@ -27,6 +27,12 @@ AREA = re.compile(r"[+(0]|\d{1,3}(?!\d)")
 TRIGRAM = re.compile(r"[^\W_]{3}")
 ORDER = re.compile(r"order (number )?", re.IGNORECASE)
 
+GROUPS = {  # its title, what is added to a search that finds too many, the heads of its columns
+    "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Made")),
+    "senders": ("Senders", "letter", ("Sender", "Number", "Bookings", "Parcels")),
+    "people": ("People", "letter", ("Person", "Email", "Works for")),
+}
+
 
 def words(term: str) -> list[str]:
     """Return the words of a search that hold a letter or a digit; a phone number is one of them however it is spaced.
@@ -116,7 +122,8 @@ def find(request: HttpRequest) -> HttpResponse:
     found = _groups(user, said) if said else {}
     if order := _called(found, said):
         return redirect("admin:orders_order_change", order.pk)
-    context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, **found}
+    groups = [(name, *GROUPS[name], rows) for name, rows in found.items() if rows]
+    context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, "groups": groups, **found}
     return TemplateResponse(request, "admin/find.html", context)
 
 
