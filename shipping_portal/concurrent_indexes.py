@@ -42,7 +42,7 @@ class TrigramIndex(Index):
     """
 
     def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
-        statement = super().create_sql(model, schema_editor, using, **kwargs)
+        statement: Any = super().create_sql(model, schema_editor, using, **kwargs)
         if _has_trigrams(schema_editor.connection):
             columns = [schema_editor.quote_name(model._meta.get_field(name).column) for name in self.fields]
             by_trigrams = ", ".join(f"UPPER({column}) gin_trgm_ops" for column in columns)

@@ -25,7 +25,7 @@ DIGITS = re.compile(r"[\d+().-]+")
 # What a phone number that is spaced begins with: a prefix or an area code. A postcode before another number is none.
 AREA = re.compile(r"[+(0]|\d{1,3}(?!\d)")
 TRIGRAM = re.compile(r"[^\W_]{3}")
-ORDER = re.compile(r"order (number )?", re.IGNORECASE)
+ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
 
 GROUPS = {  # its title, what is added to a search that finds too many, the heads of its columns
     "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Made")),
@@ -39,8 +39,8 @@ def words(term: str) -> list[str]:
 
     Of a search without such a word, its first one, which nothing has.
     """
-    said = term.split()
-    said, found = [piece for piece in said if any(map(str.isalnum, piece))] or said[:1], []
+    said, found = term.split(), list[str]()
+    said = [piece for piece in said if any(map(str.isalnum, piece))] or said[:1]
     while said and len(found) < MOST_WORDS:
         digits = len([*takewhile(DIGITS.fullmatch, said[:MOST_PIECES])]) if AREA.match(said[0]) else 0
         size = next((size for size in range(digits, 1, -1) if spellings(" ".join(said[:size]))), 1)
@@ -71,7 +71,7 @@ def _order_by(word: str) -> Q:
     return found | Q(uuid=key) if key else found
 
 
-def people_by(word: str) -> Q:
+def _person_by(word: str) -> Q:
     """Return what one word may be of a person: the whole e-mail, or a part of the name."""
     return Q(email=word.lower()) | _part("name__i", word)
 
@@ -80,7 +80,7 @@ def senders_by(term: str) -> Q:
     """Return what may name a sender, word by word: its name or number, its people, its pickup places."""
     found = Q()
     for word in words(term):
-        members = Membership.objects.filter(user__in=User.objects.filter(people_by(word)))
+        members = Membership.objects.filter(user__in=User.objects.filter(_person_by(word)))
         at = Q(phone__in=[word, *spellings(word)])
         for column in ("name", "suburb", "postcode"):
             at |= _part(f"{column}__i", word)
@@ -116,7 +116,7 @@ def find(request: HttpRequest) -> HttpResponse:
 
     user: Any = request.user
     term = clean_search(request.GET.get("q", ""))
-    said = ORDER.sub("", term, count=1) if ORDER.match(term) else term
+    said = ORDER.sub("", term)
     if said and (page := _exact(user, said)):
         return redirect(page)
     found = _groups(user, said) if said else {}
@@ -129,12 +129,12 @@ def find(request: HttpRequest) -> HttpResponse:
 
 def _exact(user: Any, said: str) -> str:
     """Return the address of the sender with this number, or of the one order with this reference or key; else ""."""
-    account = Sender.objects.filter(pk=Sender.pk_of(said)).first() if user.has_perm("accounts.view_sender") else None
-    if account:
-        return reverse("admin:accounts_sender_change", args=[account.pk])
-    key = _uuid(said)
-    rule = Q(uuid=key) if key else Q(carrier_reference__upper=said.upper())
-    found = Order.objects.filter(rule)[:2] if user.has_perm("orders.view_order") else []
+    number, key = Sender.pk_of(said), _uuid(said)
+    if number and user.has_perm("accounts.view_sender") and Sender.objects.filter(pk=number).exists():
+        return reverse("admin:accounts_sender_change", args=[number])
+    if not user.has_perm("orders.view_order"):
+        return ""
+    found = list(Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=said.upper()))[:2])
     return reverse("admin:orders_order_change", args=[found[0].pk]) if len(found) == 1 else ""
 
 
@@ -156,7 +156,7 @@ def _groups(user: Any, term: str) -> dict[str, Any]:
     if user.has_perm("accounts.view_sender"):
         found["senders"] = list(Sender.objects.filter(senders_by(term)).order_by("name", "pk")[: MOST + 1])
     if user.has_perm("accounts.view_user"):
-        people = User.objects.filter(*map(people_by, said)).select_related("membership__sender").order_by("pk")
+        people = User.objects.filter(*map(_person_by, said)).select_related("membership__sender").order_by("pk")
         found["people"] = [(person, without_emails(person.email)) for person in people[: MOST + 1]]
     return found
 
