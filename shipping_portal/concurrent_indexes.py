@@ -10,6 +10,7 @@ Django's own of this name works on PostgreSQL only, and can't be run again after
 from typing import Any
 
 from django.db.migrations import AddIndex
+from django.db.models import Index
 
 
 class AddIndexConcurrently(AddIndex):
@@ -32,3 +33,26 @@ class AddIndexConcurrently(AddIndex):
             return super().database_backwards(app_label, schema_editor, from_state, to_state)
         model = from_state.apps.get_model(app_label, self.model_name)
         schema_editor.remove_index(model, self.index, concurrently=True)
+
+
+class TrigramIndex(Index):
+    """Finds parts of words whatever their case (`icontains`), by the trigrams of pg_trgm; its columns are texts.
+
+    Where there is no pg_trgm, SQLite among them, it is the usual index, and whoever looks for a part reads every row.
+    """
+
+    def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
+        statement: Any = super().create_sql(model, schema_editor, using, **kwargs)
+        if _has_trigrams(schema_editor.connection):
+            columns = [schema_editor.quote_name(model._meta.get_field(name).column) for name in self.fields]
+            by_trigrams = ", ".join(f"UPPER({column}) gin_trgm_ops" for column in columns)
+            statement.parts |= {"using": " USING gin", "columns": by_trigrams}
+        return statement
+
+
+def _has_trigrams(connection: Any) -> bool:
+    if connection.vendor != "postgresql":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm'")
+        return cursor.fetchone() is not None

@@ -2,12 +2,14 @@
 
 import re
 import uuid
+from itertools import takewhile
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 
 from orders.listing import clean_search
 from orders.masking import without_emails
@@ -16,80 +18,146 @@ from shipping_portal.accounts.models import Membership, PickupAddress, Sender, U
 from shipping_portal.accounts.phones import spellings
 
 MOST = 20
-MOST_WORDS = 8
-# A phone number is one word however it is spaced.
-WORD = re.compile(r"[+(]?\d[\d ().-]{5,}\d|\S+")
+MOST_WORDS = 6
+MOST_SENDERS = 200  # whose parcels a word may mean
+MOST_PIECES = 6  # of a phone number: +1 (416) 555 01 42
+DIGITS = re.compile(r"[\d+().-]+")
+# What a phone number that is spaced begins with: a prefix or an area code. A postcode before another number is none.
+AREA = re.compile(r"[+(0]|\d{1,3}(?!\d)")
+TRIGRAM = re.compile(r"[^\W_]{3}")
+ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
+
+GROUPS = {  # its title, what is added to a search that finds too many, the heads of its columns
+    "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Made")),
+    "senders": ("Senders", "letter", ("Sender", "Number", "Bookings", "Parcels")),
+    "people": ("People", "letter", ("Person", "Email", "Works for")),
+}
 
 
 def words(term: str) -> list[str]:
-    """Return the words of a search, a spaced phone number as one of them."""
-    return WORD.findall(term)[:MOST_WORDS]
+    """Return the words of a search that hold a letter or a digit; a phone number is one of them however it is spaced.
+
+    Of a search without such a word, its first one, which nothing has.
+    """
+    said, found = term.split(), list[str]()
+    said = [piece for piece in said if any(map(str.isalnum, piece))] or said[:1]
+    while said and len(found) < MOST_WORDS:
+        digits = len([*takewhile(DIGITS.fullmatch, said[:MOST_PIECES])]) if AREA.match(said[0]) else 0
+        size = next((size for size in range(digits, 1, -1) if spellings(" ".join(said[:size]))), 1)
+        found.append(" ".join(said[:size]))
+        said = said[size:]
+    return found
 
 
-def orders_by(word: str) -> Q:
+def orders_by(term: str) -> Q:
+    """Return what may name an order: each word of it or of its sender, or all words its sender's name."""
+    said = words(term)
+    # Many senders share a word of their names ("Pty"), and of those `_order_by` knows some only.
+    named = Sender.objects.filter(*(_part("name__i", word) for word in said)).values_list("pk", flat=True)
+    return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, said))
+
+
+def _order_by(word: str) -> Q:
     """Return what one word may be of an order: its text, a phone however spelled, a reference, a number, a sender."""
     found = Q(carrier_reference__upper=word.upper())
     for text in {word.lower(), *spellings(word)}:
-        found |= Q(search__contains=text)
+        found |= _part("search__", text)
+    members = Membership.objects.filter(user__email=word.lower())
     # As a list of keys: a subquery beside the other conditions would read the whole table.
-    found |= Q(sender__in=list(Sender.objects.filter(_named(word)).values_list("pk", flat=True)[:MOST]))
+    found |= Q(sender__in=[key for (key,) in _senders(word, members)[:MOST_SENDERS]])
     if word.isdecimal() and len(word) < 10:
         found |= Q(pk=int(word))
     key = _uuid(word)
     return found | Q(uuid=key) if key else found
 
 
+def _person_by(word: str) -> Q:
+    """Return what one word may be of a person: the whole e-mail, or a part of the name."""
+    return Q(email=word.lower()) | _part("name__i", word)
+
+
 def senders_by(term: str) -> Q:
-    """Return what may name a sender: its name or number, a person of it, a pickup place's phone, person or suburb."""
-    people = Membership.objects.filter(user__name__icontains=term)
-    places = Q(phone__in=[term, *spellings(term)]) | Q(name__icontains=term)
-    places |= Q(suburb__iexact=term) | Q(postcode__iexact=term)
-    found = Q(pk__in=people.values("sender")) | Q(pk__in=PickupAddress.objects.filter(places).values("sender"))
-    return _named(term) | found
+    """Return what may name a sender, word by word: its name or number, its people, its pickup places."""
+    found = Q()
+    for word in words(term):
+        members = Membership.objects.filter(user__in=User.objects.filter(_person_by(word)))
+        at = Q(phone__in=[word, *spellings(word)])
+        for column in ("name", "suburb", "postcode"):
+            at |= _part(f"{column}__i", word)
+        found &= Q(pk__in=_senders(word, members, PickupAddress.objects.filter(at)))
+    return found
 
 
-def _named(term: str) -> Q:
-    """Return what names one sender and no other: its name, its number, the log-in of a member."""
-    members = Membership.objects.filter(user__email=term.lower())
-    return Q(name__icontains=term) | Q(pk=Sender.pk_of(term)) | Q(pk__in=members.values("sender"))
+def _senders(word: str, *theirs: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the keys of senders with this name or number, or with one of these rows of theirs.
+
+    A union reads each table by its own index; joined by OR in one condition, none could.
+    """
+    named = Sender.objects.filter(_part("name__i", word) | Q(pk=Sender.pk_of(word)))
+    return named.values_list("pk").union(*(rows.values_list("sender") for rows in theirs), all=True)
 
 
-def exact(term: str) -> Order | None:
-    """Return the one order whose carrier reference or own key this is."""
-    key = _uuid(term)
-    rule = Q(uuid=key) if key else Q(carrier_reference__upper=term.upper())
-    found = list(Order.objects.filter(rule)[:2])
-    return found[0] if len(found) == 1 else None
+def _part(lookup: str, word: str) -> Q:
+    """Return where a text has the word in it; one without three letters in a row, where a word begins with it.
+
+    Both are found by their trigrams (TrigramIndex); a part of two letters, or of none, would read every row.
+    `lookup` is the column and `__`, or `__i` where the case is whoever's.
+    """
+    if TRIGRAM.search(word):
+        return Q(**{f"{lookup}contains": word})
+    if not any(map(str.isalnum, word)):
+        return Q(pk__in=[])
+    return Q(**{f"{lookup}startswith": word}) | Q(**{f"{lookup}contains": f" {word}"})
 
 
 def find(request: HttpRequest) -> HttpResponse:
-    """Answer what a caller's words lead to; a whole reference leads to its parcel at once."""
+    """Answer what a caller's words lead to; a whole number or reference leads to its page at once."""
     from django.contrib import admin  # noqa: PLC0415  (the site imports this page)
 
     user: Any = request.user
     term = clean_search(request.GET.get("q", ""))
-    if term and user.has_perm("orders.view_order") and (order := exact(term)):
+    said = ORDER.sub("", term)
+    if said and (page := _exact(user, said)):
+        return redirect(page)
+    found = _groups(user, said) if said else {}
+    if order := _called(found, said):
         return redirect("admin:orders_order_change", order.pk)
-    found = _groups(user, term) if term else {}
-    context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, **found}
+    groups = [(name, *GROUPS[name], rows) for name, rows in found.items() if rows]
+    context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, "groups": groups, **found}
     return TemplateResponse(request, "admin/find.html", context)
+
+
+def _exact(user: Any, said: str) -> str:
+    """Return the address of the sender with this number, or of the one order with this reference or key; else ""."""
+    number, key = Sender.pk_of(said), _uuid(said)
+    if number and user.has_perm("accounts.view_sender") and Sender.objects.filter(pk=number).exists():
+        return reverse("admin:accounts_sender_change", args=[number])
+    if not user.has_perm("orders.view_order"):
+        return ""
+    found = list(Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=said.upper()))[:2])
+    return reverse("admin:orders_order_change", args=[found[0].pk]) if len(found) == 1 else ""
+
+
+def _called(found: dict[str, Any], said: str) -> Order | None:
+    """Return the order that has this number, ours or its sender's, where it means nothing else: a postcode, another."""
+    match found:
+        case {"orders": [order], **others} if not any(others.values()):
+            return order if said.lower() in (str(order.pk), order.customer_reference.lower()) else None
+    return None
 
 
 def _groups(user: Any, term: str) -> dict[str, Any]:
     """Return the first few of each group that this operator may see, one more than is shown."""
     found: dict[str, Any] = {}
+    said = words(term)
     if user.has_perm("orders.view_order"):
         orders = Order.objects.select_related("sender").order_by("-pk")
-        for word in words(term):
-            orders = orders.filter(orders_by(word))
-        found["orders"] = list(orders[: MOST + 1])
+        found["orders"] = list(orders.filter(orders_by(term))[: MOST + 1])
     if user.has_perm("accounts.view_sender"):
         found["senders"] = list(Sender.objects.filter(senders_by(term)).order_by("name", "pk")[: MOST + 1])
     if user.has_perm("accounts.view_user"):
-        people = User.objects.filter(Q(email=term.lower()) | Q(name__icontains=term)).select_related(
-            "membership__sender"
-        )
-        found["people"] = [(person, without_emails(person.email)) for person in people.order_by("pk")[: MOST + 1]]
+        people = User.objects.filter(*map(_person_by, said)).select_related("membership__sender").order_by("pk")
+        found["people"] = [(person, without_emails(person.email)) for person in people[: MOST + 1]]
     return found
 
 

@@ -176,6 +176,23 @@ def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> 
     return logged_in
 
 
+@pytest.fixture
+def clicks() -> list[str]:
+    """What was pressed with a pointer, in the order in which it was."""
+    return []
+
+
+@pytest.fixture
+def desk(log_in: Open, clicks: list[str]) -> Page:
+    """The desk's first page; every press of a pointer on it is written to `clicks`."""
+    page = log_in("operator")
+    page.expose_function("pressed", lambda what: clicks.append(what))
+    script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
+    page.add_init_script(script)
+    page.goto("/admin/")
+    return page
+
+
 @pytest.fixture(scope="session")
 def rooms(stack: Stack) -> Any:
     """Who sees which addresses, day by day and before logging in: {room: {cookie, pages: {name: address}}}."""

@@ -13,23 +13,6 @@ from tests.browser.test_desk import DJANGOS_OWN
 REASON = "the carrier's support confirmed it on the phone"
 
 
-@pytest.fixture
-def clicks() -> list[str]:
-    """What was pressed with a pointer, in the order in which it was."""
-    return []
-
-
-@pytest.fixture
-def desk(log_in: Open, clicks: list[str]) -> Page:
-    """The desk's first page; every press of a pointer on it is written to `clicks`."""
-    page = log_in("operator")
-    page.expose_function("pressed", lambda what: clicks.append(what))
-    script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
-    page.add_init_script(script)
-    page.goto("/admin/")
-    return page
-
-
 def unclear(stack: Stack, *, minutes: int, status: str = "unconfirmed", **attempt: str) -> dict[str, Any]:
     """A demo sender's order to Darwin whose attempt brought no usable answer: its number, its address there."""
     code = f"""

@@ -1,17 +1,20 @@
 """One search finds what a caller says: a parcel, a sender or a person; it shows no more than lists do."""
 
 import datetime as dt
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.staff import first_page
+from shipping_portal.staff import finding, first_page
 from tests import factories
 from tests.table import table
 
@@ -20,33 +23,126 @@ from tests.table import table
 def order(quill: Sender, alice: User, bob: User) -> Order:
     """A parcel of Quill's, and one of somebody else's beside it."""
     factories.order(bob.membership.sender, bob, search="somebody else", receiver_name="Somebody Else")
-    return factories.order(quill, alice, status="booked")
+    made = factories.order(quill, alice, status="booked", customer_reference="12345")
+    made.search = f"{made.search_text()} {str(made.carrier_reference).lower()}"
+    made.save()
+    return made
 
 
 def found(desk: Client, said: str) -> Any:
     return desk.get("/admin/find/", {"q": said})
 
 
-@table("said", [("0491 570 156",), ("0491570156",), ("+61491570156",), ("+61 491 570 156",), ("(0491) 570-156",)])
+@pytest.mark.postgres
+@table("said", ["0491 570 156", "0491570156", "+61491570156", "+61 491 570 156", "(0491) 570-156"])
 def test_a_phone_number_is_found_however_it_is_spelled(desk: Client, order: Order, said: str) -> None:
     assert found(desk, said).context["orders"] == [order]
 
 
-@table("said", [("Noor Tamsin",), ("noor.tamsin@example.net",), ("7000",), ("Quill",), ("alice@quill.example",)])
+@pytest.mark.postgres
+@table(
+    "said",
+    [
+        "Noor Tamsin", "tamsin noor", "NOOR  -  TAMS", "noor.tamsin@example.net", "NOOR.TAMSIN", "7000",
+        "Hobart Noor", "7000 0491 570 156", "0491 570 156 Noor", "0491-570-156 7000", "no ta 70",
+        "Quill", "quill tamsin", "alice@quill.example", "Alice@Quill.Example noor", "A-{number} 7000",
+        "{reference} noor", "{pk} 7000", "7000 12345", "12345 7000",
+    ],
+)  # fmt: skip
 def test_a_parcel_is_found_by_what_a_caller_says(desk: Client, order: Order, said: str) -> None:
-    assert found(desk, said).context["orders"] == [order]
+    text = said.format(number=1000 + order.sender_id, reference=order.carrier_reference, pk=order.pk)
+    assert found(desk, text).context["orders"] == [order]
 
 
-def test_a_whole_reference_leads_to_its_parcel(desk: Client, order: Order) -> None:
+@pytest.mark.postgres
+@table("said", ["oor", "oo", "am sin", "Noor Nobody", "7000 54321", "&", "%", "_", "A-9999"])
+def test_what_is_not_there_is_not_found(desk: Client, order: Order, said: str) -> None:
+    page = found(desk, said)
+    assert page.context["orders"] == ([order] if said == "oor" else [])
+
+
+@table(
+    "said, words",
+    [
+        ("3056 12345", ["3056", "12345"]),  # together they would be a number in Melbourne
+        ("3056 123456", ["3056", "123456"]),  # and these in Miami
+        ("7000 12345", ["7000", "12345"]),
+        ("0491 570 156", ["0491 570 156"]),
+        ("noor +61 491 570 156 3056", ["noor", "+61 491 570 156", "3056"]),
+        ("3056 (0491) 570-156", ["3056", "(0491) 570-156"]),
+        ("1 416 555 0123 x", ["1 416 555 0123", "x"]),
+        ("416 555 0123 613 555 0142", ["416 555 0123", "613 555 0142"]),
+        ("Smith & Sons", ["Smith", "Sons"]),
+        ("& -", ["&"]),
+    ],
+)
+def test_two_numbers_are_two_words_and_a_spaced_phone_is_one(said: str, words: list[str]) -> None:
+    assert finding.words(said) == words
+
+
+def test_a_whole_number_or_reference_leads_to_its_page(desk: Client, order: Order, quill: Sender) -> None:
     page = reverse("admin:orders_order_change", args=[order.pk])
-    for said in (order.carrier_reference, str(order.carrier_reference).lower(), str(order.uuid)):
-        assert found(desk, said)["Location"] == page
+    reference = str(order.carrier_reference)
+    for said in (reference, reference.lower(), str(order.uuid), "12345", str(order.pk), f"order {order.pk}"):
+        assert found(desk, said)["Location"] == page, said
+    account = reverse("admin:accounts_sender_change", args=[quill.pk])
+    for said in (quill.number, quill.number.lower(), f" {quill.number} "):
+        assert found(desk, said)["Location"] == account, said
 
 
-def test_a_sender_is_found_by_its_name_number_people_and_pickup_place(desk: Client, quill: Sender, alice: User) -> None:
-    place = factories.pickup_address(quill, email="shop@quill.example", phone="0491 570 006")
-    for text in (quill.name, quill.number, "alice@quill.example", "+61491570006", place.suburb, place.name):
-        assert quill in found(desk, text).context["senders"], text
+def test_a_parcel_is_found_by_its_senders_name_whose_words_many_share(
+    desk: Client, order: Order, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST_SENDERS", 2)
+    for number in range(3):
+        factories.sender(name=f"Shop {number} Candles")
+    Sender.objects.filter(pk=quill.pk).update(name="Marlow Candles")
+    assert found(desk, "candles marlow").context["orders"] == [order]
+
+
+def test_a_number_that_means_two_things_is_a_list(desk: Client, order: Order, bob: User) -> None:
+    other = factories.order(bob.membership.sender, bob, search="somebody 12345")
+    assert found(desk, "12345").context["orders"] == [other, order]
+    Order.objects.filter(pk=other.pk).update(search="somebody")
+    factories.sender(name="12345 Pty Ltd")
+    assert found(desk, "12345").context["orders"] == [order]
+
+
+@table("said", ["A-9999", "SNOBODY001", "987654321", "&", "order "])
+def test_a_number_that_nobody_has_is_said_so(desk: Client, order: Order, said: str) -> None:
+    assert "Nothing is found" in found(desk, said).content.decode()
+
+
+def test_a_number_leads_nowhere_an_operator_may_not_look(
+    operator: Callable[[str], Client], order: Order, quill: Sender
+) -> None:
+    page = found(operator(""), quill.number)
+    assert page.status_code in (302, 403)
+    assert "/accounts/sender/" not in page.headers.get("Location", "")
+
+
+@pytest.mark.postgres
+@table(
+    "said",
+    [
+        "quill", "co QUILL", "Alice", "alice@quill.example", "Alice@Quill.example", "+61491570006",
+        "0491 570 006", "Ira Quill", "quill ira", "Fitzroy", "3065", "fitzroy 3065", "fi qu",
+    ],
+)  # fmt: skip
+def test_a_sender_is_found_by_its_name_its_people_and_its_pickup_place(
+    desk: Client, quill: Sender, alice: User, said: str
+) -> None:
+    factories.sender(name="Somebody Else")
+    factories.pickup_address(quill, email="shop@quill.example", phone="0491 570 006")
+    assert found(desk, said).context["senders"] == [quill]
+
+
+@pytest.mark.postgres
+@table("said", ["alice", "ALICE@quill.example", "al", "{last} alice"])
+def test_a_person_is_found_by_name_and_whole_email(desk: Client, alice: User, bob: User, said: str) -> None:
+    last = alice.name.split()[-1]
+    assert [person for person, _ in found(desk, said.format(last=last)).context["people"]] == [alice]
+    assert found(desk, "quill.example").context["people"] == []
 
 
 def test_people_are_shown_masked_and_only_to_who_may_see_them(
@@ -56,6 +152,36 @@ def test_people_are_shown_masked_and_only_to_who_may_see_them(
     assert "a•••@quill.example" in page
     assert page.count("alice@quill.example") == 1  # in the box
     assert "people" not in found(operator("Billing"), "alice@quill.example").context
+
+
+SEARCHED = {"orders_order", "accounts_sender", "accounts_user", "accounts_membership", "accounts_pickupaddress"}
+
+
+def reads(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How each table that is searched is read."""
+    if plan.get("Relation Name") in SEARCHED:
+        yield plan["Relation Name"], plan["Node Type"]
+    for part in plan.get("Plans", []):
+        yield from reads(part)
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite is for the demo, and reads every row")
+def test_each_search_has_an_index_for_all_it_looks_at(desk: Client, order: Order) -> None:
+    found(desk, "x")
+    with CaptureQueriesContext(connection) as queries:
+        for said in ("Noor Tamsin", "no ta", "+61491570156", "A-9999", "12", "7000 12345", str(uuid.uuid4()), "&"):
+            found(desk, said)
+    seen: set[tuple[str, str]] = set()
+    with connection.cursor() as cursor:
+        # What is left is the bitmap, which reads a table by the conditions of an index alone, however small it is.
+        for way in ("seqscan", "indexscan", "indexonlyscan"):
+            cursor.execute(f"SET LOCAL enable_{way} = off")
+        for query in queries:
+            if query["sql"].startswith(("SELECT", "(SELECT")):
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}")
+                seen |= set(reads(cursor.fetchone()[0][0]["Plan"]))
+    assert seen == {(table, "Bitmap Heap Scan") for table in SEARCHED}
 
 
 def test_a_lists_sender_is_chosen_by_the_number_it_quotes(desk: Client, order: Order, quill: Sender) -> None:

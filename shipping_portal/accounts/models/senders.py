@@ -12,6 +12,7 @@ from django.db import models, transaction
 from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
+from shipping_portal.concurrent_indexes import TrigramIndex
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
 # By SIGN_UP, what a new account may book in all until an operator approves it: parcels, and money in its currency.
@@ -127,6 +128,7 @@ class Sender(models.Model):
                 fields=["created_at"], name="senders_waiting", condition=models.Q(approved_at=None, suspended_at=None)
             ),
             models.Index(fields=["closed_at"], name="senders_closed", condition=models.Q(closed_at__isnull=False)),
+            TrigramIndex(fields=["name"], name="senders_by_part_of_a_name"),
         ]
 
     def __str__(self) -> str:
@@ -247,6 +249,10 @@ class PickupAddress(models.Model):
 
     class Meta:
         verbose_name_plural = "pickup addresses"
+        indexes = [
+            models.Index(fields=["phone"], name="pickups_by_phone"),
+            TrigramIndex(fields=["name", "suburb", "postcode"], name="pickups_by_part_of_a_word"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.line1}, {self.suburb} {self.postcode}"

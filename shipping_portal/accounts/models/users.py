@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from shipping_portal.accounts.passwords import StaffLengthValidator
+from shipping_portal.concurrent_indexes import TrigramIndex
 
 
 class UserManager(BaseUserManager["User"]):
@@ -57,6 +58,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once_whatever_the_case")]
+        indexes = [TrigramIndex(fields=["name"], name="people_by_part_of_a_name")]
 
     def __str__(self) -> str:
         return self.email

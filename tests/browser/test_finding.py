@@ -1,0 +1,72 @@
+"""Somebody is on the phone: where is my parcel? Two clicks from the desk's first page, whatever they say of it."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Stack, has_sideways_scroll, violations
+from tests.browser.test_desk import DJANGOS_OWN
+
+REFERENCE = "SCALLED001"
+
+
+@pytest.fixture
+def parcel(stack: Stack) -> None:
+    """A parcel of the demo's sender to Wilhelmina Ostrander, last seen in Coburg, and somebody else's."""
+    code = f"""
+from orders.models import Order
+from shipping_portal.accounts.models import Membership
+from tests import factories
+member = Membership.objects.filter(user__email={stack.people["sender"]["email"]!r}).get()
+if not Order.objects.filter(carrier_reference={REFERENCE!r}).exists():
+    for name, reference in (("Wilhelmina Ostrander", {REFERENCE!r}), ("Wilhelm Oster", "SCALLED002")):
+        called = dict(receiver_name=name, receiver_phone="0491 571 266", customer_reference=f"WEB-{{reference}}")
+        order = factories.order(member.sender, member.user, status="booked", carrier_reference=reference, **called)
+        Order.objects.filter(pk=order.pk).update(search=f"{{order.search_text()}} {{reference.lower()}}")
+        factories.event(factories.parcel(order), suburb="Coburg", description="Arrived at the depot")
+"""
+    stack.manage("shell", "--no-imports", "-c", code)
+
+
+def say(desk: Page, what: str) -> None:
+    desk.goto("/admin/")
+    desk.get_by_role("searchbox").click()
+    desk.keyboard.type(what)
+    with desk.expect_navigation():
+        desk.keyboard.press("Enter")
+
+
+@pytest.mark.usefixtures("parcel")
+def test_where_a_parcel_is_takes_two_clicks(desk: Page, clicks: list[str]) -> None:
+    for said in ("ostrander wilhelmina", "+61491571266 wilhelmina"):
+        clicks.clear()
+        say(desk, said)
+        desk.get_by_role("table").first.get_by_role("link", name=REFERENCE).click()
+        expect(desk.get_by_role("region", name="Where it has been")).to_contain_text("Coburg")
+        assert len(clicks) == 2, (said, clicks)
+
+
+@pytest.mark.usefixtures("parcel")
+def test_a_whole_reference_or_number_takes_one(desk: Page, clicks: list[str]) -> None:
+    for said in (REFERENCE.lower(), f"web-{REFERENCE}"):
+        clicks.clear()
+        say(desk, said)
+        expect(desk.get_by_role("region", name="Where it has been")).to_contain_text("Coburg")
+        assert len(clicks) == 1, (said, clicks)
+
+
+@pytest.mark.usefixtures("parcel")
+def test_a_caller_who_is_the_sender_is_suspended_in_three(desk: Page, clicks: list[str]) -> None:
+    say(desk, "A-1001")
+    desk.get_by_role("link", name="Suspend", exact=True).first.click()
+    expect(desk.get_by_role("button", name="Suspend")).to_be_visible()
+    assert len(clicks) == 2, clicks  # the third is that button, which test_suspending.py presses
+
+
+@pytest.mark.usefixtures("parcel")
+@pytest.mark.parametrize("width", [360, 1280])
+def test_what_was_found_is_clean_and_fits(desk: Page, width: int) -> None:
+    desk.set_viewport_size({"width": width, "height": 900})
+    for said in ("wilhelm", "marlow", "A-9999"):
+        say(desk, said)
+        assert violations(desk, but=DJANGOS_OWN) == [], said
+        assert not has_sideways_scroll(desk), said
