@@ -39,22 +39,22 @@ def words(term: str) -> list[str]:
 
     Of a search without such a word, its first one, which nothing has.
     """
-    said, found = term.split(), list[str]()
-    said = [piece for piece in said if any(map(str.isalnum, piece))] or said[:1]
-    while said and len(found) < MOST_WORDS:
-        digits = len([*takewhile(DIGITS.fullmatch, said[:MOST_PIECES])]) if AREA.match(said[0]) else 0
-        size = next((size for size in range(digits, 1, -1) if spellings(" ".join(said[:size]))), 1)
-        found.append(" ".join(said[:size]))
-        said = said[size:]
+    pieces, found = term.split(), list[str]()
+    pieces = [piece for piece in pieces if any(map(str.isalnum, piece))] or pieces[:1]
+    while pieces and len(found) < MOST_WORDS:
+        digits = len([*takewhile(DIGITS.fullmatch, pieces[:MOST_PIECES])]) if AREA.match(pieces[0]) else 0
+        size = next((size for size in range(digits, 1, -1) if spellings(" ".join(pieces[:size]))), 1)
+        found.append(" ".join(pieces[:size]))
+        pieces = pieces[size:]
     return found
 
 
 def orders_by(term: str) -> Q:
     """Return what may name an order: each word of it or of its sender, or all words its sender's name."""
-    said = words(term)
+    asked = words(term)
     # Many senders share a word of their names ("Pty"), and of those `_order_by` knows some only.
-    named = Sender.objects.filter(*(_part("name__i", word) for word in said)).values_list("pk", flat=True)
-    return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, said))
+    named = Sender.objects.filter(*(_part("name__i", word) for word in asked)).values_list("pk", flat=True)
+    return Q(sender__in=list(named[:MOST_SENDERS])) | Q(*map(_order_by, asked))
 
 
 def _order_by(word: str) -> Q:
@@ -116,47 +116,47 @@ def find(request: HttpRequest) -> HttpResponse:
 
     user: Any = request.user
     term = clean_search(request.GET.get("q", ""))
-    said = ORDER.sub("", term)
-    if said and (page := _exact(user, said)):
+    asked = ORDER.sub("", term)
+    if asked and (page := _exact(user, asked)):
         return redirect(page)
-    found = _groups(user, said) if said else {}
-    if order := _called(found, said):
+    found = _groups(user, asked) if asked else {}
+    if order := _called(found, asked):
         return redirect("admin:orders_order_change", order.pk)
     groups = [(name, *GROUPS[name], rows) for name, rows in found.items() if rows]
     context = {**admin.site.each_context(request), "title": "Find", "q": term, "most": MOST, "groups": groups, **found}
     return TemplateResponse(request, "admin/find.html", context)
 
 
-def _exact(user: Any, said: str) -> str:
+def _exact(user: Any, asked: str) -> str:
     """Return the address of the sender with this number, or of the one order with this reference or key; else ""."""
-    number, key = Sender.pk_of(said), _uuid(said)
+    number, key = Sender.pk_of(asked), _uuid(asked)
     if number and user.has_perm("accounts.view_sender") and Sender.objects.filter(pk=number).exists():
         return reverse("admin:accounts_sender_change", args=[number])
     if not user.has_perm("orders.view_order"):
         return ""
-    found = list(Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=said.upper()))[:2])
+    found = list(Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=asked.upper()))[:2])
     return reverse("admin:orders_order_change", args=[found[0].pk]) if len(found) == 1 else ""
 
 
-def _called(found: dict[str, Any], said: str) -> Order | None:
+def _called(found: dict[str, Any], asked: str) -> Order | None:
     """Return the order that has this number, ours or its sender's, where it means nothing else: a postcode, another."""
     match found:
         case {"orders": [order], **others} if not any(others.values()):
-            return order if said.lower() in (str(order.pk), order.customer_reference.lower()) else None
+            return order if asked.lower() in (str(order.pk), order.customer_reference.lower()) else None
     return None
 
 
 def _groups(user: Any, term: str) -> dict[str, Any]:
     """Return the first few of each group that this operator may see, one more than is shown."""
     found: dict[str, Any] = {}
-    said = words(term)
+    asked = words(term)
     if user.has_perm("orders.view_order"):
         orders = Order.objects.select_related("sender").order_by("-pk")
         found["orders"] = list(orders.filter(orders_by(term))[: MOST + 1])
     if user.has_perm("accounts.view_sender"):
         found["senders"] = list(Sender.objects.filter(senders_by(term)).order_by("name", "pk")[: MOST + 1])
     if user.has_perm("accounts.view_user"):
-        people = User.objects.filter(*map(_person_by, said)).select_related("membership__sender").order_by("pk")
+        people = User.objects.filter(*map(_person_by, asked)).select_related("membership__sender").order_by("pk")
         found["people"] = [(person, without_emails(person.email)) for person in people[: MOST + 1]]
     return found
 
