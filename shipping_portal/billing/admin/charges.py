@@ -104,7 +104,7 @@ class WeekFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         weeks = BillingReport.objects.order_by("-week").values_list("week", flat=True).distinct()[:WEEKS]
-        return [(week.isoformat(), f"{week:%Y-%m-%d}") for week in weeks]
+        return [(week.isoformat(), f"{week:%-d %b %Y}") for week in weeks]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
         """Filter by the week's reports, which have an index, and the operator's own lines, which are few."""
@@ -205,7 +205,7 @@ class ChargeAdmin(ActionsAdmin):
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
         """Show the day from which the line counts."""
-        return f"{charge.posted_at:%Y-%m-%d}" if charge.posted_at else "–"
+        return f"{charge.posted_at:%-d %b %Y}" if charge.posted_at else "–"
 
     @admin.display(description="repeat", boolean=True)
     def repeats(self, charge: Charge) -> bool:
