@@ -5,6 +5,5 @@ import datetime as dt
 
 def desk_time(at: dt.datetime | None, *, seconds: bool = False) -> str:
     """Return a time as the desk writes it: "22 Nov 2026, 20:05 UTC"."""
-    if at is None:
-        return "an unknown time"
-    return f"{at.astimezone(dt.UTC):{'%-d %b %Y, %H:%M:%S' if seconds else '%-d %b %Y, %H:%M'}} UTC"
+    form = "%-d %b %Y, %H:%M:%S UTC" if seconds else "%-d %b %Y, %H:%M UTC"
+    return at.astimezone(dt.UTC).strftime(form) if at else "an unknown time"
