@@ -49,6 +49,7 @@ class WatchInline(ReadOnlyInline):
 
 @admin.register(Parcel)
 class ParcelAdmin(ReadOnlyAdmin):
+    waits = ("whose", queues.PARCELS)
     list_display = [*("reference", "order", "progress", "last_scan_at", "polled_at", "polled_next_at", "subscription")]
     list_filter = [
         choices(
@@ -145,6 +146,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     change_list_template = "admin/list_with_acts.html"
     change_form_template = "admin/with_acts.html"
     actions = ["read_ticked_again"]
+    waits = ("needs", queues.DELIVERIES)
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [
         choices(
@@ -238,6 +240,7 @@ class EventWordAdmin(ReadOnlyAdmin):
 
     change_form_template = "admin/with_acts.html"
     list_display = ["word", "meaning", "scans", "first_seen_at", "is_decided"]
+    waits = ("is_known__exact", queues.WORDS)
     list_filter = ["is_known"]
     search_fields = ["word"]
     ordering = ["is_known", "-scans", "word"]

@@ -158,6 +158,7 @@ class ChargeAdmin(ActionsAdmin):
         ),
     )
     list_display = ["week", "parcel", "sender", "kind", "money", "posted", "repeats"]
+    waits = ("owner", queues.CHARGES)
     list_filter = [
         WeekFilter,
         choices(

@@ -182,6 +182,7 @@ class CarrierAccountAdmin(ActionsAdmin):
         ),
     )
     list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
+    waits = ("held", {"fault": queues.AT_FAULT})
     list_filter = [
         choices(
             "held up",

@@ -98,8 +98,9 @@ class OrderAdmin(ActionsAdmin):
     )
     change_list_template = "admin/list_with_acts.html"
     list_display = [*("name", "sender", "state", "to", "made", "looked_after_by")]
+    waits = ("needs", {**queues.ORDERS, **billing_queues.ORDERS})
     list_filter = [
-        needs({**queues.ORDERS, **billing_queues.ORDERS}),
+        needs(waits[1]),
         AssignedFilter,
         SenderFilter,
         choices("made", "made", DAYS),
@@ -121,11 +122,9 @@ class OrderAdmin(ActionsAdmin):
     inlines = [AttemptInline, CancelInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
-        )
+        near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
+        rows = super().get_queryset(request).select_related(*near)
+        return rows.annotate(since=queues.since()) if self.wait_of(request) else rows
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -135,7 +134,7 @@ class OrderAdmin(ActionsAdmin):
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Put the way to settle it beside the name, for those who may: the row is wider than many a screen."""
-        name, *facts = self.list_display
+        name, *facts = super().get_list_display(request)
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def get_urls(self) -> list[URLPattern]:

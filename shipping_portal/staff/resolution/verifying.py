@@ -104,9 +104,9 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
     heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
     if heard and heard < sent - CLOCKS:
         raise NotConfirmed(
-            f"It is another parcel's: this reference was heard of here at {desk_time(heard, seconds=True)}, before this "
-            f"order can have reached the carrier ({desk_time(sent, seconds=True)}). Use another reference, or send the "
-            "text for the carrier's support, which asks for the right one."
+            f"It is another parcel's: this reference was heard of here at {desk_time(heard, seconds=True)}, before "
+            f"this order can have reached the carrier ({desk_time(sent, seconds=True)}). Use another reference, or "
+            "send the text for the carrier's support, which asks for the right one."
         )
 
 
