@@ -21,7 +21,7 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
-from shipping_portal.accounts.adminkit.filters import Rule, choices
+from shipping_portal.accounts.adminkit.filters import Rule, by_day, choices, on_day
 from tracking import queues, replaying, webhook_health, word_decisions
 from tracking.models import EventWord, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
 from tracking.replaying import MOST
@@ -152,6 +152,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         choices(
             "needs", "needs", {"reading": ("Gave no scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}
         ),
+        by_day("day received, UTC", "day", on_day("received_at")),
         "state",
     ]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking

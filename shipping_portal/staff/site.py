@@ -143,12 +143,14 @@ class StaffSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
         from shipping_portal.staff import first_page, health, queues  # noqa: PLC0415
+        from shipping_portal.staff.models import Assignment  # noqa: PLC0415
 
         now = timezone.now()
         every = queues.waiting(now)
         found: dict[str, Any] = {
             "title": "",  # the page says its own
             "lines": first_page.queue_lines(every, now),
+            "mine": Assignment.objects.filter(operator=request.user.pk).count(),
             "empty": [queue for queue in every if not queue.count],
             "items": sum(queue.count for queue in every),
             "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),

@@ -13,7 +13,7 @@ from orders.models import Order
 from orders.references import with_reference
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
-from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import correcting, matching, queues, reconciling
 from shipping_portal.billing.models import BillingReport, Charge, Dispute
@@ -161,6 +161,7 @@ class ChargeAdmin(ActionsAdmin):
     waits = ("owner", queues.CHARGES)
     list_filter = [
         WeekFilter,
+        SenderFilter,
         choices(
             "owner",
             "owner",

@@ -17,7 +17,7 @@ from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
-from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
+from shipping_portal.accounts.adminkit.filters import SenderFilter, by_day, choices, on_day
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.staff import finding, queues
@@ -80,6 +80,7 @@ DAYS: Any = {  # by an index: when it was sent in, the last time it was
     "week": ("Last 7 days", lambda now: Q(submitted_at__gte=now - dt.timedelta(days=7))),
     "older": ("Over a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
 }
+WAITS_FOR_DRIVER = Q(status="booked", progress="", first_mile="pickup")  # in the words of the index
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 
@@ -104,6 +105,8 @@ class OrderAdmin(ActionsAdmin):
         AssignedFilter,
         SenderFilter,
         choices("made", "made", DAYS),
+        by_day("day booked, UTC", "day", on_day("submitted_at")),
+        by_day("pickup day, not collected", "pickup", lambda day: WAITS_FOR_DRIVER & Q(carrier_pickup_date=day)),
         "status",
         "progress",
         choices(
