@@ -61,6 +61,7 @@ def test_parcels_are_found_by_the_pickup_day_they_wait_for(
 
 def test_the_lists_of_a_sender_are_of_that_sender_alone(desk: Client, quill: Sender, alice: User) -> None:
     other = factories.sender()
+    factories.pickup_address(other, email="other@example.org", is_default=True)
     made = {}
     for sender in (quill, other):
         order = factories.order(sender, alice, status="booked")
