@@ -136,8 +136,12 @@ class OrderAdmin(ActionsAdmin):
         return (queryset.filter(finding.orders_by(search_term)) if search_term.strip() else queryset), False
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Put the way to settle it beside the name, for those who may: the row is wider than many a screen."""
-        name, *facts = super().get_list_display(request)
+        """Put the way to settle it beside the name, for those who may: the row is wider than many a screen.
+
+        In a queue, how long it waits stands where else is when it was made.
+        """
+        is_queue = self.wait_of(request) is not None
+        name, *facts = (column for column in super().get_list_display(request) if not (is_queue and column == "made"))
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def get_urls(self) -> list[URLPattern]:
