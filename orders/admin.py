@@ -60,6 +60,7 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
 class CarrierCallAdmin(ReadOnlyAdmin):
     """The log of calls to the carrier. Kept for CALL_LOG_DAYS; holds no body or query."""
 
+    waits = ("needs", queues.CALLS)
     list_display = [*("at", "operation", "method", "path", "status", "outcome", "unreadable", "milliseconds", "about")]
     list_filter = [
         # By name, as a list of what occurs would read the whole log.
@@ -111,6 +112,7 @@ class LabelAdmin(ActionsAdmin):
         ),
     )
     exclude = ["address"]
+    waits = ("needs", queues.LABELS)
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
     list_filter = [choices("needs", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
     list_select_related = ["order"]
@@ -122,6 +124,7 @@ class DailySpendAdmin(ReadOnlyAdmin):
     """What all senders together spent, day by day, and when the limit refused a booking."""
 
     list_display = ["day", "spent", "limit", "refused_at", "mended", "mended_at"]
+    waits = ("needs", queues.SPENDING)
     list_filter = [needs(queues.SPENDING)]
     readonly_fields = ["limit"]
     ordering = ["-day"]

@@ -21,7 +21,7 @@ from orders.models.statuses import Progress
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, ReadOnlyInline, details, link_to
-from shipping_portal.accounts.adminkit.filters import Rule, choices
+from shipping_portal.accounts.adminkit.filters import Rule, by_day, choices, on_day
 from tracking import queues, replaying, webhook_health, word_decisions
 from tracking.models import EventWord, Parcel, TrackingEvent, Watch, WebhookDelivery, WebhookTally
 from tracking.replaying import MOST
@@ -49,6 +49,7 @@ class WatchInline(ReadOnlyInline):
 
 @admin.register(Parcel)
 class ParcelAdmin(ReadOnlyAdmin):
+    waits = ("whose", queues.PARCELS)
     list_display = [*("reference", "order", "progress", "last_scan_at", "polled_at", "polled_next_at", "subscription")]
     list_filter = [
         choices(
@@ -145,11 +146,13 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     change_list_template = "admin/list_with_acts.html"
     change_form_template = "admin/with_acts.html"
     actions = ["read_ticked_again"]
+    waits = ("needs", queues.DELIVERIES)
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [
         choices(
             "needs", "needs", {"reading": ("Gave no scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}
         ),
+        by_day("day received, UTC", "day", on_day("received_at")),
         "state",
     ]
     search_fields = ["sha256"]  # turns the box on; get_search_results does the looking
@@ -238,6 +241,7 @@ class EventWordAdmin(ReadOnlyAdmin):
 
     change_form_template = "admin/with_acts.html"
     list_display = ["word", "meaning", "scans", "first_seen_at", "is_decided"]
+    waits = ("is_known__exact", queues.WORDS)
     list_filter = ["is_known"]
     search_fields = ["word"]
     ordering = ["is_known", "-scans", "word"]

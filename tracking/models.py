@@ -12,6 +12,7 @@ from django.db.models.functions import Upper
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import theirs
+from shipping_portal.formats import desk_time
 from shipping_portal.jobs.models import Job
 
 
@@ -182,7 +183,7 @@ class TrackingEvent(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.event_type} {self.scan_time:%Y-%m-%d %H:%M}"
+        return f"{self.event_type} {desk_time(self.scan_time)}"
 
 
 class EventWord(models.Model):
@@ -206,7 +207,7 @@ class LastTime(models.Model):
     at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.name}: {desk_time(self.at, seconds=True)}"
 
     @classmethod
     def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:

@@ -1,11 +1,12 @@
 """Whether this is the database that was in use last, and each time it was restored from a backup instead."""
 
-import datetime as dt
 from typing import Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+
+from shipping_portal.formats import desk_time
 
 # What senders read of the pause of bookings that holds until a gap is lifted.
 GAP_IS_OPEN = (
@@ -58,4 +59,4 @@ class Restore(models.Model):
     objects = RestoreQuerySet.as_manager()
 
     def __str__(self) -> str:
-        return f"backup of {self.backup_at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        return f"backup of {desk_time(self.backup_at)}"

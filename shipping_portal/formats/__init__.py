@@ -1,1 +1,9 @@
-"""How Django's own pages, above all the admin's, write times: one form, with its zone."""
+"""How the desk writes times: one form, with its zone, on Django's own pages and in its sentences."""
+
+import datetime as dt
+
+
+def desk_time(at: dt.datetime | None, *, seconds: bool = False) -> str:
+    """Return a time as the desk writes it: "22 Nov 2026, 20:05 UTC"."""
+    form = "%-d %b %Y, %H:%M:%S UTC" if seconds else "%-d %b %Y, %H:%M UTC"
+    return at.astimezone(dt.UTC).strftime(form) if at else "an unknown time"

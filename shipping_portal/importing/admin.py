@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from orders.masking import SafeText
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.importing import holding, progress
 from shipping_portal.importing.models import Import
 
@@ -67,7 +68,7 @@ class ImportAdmin(ActionsAdmin):
         ),
     )
     list_display = ["file_name", "sender", "how_far", "all", "booked", "to_fix", "made_by", "created_at"]
-    list_filter = ["state"]
+    list_filter = ["state", SenderFilter]
     list_select_related = ["sender", "made_by"]
     search_fields = ["sender__name", "file_name"]
     fields = [

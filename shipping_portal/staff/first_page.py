@@ -6,11 +6,10 @@ from typing import Any
 
 from django.db.models import Count, Value
 from django.db.models.functions import TruncHour
-from django.utils.timesince import timesince
 
 from orders.models import Order, OrderChange
 from orders.models.statuses import Status
-from shipping_portal.accounts.adminkit.queues import Queue, urgency_words
+from shipping_portal.accounts.adminkit.queues import Queue, age_words
 
 HOURS = 24
 TONES = ("bad", "warn", "on")  # the most pressing first
@@ -35,10 +34,9 @@ def queue_lines(found: list[Queue], now: dt.datetime) -> list[Line]:
 
 
 def _line(queue: Queue, now: dt.datetime) -> Line:
-    tone, word = urgency_words(queue)
-    age = timesince(queue.oldest, now, depth=2).replace(",", "") if queue.oldest else ""
+    tone, age = age_words(queue.oldest, queue.term, now)
     icon = ICONS.get(queue.name.partition("-")[0], "receipt" if "billing" in queue.url else "info")
-    return Line(queue, tone, ", ".join(filter(None, (age, word))), icon)
+    return Line(queue, tone, age, icon)
 
 
 @dataclass(frozen=True)

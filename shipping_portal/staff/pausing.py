@@ -11,6 +11,7 @@ from django.db import transaction
 from orders.models import CarrierAccount, Restore
 from orders.models.account import BOOKINGS, PAUSE_FIELDS, Pause
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.formats import desk_time
 from shipping_portal.jobs.registry import chore
 
 
@@ -132,5 +133,5 @@ def _put(account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.
 
 
 def _described(pause: Pause) -> str:
-    ends = f"until {pause.ends_at:%-d %b %Y, %H:%M} UTC" if pause.ends_at else "until resumed"
+    ends = f"until {desk_time(pause.ends_at)}" if pause.ends_at else "until resumed"
     return f"{ends}, senders read “{pause.text}”"

@@ -174,6 +174,7 @@ AT_FAULT = Wait(
     "Refused for a fault of ours",
     Q(),
     "Read the carrier's words on the account's page; put the settings or the contract file right.",
+    "fault_at",
     term=AT_ONCE,
 )
 

@@ -1,6 +1,7 @@
 """The operator's site: Django admin that opens on what needs a person, for staff with a second factor only."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 
@@ -75,18 +77,23 @@ class StaffSite(admin.AdminSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        from shipping_portal.staff import restoring  # noqa: PLC0415  (models load after the site)
+        from shipping_portal.staff import restoring, saved_views  # noqa: PLC0415  (models load after the site)
 
         gaps = restoring.gaps() if self.has_permission(request) else []
         found = {"restore_gaps": gaps, "rail": _rail(request), "initials": _initials(request.user)}
+        found["views"] = partial(saved_views.shown, self, request)  # asked by lists only
         return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
+        from shipping_portal.staff import saved_views  # noqa: PLC0415
         from shipping_portal.staff.finding import find  # noqa: PLC0415
         from shipping_portal.staff.listener import page  # noqa: PLC0415
 
         own = {"listener": page, "find": find, "health": self.health, "more": self.more}
+        save, delete = (require_POST(partial(view, self)) for view in (saved_views.save, saved_views.delete))
         return [
+            path("views/<slug:name>/save/", self.admin_view(save), name="view_save"),
+            path("views/<int:pk>/delete/", self.admin_view(delete), name="view_delete"),
             *(path(f"{name}/", self.admin_view(view), name=name) for name, view in own.items()),
             *super().get_urls(),
         ]
@@ -136,12 +143,14 @@ class StaffSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415  (models load after the site)
         from shipping_portal.staff import first_page, health, queues  # noqa: PLC0415
+        from shipping_portal.staff.models import Assignment  # noqa: PLC0415
 
         now = timezone.now()
         every = queues.waiting(now)
         found: dict[str, Any] = {
             "title": "",  # the page says its own
             "lines": first_page.queue_lines(every, now),
+            "mine": Assignment.objects.filter(operator=request.user.pk).count(),
             "empty": [queue for queue in every if not queue.count],
             "items": sum(queue.count for queue in every),
             "out_of_balance": any(queue.count for queue in every if queue.name == "billingreport-balance"),

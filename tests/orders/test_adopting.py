@@ -245,7 +245,7 @@ def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_t
     if is_taken:
         deciding.adopt(*case, **more)
         return
-    with pytest.raises(deciding.CannotResolve, match=f"at {sent - before:%Y-%m-%d %H:%M:%S} UTC.*{sent:%H:%M:%S}"):
+    with pytest.raises(deciding.CannotResolve, match=f"at {sent - before:%-d %b %Y, %H:%M:%S} UTC.*{sent:%H:%M:%S}"):
         deciding.adopt(*case, **more)
     assert terse.asked == []
 

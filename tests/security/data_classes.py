@@ -122,7 +122,7 @@ tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeW
 billing.BillingReport.last_error name sha256 profile importing.Import.sha256 encoding delimiter header filled
 fingerprint columns hold importing.ImportRow.last_error reference product_code importing.ColumnMapping.fingerprint
 columns exporting.Export.last_error problem sha256 staff.SenderMail.last_error
-staff.Alert.name title url staff.AlertMessage.last_error content"""
+staff.Alert.name title url staff.AlertMessage.last_error content staff.DeskView.list name query"""
 
 
 def _named(words: str) -> dict[str, set[str]]:

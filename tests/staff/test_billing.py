@@ -476,7 +476,7 @@ def test_a_line_leads_to_its_report_parcel_and_sender_and_they_lead_back(desk: C
     for thing in (charge.report, order, order.sender):
         assert f'href="{page_of(thing)}"' in page, thing
     assert page_of(charge) in desk.get(page_of(order)).content.decode()
-    assert f"sender__id__exact={order.sender.pk}" in desk.get(page_of(order.sender)).content.decode()
+    assert f"sender={order.sender.number}" in desk.get(page_of(order.sender)).content.decode()
 
 
 # -- Disputes ------------------------------------------------------------------------------------

@@ -105,6 +105,14 @@ def test_the_list_and_the_page_say_whose_case_it_is(desk: Client, sam: User, ord
     assert desk.get(url(order, "change")).context["assigned"].operator == sam
 
 
+def test_ones_own_cases_are_counted_on_the_first_page_and_one_click_away(desk: Client, sam: User, order: Order) -> None:
+    for whose, count in ((None, 0), (sam, 1)):
+        casework.give_case(order, whose, by=sam, now=timezone.now())
+        link = f'<a href="{reverse("admin:orders_order_changelist")}?case=mine">My cases: {count}</a>'
+        assert link in desk.get(reverse("admin:index")).content.decode()
+    assert listed(desk, "mine") == [order]
+
+
 def test_no_case_is_given_to_who_is_no_operator(desk: Client, alice: User, order: Order) -> None:
     page = desk.post(url(order, "assign"), {"operator": alice.pk}, follow=True)
     assert "no operator any more" in text(page)

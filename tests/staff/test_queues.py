@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -118,6 +119,30 @@ def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Se
 def test_each_count_opens_the_list_of_exactly_that(desk: Client, everything: None) -> None:
     for queue in queues.waiting(timezone.now()):
         assert desk.get(queue.url).context["cl"].result_count == queue.count, queue.title
+
+
+def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(desk: Client, everything: None) -> None:
+    ages = {line.queue.title: (line.tone, _word(line.age)) for line in desk.get("/admin/").context["lines"]}
+    for queue in queues.waiting(timezone.now()):
+        if queue.name == "carrieraccount-held":  # since when is on the account's row, of several columns
+            continue
+        page = desk.get(queue.url)
+        head = page.context["queue"]
+        assert (head["tone"], _word(head["age"])) == ages[queue.title], queue.title
+        text = unescape(page.content.decode())
+        assert f"<b>{queue.title}</b>: 1, to be done {queue.within}." in text
+        assert text.count(f'<span class="badge {head["tone"]}">{head["age"]}</span>') == 2, queue.title  # and its row
+
+
+def _word(age: str) -> str:
+    return age.rpartition(", ")[2]  # beside the minutes, which go on
+
+
+def test_a_list_that_is_no_queue_says_no_term(desk: Client, everything: None) -> None:
+    for query in ("", "?needs=unconfirmed-long", "?needs=nonsense"):
+        page = desk.get(f"/admin/orders/order/{query}")
+        assert "queue" not in page.context
+        assert "to be done" not in page.content.decode()
 
 
 @pytest.mark.parametrize(

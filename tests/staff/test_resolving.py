@@ -471,7 +471,7 @@ def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(u
         "reset by peer",
         "STOLD00001",
         str(attempt.key),
-        f"{attempt.sent_at:%Y-%m-%d %H:%M:%S} UTC",
+        f"{attempt.sent_at:%-d %b %Y, %H:%M:%S} UTC",
     ):
         assert wanted in text, wanted
     receiver = (order.receiver_name, order.receiver_email, order.receiver_line1, order.receiver_phone)

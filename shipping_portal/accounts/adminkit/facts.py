@@ -1,6 +1,6 @@
 """Pages that only read, and how bytes, JSON and links are shown on them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -10,8 +10,11 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+
+from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
 
 PAGE = 50
 TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may hold
@@ -31,8 +34,12 @@ class OnlyReads:
 
 
 class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
-    """A list and a page of facts. Newest first by primary key; large tables are counted once at most."""
+    """A list and a page of facts. Newest first by primary key; large tables are counted once at most.
 
+    `waits` are the parameter of the address and the queues by its value: each one's list says its term and ages.
+    """
+
+    waits: tuple[str, Mapping[str, Wait]] = ("", {})
     ordering = ["-pk"]
     show_full_result_count = False
     list_per_page = PAGE
@@ -43,9 +50,24 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         """Answer 400 where an address was typed by hand, such as a year that no calendar has."""
         try:
             title = str(self.opts.verbose_name_plural).capitalize()
-            return super().changelist_view(request, {"title": title, **(extra_context or {})})
+            page = super().changelist_view(request, {"title": title, **(extra_context or {})})
+            wait, shown = self.wait_of(request), getattr(page, "context_data", None)
+            if wait and shown:
+                shown["queue"] = summary(wait, shown["cl"].queryset, shown["cl"].result_count)
         except TYPED_BY_HAND as error:
             raise BadRequest(str(error)) from error
+        return page
+
+    def wait_of(self, request: HttpRequest) -> Wait | None:
+        """Return the queue that the list is filtered to, if it is one."""
+        parameter, waits = self.waits
+        wait = waits.get(request.GET.get(parameter, ""))
+        return wait if wait and wait.next_step else None
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Show in a queue's list how long each row waits."""
+        shown, wait = super().get_list_display(request), self.wait_of(request)
+        return [*shown, age_column(wait, timezone.now())] if wait else shown
 
     def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
         """Return what a page of the site needs that is neither a list nor a form of Django's."""

@@ -19,10 +19,10 @@ def now_of(rule: Rule, now: dt.datetime) -> Q:
     return rule if isinstance(rule, Q) else rule(now)
 
 
-class SenderFilter(admin.SimpleListFilter):
-    """The rows of one sender, by the A-number it quotes: typed, or followed as a link from its page."""
+class TypedFilter(admin.SimpleListFilter):
+    """A filter whose value is typed, or followed as a link: a list of all there are would be too long."""
 
-    title, parameter_name, template = "sender", "sender", "admin/sender_filter.html"
+    template, asks, input_type = "admin/typed_filter.html", "", "text"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return []
@@ -31,12 +31,48 @@ class SenderFilter(admin.SimpleListFilter):
         return True
 
     def choices(self, changelist: Any) -> Any:
-        """Return what the form keeps of the address beside the sender."""
-        kept = {name: value for name, value in changelist.params.items() if name not in {"sender", "p"}}
-        return [{"kept": kept | ({"q": changelist.query} if changelist.query else {}), "value": self.value() or ""}]
+        """Return what is asked, and what the form keeps of the address beside it."""
+        name = str(self.parameter_name)
+        kept = {other: value for other, value in changelist.params.items() if other not in {name, "p"}}
+        kept |= {"q": changelist.query} if changelist.query else {}
+        return [{"name": name, "asks": self.asks, "type": self.input_type, "kept": kept, "value": self.value() or ""}]
+
+
+class SenderFilter(TypedFilter):
+    """The rows of one sender, by the A-number it quotes."""
+
+    title, parameter_name, asks = "sender", "sender", "A-number"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(sender=Sender.pk_of(self.value() or "")) if self.value() else queryset
+
+
+def by_day(title: str, parameter: str, rule: Callable[[dt.date], Q]) -> type[TypedFilter]:
+    """Return a filter class for one day, in UTC where it is of times; a day that is none finds nothing."""
+
+    class Day(TypedFilter):
+        asks, input_type = "Day", "date"
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            if not self.value():
+                return queryset
+            try:
+                return queryset.filter(rule(dt.date.fromisoformat(str(self.value()))))
+            except ValueError:
+                return queryset.none()
+
+    Day.title, Day.parameter_name = title, parameter
+    return Day
+
+
+def on_day(column: str) -> Callable[[dt.date], Q]:
+    """Return the rule that a time is on a day in UTC, so that an index on it is used."""
+
+    def rule(day: dt.date) -> Q:
+        first, last = (dt.datetime.combine(day, time, dt.UTC) for time in (dt.time.min, dt.time.max))
+        return Q(**{f"{column}__gte": first, f"{column}__lte": last})
+
+    return rule
 
 
 def choices(title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]) -> type[admin.SimpleListFilter]:

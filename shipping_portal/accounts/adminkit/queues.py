@@ -5,7 +5,7 @@ count and its list always agree.
 """
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -14,6 +14,10 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count, Min, QuerySet
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
 
@@ -32,6 +36,11 @@ class Wait:
     next_step: str = ""
     since: str = "created_at"
     term: dt.timedelta = DAY
+
+    @property
+    def within(self) -> str:
+        """Say how soon it should be dealt with: "within 2 h"."""
+        return within(self.term)
 
 
 @dataclass(frozen=True)
@@ -75,13 +84,38 @@ def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> 
     return "late" if waited >= term / 8 else "new"
 
 
-def urgency_words(queue: Queue) -> tuple[str, str]:
-    """Return a queue's tone and its words: what is late by a term of hours is as pressing as what is overdue."""
-    if queue.urgency == "overdue":
-        return "bad", "overdue"
-    if queue.urgency == "late":
-        return ("bad", "act now") if queue.term < DAY else ("warn", "today" if queue.term == DAY else "this week")
-    return "on", "new"
+def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> tuple[str, str]:
+    """Return a tone and words for how something waits: "bad" and "3 hours, overdue".
+
+    What is late by a term of hours is as pressing as what is overdue.
+    """
+    tone, word = "on", "new"
+    waits = urgency(since, term, now)
+    if waits == "overdue":
+        tone, word = "bad", waits
+    elif waits == "late":
+        tone, word = ("bad", "act now") if term < DAY else ("warn", "today" if term == DAY else "this week")
+    age = timesince(since, now, depth=2).replace(",", "") if since else ""
+    return tone, ", ".join(filter(None, (age, word)))
+
+
+def age_column(wait: Wait, now: dt.datetime) -> Callable[[Any], SafeString | str]:
+    """Return a column for the list of a queue: how long each row waits, in the words and tone of the first page."""
+    path = wait.since.split("__")
+
+    @admin.display(description="waits", ordering=wait.since)
+    def waits(row: Any) -> SafeString | str:
+        since = reduce(lambda thing, name: getattr(thing, name, None), path, row)
+        return format_html('<span class="badge {}">{}</span>', *age_words(since, wait.term, now)) if since else "–"
+
+    return waits
+
+
+def summary(wait: Wait, rows: QuerySet[Any], count: int) -> dict[str, Any]:
+    """Return what the head of a queue's list says of it: its rule in words, and how long the oldest row waits."""
+    oldest = rows.order_by().aggregate(at=Min(wait.since))["at"] if count else None
+    tone, age = age_words(oldest, wait.term, timezone.now())
+    return {"wait": wait, "count": count, "tone": tone, "age": age if oldest else ""}
 
 
 def counted(

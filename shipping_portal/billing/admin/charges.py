@@ -13,7 +13,7 @@ from orders.models import Order
 from orders.references import with_reference
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, link_to
-from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import correcting, matching, queues, reconciling
 from shipping_portal.billing.models import BillingReport, Charge, Dispute
@@ -104,7 +104,7 @@ class WeekFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         weeks = BillingReport.objects.order_by("-week").values_list("week", flat=True).distinct()[:WEEKS]
-        return [(week.isoformat(), f"{week:%Y-%m-%d}") for week in weeks]
+        return [(week.isoformat(), f"{week:%-d %b %Y}") for week in weeks]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
         """Filter by the week's reports, which have an index, and the operator's own lines, which are few."""
@@ -158,8 +158,10 @@ class ChargeAdmin(ActionsAdmin):
         ),
     )
     list_display = ["week", "parcel", "sender", "kind", "money", "posted", "repeats"]
+    waits = ("owner", queues.CHARGES)
     list_filter = [
         WeekFilter,
+        SenderFilter,
         choices(
             "owner",
             "owner",
@@ -205,7 +207,7 @@ class ChargeAdmin(ActionsAdmin):
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
         """Show the day from which the line counts."""
-        return f"{charge.posted_at:%Y-%m-%d}" if charge.posted_at else "–"
+        return f"{charge.posted_at:%-d %b %Y}" if charge.posted_at else "–"
 
     @admin.display(description="repeat", boolean=True)
     def repeats(self, charge: Charge) -> bool:

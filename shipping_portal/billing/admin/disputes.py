@@ -14,8 +14,9 @@ from django.utils.safestring import SafeString
 from orders.masking import SafeText
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
 from shipping_portal.accounts.adminkit.facts import link_to
+from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.billing import disputing
+from shipping_portal.billing import disputing, queues
 from shipping_portal.billing.models import Dispute
 
 ACCEPT = "accept"
@@ -87,7 +88,8 @@ class DisputeAdmin(ActionsAdmin):
         ),
     )
     list_display = ["made_at", "state", "sender", "line", "says"]
-    list_filter = ["state"]
+    waits = ("state__exact", queues.DISPUTES)
+    list_filter = ["state", SenderFilter]
     search_fields = ["sender__name"]
     ordering = ["-state", "made_at", "pk"]  # “open” is last in the alphabet
     fieldsets = [

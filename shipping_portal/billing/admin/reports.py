@@ -131,6 +131,7 @@ class BillingReportAdmin(ActionsAdmin):
         "week", "name", "state", "rows", "matched", "unmatched", "repeats", "comes_to", "says", "account",
     ]  # fmt: skip
     list_display_links = ["week", "name"]
+    waits = ("needs", queues.REPORTS)
     list_filter = [needs(queues.REPORTS), "state"]
     list_select_related = ["account"]
     list_per_page = 20  # the lines of each are counted

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.filters import choices
-from shipping_portal.billing import checking
+from shipping_portal.billing import checking, queues
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, ChargeWord
 
 
@@ -44,6 +44,7 @@ class ChargeWordAdmin(ActionsAdmin):
         ),
     )
     list_display = ["word", "means", "waiting", "first_seen_at"]
+    waits = ("decided", queues.WORDS)
     list_filter = [
         choices("decided", "decided", {"no": ("No", Q(meaning="")), "yes": ("Yes", ~Q(meaning=""))}),
         "meaning",

@@ -18,6 +18,7 @@ from orders.models import Order
 from orders.references import with_reference
 from shipping_portal import sheets
 from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.accounts.security_events import hash_of
@@ -59,7 +60,7 @@ class AuditAdmin(ReadOnlyAdmin):
 
     change_list_template = "admin/list_with_acts.html"
     list_display = ["at", "actor", "action", "subject", "sender", "reason"]
-    list_filter = ["at", ActorFilter, "action"]
+    list_filter = ["at", ActorFilter, SenderFilter, "action"]
     list_select_related = ["actor", "sender"]
     search_fields = ["subject"]  # turns the box on; get_search_results does the looking
     search_help_text = "Object such as “order 17”, a parcel's reference, action, or the person's e-mail"

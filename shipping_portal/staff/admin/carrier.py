@@ -20,6 +20,7 @@ from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.countries import ZONES_OF_COUNTRIES
+from shipping_portal.formats import desk_time
 from shipping_portal.staff import carrier_accounts, pausing, queues
 from shipping_portal.staff.carrier_accounts import known
 
@@ -181,6 +182,7 @@ class CarrierAccountAdmin(ActionsAdmin):
         ),
     )
     list_display = [*("name", "role", "bookings", "quotes", "stopped_at", "stopped_reason", "fault", "resting_until")]
+    waits = ("held", {"fault": queues.AT_FAULT})
     list_filter = [
         choices(
             "held up",
@@ -243,4 +245,4 @@ def _pause_state(account: CarrierAccount, what: str) -> str:
     pause = account.pause_of(what, timezone.now())
     if pause is None:
         return "On"
-    return f"Paused until {pause.ends_at:%-d %b %Y, %H:%M} UTC" if pause.ends_at else "Paused until resumed"
+    return f"Paused until {desk_time(pause.ends_at)}" if pause.ends_at else "Paused until resumed"

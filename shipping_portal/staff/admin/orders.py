@@ -17,7 +17,7 @@ from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline
-from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
+from shipping_portal.accounts.adminkit.filters import SenderFilter, by_day, choices, on_day
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.staff import finding, queues
@@ -80,6 +80,7 @@ DAYS: Any = {  # by an index: when it was sent in, the last time it was
     "week": ("Last 7 days", lambda now: Q(submitted_at__gte=now - dt.timedelta(days=7))),
     "older": ("Over a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
 }
+WAITS_FOR_DRIVER = Q(status="booked", progress="", first_mile="pickup")  # in the words of the index
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 
@@ -98,11 +99,14 @@ class OrderAdmin(ActionsAdmin):
     )
     change_list_template = "admin/list_with_acts.html"
     list_display = [*("name", "sender", "state", "to", "made", "looked_after_by")]
+    waits = ("needs", {**queues.ORDERS, **billing_queues.ORDERS})
     list_filter = [
-        needs({**queues.ORDERS, **billing_queues.ORDERS}),
+        needs(waits[1]),
         AssignedFilter,
         SenderFilter,
         choices("made", "made", DAYS),
+        by_day("day booked, UTC", "day", on_day("submitted_at")),
+        by_day("pickup day, not collected", "pickup", lambda day: WAITS_FOR_DRIVER & Q(carrier_pickup_date=day)),
         "status",
         "progress",
         choices(
@@ -121,11 +125,9 @@ class OrderAdmin(ActionsAdmin):
     inlines = [AttemptInline, CancelInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
-        )
+        near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
+        rows = super().get_queryset(request).select_related(*near)
+        return rows.annotate(since=queues.since()) if self.wait_of(request) else rows
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -134,8 +136,12 @@ class OrderAdmin(ActionsAdmin):
         return (queryset.filter(finding.orders_by(search_term)) if search_term.strip() else queryset), False
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Put the way to settle it beside the name, for those who may: the row is wider than many a screen."""
-        name, *facts = self.list_display
+        """Put the way to settle it beside the name, for those who may: the row is wider than many a screen.
+
+        In a queue, how long it waits stands where else is when it was made.
+        """
+        is_queue = self.wait_of(request) is not None
+        name, *facts = (column for column in super().get_list_display(request) if not (is_queue and column == "made"))
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def get_urls(self) -> list[URLPattern]:

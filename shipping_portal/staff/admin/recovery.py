@@ -19,7 +19,7 @@ from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff import restoring
+from shipping_portal.staff import queues, restoring
 from tracking.models import Parcel, Poll
 
 
@@ -136,6 +136,7 @@ class DeadLetterAdmin(ActionsAdmin):
         ),
     )
     list_display = ["name", "about", "failures", "last_error", "parked_at"]
+    waits = ("", queues.DEAD_LETTERS)
     list_filter = ["job"]
     search_fields = ["=row"]
     search_help_text = "The number of an order, label, delivery or parcel"

@@ -59,9 +59,7 @@ def _lists(sender: Sender) -> list[tuple[str, str]]:
         "Disputes": "billing_dispute",
         "Audit": "accounts_audit",
     }
-    return [
-        (words, f"{reverse(f'admin:{name}_changelist')}?sender__id__exact={sender.pk}") for words, name in lists.items()
-    ]
+    return [(words, f"{reverse(f'admin:{name}_changelist')}?sender={sender.number}") for words, name in lists.items()]
 
 
 def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:

@@ -212,6 +212,7 @@ class SenderAdmin(ActionsAdmin):
     )
     list_display = [*("number", "name", "country", "zone", "approved_at", "suspended_at", "suspension", "created_at")]
     list_display_links = ["number", "name"]
+    waits = ("bookings", queues.SENDERS)
     list_filter = [
         choices(
             "bookings",
@@ -235,7 +236,7 @@ class SenderAdmin(ActionsAdmin):
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Put the action that most visits are for beside each sender, for those who may."""
-        return [*self.list_display, *(["act"] if permissions.may(request.user, "suspend") else [])]
+        return [*super().get_list_display(request), *(["act"] if permissions.may(request.user, "suspend") else [])]
 
     def get_urls(self) -> list[URLPattern]:
         stop = self.own_page("stop-seeing/", "stop_seeing", require_POST(sender_page.stop_seeing))

@@ -2,5 +2,6 @@
 
 from shipping_portal.staff.models.alerts import Alert, AlertMessage, Severity
 from shipping_portal.staff.models.cases import Assignment, Note, SenderMail
+from shipping_portal.staff.models.views import DeskView
 
-__all__ = ["Alert", "AlertMessage", "Assignment", "Note", "SenderMail", "Severity"]
+__all__ = ["Alert", "AlertMessage", "Assignment", "DeskView", "Note", "SenderMail", "Severity"]

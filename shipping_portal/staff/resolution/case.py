@@ -18,6 +18,7 @@ from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.writing import order_key_of
+from shipping_portal.formats import desk_time
 from shipping_portal.staff import queues
 from shipping_portal.staff.resolution.matches import Candidate, candidates, likeliest
 
@@ -219,7 +220,7 @@ def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str
         name = order_key_of(bytes(attempt.body), contract_of(order.account)) if attempt else ""
         yield f"Our order key: {name or order.order_key()}"
         if attempt:
-            yield f"Sent: {attempt.sent_at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+            yield f"Sent: {desk_time(attempt.sent_at, seconds=True)}"
             yield f"Idempotency key: {attempt.key}"
             yield f"What happened: {without_emails(', '.join(broke(attempt)))}"
     yield "Do you hold an order under this key? If so: which reference and order id, and is it cancelled?"

@@ -19,6 +19,7 @@ from orders.models.statuses import Progress, Status
 from orders.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing import matching
+from shipping_portal.formats import desk_time
 from tracking import polling
 
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
@@ -55,12 +56,12 @@ def obstacle(order: Order) -> str:
     """Return why its adoption can only be contested, in a sentence; "" while it can be undone."""
     first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
     if first and first.served_at:
-        return f"A label of it was given out at {_moment(first.served_at)}."
+        return f"A label of it was given out at {desk_time(first.served_at)}."
     stored = order.labels.aggregate(at=Min("stored_at"))["at"]
     if stored and Restore.objects.filter(restored_at__gte=stored).exists():
         return "Its label may have been given out after the backup that was restored."
     if order.printed_at:
-        return f"Its label was marked as printed at {_moment(order.printed_at)}."
+        return f"Its label was marked as printed at {desk_time(order.printed_at)}."
     if matching.acted_on(order):
         return "A charge of it was disputed or reversed."
     return ""
@@ -109,8 +110,4 @@ def _what(order: Order) -> Iterator[str]:
     if order.carrier_order_id:
         yield f"order id {order.carrier_order_id}"
     for label in Label.objects.filter(order=order, served_at__isnull=False).order_by("size"):
-        yield f"{label.size} label given out {_moment(label.served_at)}, sha256 {label.sha256}"
-
-
-def _moment(at: dt.datetime | None) -> str:
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC" if at else "an unknown time"
+        yield f"{label.size} label given out {desk_time(label.served_at)}, sha256 {label.sha256}"

@@ -136,6 +136,6 @@ def _described(row: Any, order: Order) -> Iterator[str]:
     yield f"Charged {total} {row['currency']} in {row['file']}"
     yield "the price of this order" if is_its_price else f"where this order is {order.total} {order.currency}"
     if row["on"]:
-        yield f"for an order of {row['on']:%Y-%m-%d}"
+        yield f"for an order of {row['on']:%-d %b %Y}"
     if row["kg"]:
         yield f"declared {row['kg'].normalize():f} kg, this one {order.weight_kg.normalize():f} kg"

@@ -18,6 +18,7 @@ from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.values import normalise
+from shipping_portal.formats import desk_time
 from shipping_portal.jobs.registry import enqueue
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
@@ -103,14 +104,10 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
     heard, sent = min((at for at in (heard_at, charged_at) if at), default=None), sent_between(order)[0]
     if heard and heard < sent - CLOCKS:
         raise NotConfirmed(
-            f"It is another parcel's: this reference was heard of here at {_moment(heard)}, before this order can "
-            f"have reached the carrier ({_moment(sent)}). Use another reference, or send the text for the carrier's "
-            "support, which asks for the right one."
+            f"It is another parcel's: this reference was heard of here at {desk_time(heard, seconds=True)}, before "
+            f"this order can have reached the carrier ({desk_time(sent, seconds=True)}). Use another reference, or "
+            "send the text for the carrier's support, which asks for the right one."
         )
-
-
-def _moment(at: dt.datetime) -> str:
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _reason(error: CarrierError) -> str:

@@ -1,0 +1,86 @@
+"""Saved views of the desk's lists: an operator's own filters under a name, as links above the list.
+
+What was searched for is left out: it names people, and no view is erased with them.
+"""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from shipping_portal.staff.models import DeskView
+
+MOST = 20  # of one operator, of one list
+
+
+class ViewForm(forms.Form):
+    """What the present filters are to be called."""
+
+    name = forms.CharField(label="Name of this view", max_length=60)
+    query = forms.CharField(max_length=2000, widget=forms.HiddenInput)
+
+    def clean_name(self) -> str:
+        """Refuse an e-mail or a link: views are not erased with a person."""
+        name: str = self.cleaned_data["name"]
+        if "@" in name or "://" in name:
+            raise forms.ValidationError("Leave e-mails and links out.")
+        return name
+
+
+def shown(site: admin.AdminSite, request: HttpRequest) -> dict[str, Any]:
+    """Return the operator's views of this list, and the form for its present filters, if it has any."""
+    name = str(getattr(request.resolver_match, "url_name", "")).removesuffix("_changelist")
+    query = _filters(_list(site, request, name), request.GET.urlencode())
+    saved = [*DeskView.objects.filter(owner=request.user.pk, list=name).order_by("name")[:MOST]]
+    form = ViewForm(initial={"query": query}, auto_id="view-%s") if query else None
+    return {"list": name, "saved": saved, "query": query, "form": form}
+
+
+def save(site: admin.AdminSite, request: HttpRequest, name: str) -> HttpResponse:
+    """Keep the filters under a name; a view of the operator's that had it is replaced."""
+    kept, form = _list(site, request, name), ViewForm(request.POST)
+    own = DeskView.objects.filter(owner=request.user.pk, list=name)
+    if form.is_valid() and not (query := _filters(kept, form.cleaned_data["query"])):
+        form.add_error(None, "Filter the list first. Nothing was saved.")
+    elif form.is_valid() and own.exclude(name=form.cleaned_data["name"]).count() >= MOST:
+        form.add_error(None, f"You have {MOST} views of this list. Delete one first.")
+    if not form.is_valid():
+        context = {**site.each_context(request), "title": "Save this view", "form": form}
+        return TemplateResponse(request, "admin/save_view.html", context)
+    called = form.cleaned_data["name"]
+    DeskView.objects.update_or_create(owner_id=request.user.pk, list=name, name=called, defaults={"query": query})
+    messages.success(request, f"Saved as “{called}”.")
+    return redirect(f"{reverse(f'admin:{name}_changelist')}?{query}")
+
+
+def delete(site: admin.AdminSite, request: HttpRequest, pk: int) -> HttpResponse:
+    """Forget one of the operator's own views."""
+    view = get_object_or_404(DeskView, owner=request.user.pk, pk=pk)
+    view.delete()
+    messages.success(request, f"“{view}” is deleted.")
+    return redirect(f"admin:{view.list}_changelist")
+
+
+def _list(site: admin.AdminSite, request: HttpRequest, name: str) -> "admin.ModelAdmin[Any]":
+    """Return the page of the model whose list is called that. Raises Http404 where this operator reads none."""
+    for model, page in site._registry.items():
+        if f"{model._meta.app_label}_{model._meta.model_name}" == name and page.has_view_permission(request):
+            return page
+    raise Http404
+
+
+def _filters(page: "admin.ModelAdmin[Any]", query: str) -> str:
+    """Return what of a query are filters of the list, in its own order; "" where there is none, or too long."""
+    filters: Any = page.list_filter
+    plain = {one if isinstance(one, str) else one[0] for one in filters if not isinstance(one, type)}
+    own = {getattr(one, "parameter_name", "") for one in filters if isinstance(one, type)}
+    kept = QueryDict(mutable=True)
+    for parameter, value in QueryDict(query).items():
+        if value and (parameter in own or parameter.split("__")[0] in plain):
+            kept[parameter] = str(value)
+    text = kept.urlencode()
+    return text if len(text) <= 400 else ""

@@ -1,0 +1,92 @@
+"""The desk's lists are narrowed by sender and by day, typed or followed as a link."""
+
+import datetime as dt
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+from django.test import Client
+
+from orders.models import Order
+from shipping_portal.accounts.adminkit.filters import on_day
+from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.staff.admin.orders import WAITS_FOR_DRIVER
+from tests import factories
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+DAY = dt.date(2026, 11, 20)
+
+
+def listed(desk: Client, address: str) -> list[object]:
+    return list(desk.get(f"/admin/{address}").context["cl"].result_list)
+
+
+@table(
+    ("hour", "query", "is_found"),
+    [
+        ("2026-11-19T23:59:59.999999+00:00", "day=2026-11-20", False),
+        ("2026-11-20T00:00:00+00:00", "day=2026-11-20", True),
+        ("2026-11-20T23:59:59.999999+00:00", "day=2026-11-20", True),
+        ("2026-11-21T00:00:00+00:00", "day=2026-11-20", False),
+        ("2026-11-20T12:00:00+00:00", "day=yesterday", False),
+        ("2026-11-20T12:00:00+00:00", "day=9999-12-31", False),
+        ("2026-11-20T12:00:00+00:00", "day=", True),
+    ],
+)
+def test_parcels_are_found_by_the_day_they_were_booked_in_utc(
+    desk: Client, quill: Sender, alice: User, hour: str, query: str, is_found: bool
+) -> None:
+    order = factories.order(quill, alice, status="booked", submitted_at=dt.datetime.fromisoformat(hour))
+    assert listed(desk, f"orders/order/?{query}") == ([order] if is_found else [])
+
+
+@table(
+    ("fields", "is_found"),
+    [
+        ({}, True),
+        ({"carrier_pickup_date": DAY + dt.timedelta(days=1)}, False),
+        ({"progress": "collected"}, False),
+        ({"status": "cancelled"}, False),
+        ({"first_mile": "drop-off"}, False),
+    ],
+)
+def test_parcels_are_found_by_the_pickup_day_they_wait_for(
+    desk: Client, quill: Sender, alice: User, fields: dict[str, object], is_found: bool
+) -> None:
+    order = factories.order(quill, alice, **{"status": "booked", "carrier_pickup_date": DAY} | fields)
+    assert listed(desk, f"orders/order/?pickup={DAY}") == ([order] if is_found else [])
+
+
+def test_the_lists_of_a_sender_are_of_that_sender_alone(desk: Client, quill: Sender, alice: User) -> None:
+    other = factories.sender()
+    factories.pickup_address(other, email="other@example.org", is_default=True)
+    made = {}
+    for sender in (quill, other):
+        order = factories.order(sender, alice, status="booked")
+        made[sender] = factories.charge(order, line=sender.pk)
+        Audit.write("looked", order, by=alice, at=order.created_at, sender=sender)
+    page = desk.get(f"/admin/accounts/sender/{quill.pk}/change/")
+    for words, url in page.context["lists"]:
+        rows = list(desk.get(url).context["cl"].result_list)
+        assert {row.sender for row in rows} <= {quill}, words
+    assert listed(desk, f"billing/charge/?sender={quill.number}") == [made[quill]]
+    assert listed(desk, "billing/charge/?sender=A-999999") == []
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(
+    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="its plans know no partial index by value"
+)
+@table(
+    ("rule", "name"),
+    [
+        (on_day("submitted_at")(DAY), "order_submitted_at"),
+        (WAITS_FOR_DRIVER & Q(carrier_pickup_date=DAY), "waiting_for_a_driver"),
+    ],
+)
+def test_a_day_is_looked_up_by_an_index(rule: Q, name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # the table is empty
+    assert f"orders_{name}" in Order.objects.filter(rule).order_by().explain()

@@ -1,0 +1,89 @@
+"""Saved views: an operator's own filters under a name, as links above the list."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from shipping_portal.accounts.models import User
+from shipping_portal.staff import saved_views
+from shipping_portal.staff.models import DeskView
+from tests import factories
+from tests.table import table
+
+pytestmark = pytest.mark.django_db
+Visit = Callable[[User], Client]
+ORDERS = "/admin/orders/order/"
+SAVE = reverse("admin:view_save", args=["orders_order"])
+STUCK = "needs=cancel-stuck&status__exact=cancelling"
+
+
+def kept() -> list[tuple[str, str]]:
+    return [*DeskView.objects.order_by("pk").values_list("name", "query")]
+
+
+def test_the_present_filters_are_saved_and_stand_above_the_list(desk: Client) -> None:
+    form = desk.get(f"{ORDERS}?{STUCK}").context["views"]()["form"]
+    page = desk.post(SAVE, {"name": "Stuck, VIP", "query": form["query"].value()}, follow=True)
+    assert page.redirect_chain == [(f"{ORDERS}?{STUCK}", 302)]
+    html = desk.get(ORDERS).content.decode()
+    assert f'<a href="?{STUCK.replace("&", "&amp;")}">Stuck, VIP</a>' in html
+    assert "Stuck, VIP" not in desk.get("/admin/billing/charge/").content.decode()
+
+
+def test_a_name_saved_again_has_the_new_filters(desk: Client) -> None:
+    for query in ("case=mine", "case=nobody"):
+        desk.post(SAVE, {"name": "Cases", "query": query})
+    assert kept() == [("Cases", "case=nobody")]
+
+
+def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(desk: Client) -> None:
+    desk.post(SAVE, {"name": "All", "query": f"q=Noor+Tamsin&p=3&e=1&next=//evil.example&{STUCK}&sender=A-1001"})
+    assert kept() == [("All", f"{STUCK}&sender=A-1001")]
+
+
+@table(
+    ("typed", "said"),
+    [
+        ({"name": ""}, "required"),
+        ({"name": "x" * 61}, "60"),
+        ({"name": "noor@example.org"}, "Leave e-mails and links out"),
+        ({"query": "q=Noor"}, "Filter the list first"),
+        ({"query": f"needs={'x' * 400}"}, "Filter the list first"),
+    ],
+)
+def test_what_cannot_be_saved_is_said_and_nothing_typed_is_lost(desk: Client, typed: dict[str, str], said: str) -> None:
+    answers = {"name": "Mine", "query": STUCK} | typed
+    page = desk.post(SAVE, answers)
+    assert said in str(page.context["form"].errors)
+    assert page.context["form"]["name"].value() == answers["name"]
+    assert kept() == []
+
+
+def test_a_list_has_a_limited_number_of_views(desk: Client) -> None:
+    for number in range(saved_views.MOST + 1):
+        page = desk.post(SAVE, {"name": f"View {number}", "query": STUCK})
+    assert "Delete one first" in str(page.context["form"].errors)
+    assert len(kept()) == saved_views.MOST
+    assert desk.post(SAVE, {"name": "View 3", "query": "case=mine"}).status_code == 302  # replaced
+
+
+def test_a_view_is_its_owners_alone_and_deleted_by_its_owner_alone(desk: Client, visit: Visit) -> None:
+    desk.post(SAVE, {"name": "Stuck", "query": STUCK})
+    delete = reverse("admin:view_delete", args=[DeskView.objects.get().pk])
+    other = factories.user("ida@portal.example", is_staff=True, is_superuser=True)
+    factories.second_factor(other)
+    browser = visit(other)
+    assert "Stuck</a>" not in browser.get(ORDERS).content.decode()
+    assert browser.post(delete).status_code == 404
+    assert desk.get(delete).status_code == 405
+    assert desk.post(delete).status_code == 302
+    assert kept() == []
+
+
+def test_nothing_is_saved_for_a_list_that_the_operator_does_not_see(operator: Callable[[str], Client]) -> None:
+    for name in ("accounts_user", "no_such"):
+        page = operator("Billing").post(reverse("admin:view_save", args=[name]), {"name": "A", "query": "is_active=1"})
+        assert page.status_code == 404
+    assert operator("Read-only").post(SAVE, {"name": "Mine", "query": "case=mine"}).status_code == 302
