@@ -349,7 +349,6 @@ def parcels_and_people() -> dict[str, Any]:
         "parcel": reverse("admin:orders_order_change", args=[made.pk]),
         "sender": reverse("admin:accounts_sender_change", args=[of.pk]),
         "find results": f"/admin/find/?q={by.email}",
-        "find parcels": f"/admin/find/?q={made.carrier_reference}",
         "find nothing": "/admin/find/?q=zeppelin",
         "parcels nothing": "/admin/orders/order/?q=zeppelin",
         "resolve": reverse("admin:orders_order_resolve", args=[case.pk]),
