@@ -40,6 +40,10 @@ ROOMS = [
 FILL = """([address, fields]) => { const form = document.querySelector(".rail .me form");
     fields.forEach(([name, value]) => form.append(Object.assign(document.createElement("input"), {name, value})));
     form.action = address; form.submit(); }"""
+FILLED = """() => { const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.background = "var(--act)"; const fill = getComputedStyle(probe).backgroundColor; probe.remove();
+    const filled = form => [...form.elements].filter(it => getComputedStyle(it).backgroundColor === fill);
+    return [...document.forms].map(filled).filter(its => its.length > 1).map(its => its.map(it => it.value)); }"""
 FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
 
 
@@ -92,6 +96,8 @@ def _faults(page: Page, room: str) -> Iterator[str]:
     yield from violations(page, but=DJANGO_ADMINS if desk else frozenset())
     if has_sideways_scroll(page):
         yield "scrolls sideways"
+    if desk and (filled := page.evaluate(FILLED)):
+        yield f"has more than one filled button in a form: {filled}"
     if not desk:
         yield from _frame(page)
 
