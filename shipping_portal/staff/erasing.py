@@ -103,7 +103,8 @@ def _words(row: Any) -> str:
     """Return which it is, with as much of the person as tells two of them apart."""
     if isinstance(row, Order):
         to = f"{masked(row.receiver_name)} in {row.receiver_postcode}"
-        return f"Order {row.pk}, {row}, to {to}, {row.created_at:%-d %b %Y}"
+        number = f"{row.carrier_reference}, order {row.pk}" if row.carrier_reference else f"Order {row.pk}"
+        return f"{number}, to {to}, {row.created_at:%-d %b %Y}"
     if isinstance(row, Receiver):
         return f"Address book entry of {masked(row.name)} in {row.postcode}"
     if isinstance(row, User):

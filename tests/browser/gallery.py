@@ -18,7 +18,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
 django.setup()
 
 from django.contrib import admin  # noqa: E402
-from django.test import Client  # noqa: E402
+from django.test import Client, RequestFactory  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -30,6 +30,7 @@ from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, 
 from shipping_portal.billing.notifications import size_charges  # noqa: E402
 from shipping_portal.billing.statements import week_name  # noqa: E402
 from shipping_portal.carrier.messages import Measures  # noqa: E402
+from shipping_portal.staff import casework  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.staff.cases import unclear  # noqa: E402
 from tests.test_access import OURS, address, audience, things_of  # noqa: E402
@@ -314,20 +315,64 @@ def operator() -> dict[str, Any]:
     """The desk: its first page, every list, one of each thing, and the pages of its own."""
     person = factories.user(f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True)
     factories.second_factor(person)
-    pages = {"admin": "/admin/", **reports()}
+    pages: dict[str, Any] = {"admin": "/admin/", "an app": "/admin/billing/", **reports(), **parcels_and_people()}
+    pages |= {name: f"/admin/{name}/" for name in ("find", "health", "more", "listener")}
     busy_carrier()
+    asked = RequestFactory().get("/admin/")
+    asked.user = person
     for model, its in admin.site._registry.items():
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         pages[name] = reverse(f"{name}_changelist")
-        one = model._default_manager.first()
-        if one is not None:
-            pages[f"{name} one"] = reverse(f"{name}_change", args=[one.pk])
+        some = list(its.get_queryset(asked).order_by("-pk")[:50])
+        if some:
+            pages[f"{name} one"] = reverse(f"{name}_change", args=[some[-1].pk])
+        for act in getattr(its, "admin_actions", ()):
+            for thing in [it for it in some if act.applies(it)][:1]:
+                pages[f"{name} {act.name}"] = reverse(f"{name}_act", args=[thing.pk, act.name])
         for view in getattr(its, "own_pages", ()):
             pages[view] = reverse(f"admin:{view}")
-    case = Order.objects.filter(status="unconfirmed").first()
-    if case:
-        pages["resolve"] = f"/admin/orders/order/{case.pk}/resolve/"
     return room(person, pages)
+
+
+def parcels_and_people() -> dict[str, Any]:
+    """A parcel and its sender as the desk reads them, and the pages that search, write, erase and assign.
+
+    A page that only a form leads to is its address with what the form sends.
+    """
+    of, by = business("Desk Candles")
+    made, moving = order(of, by, "booked", "delivered"), order(of, by, "booked", "in_transit")
+    case, erase = unclear(of, by), reverse("admin:orders_order_erase")
+    for one, text in ((made, "She rang: the box was left at the door."), (None, "Pays by the end of each month.")):
+        casework.add_note(of, text, by=by, now=timezone.now(), order=one)
+    lines = [("line", f"{factories.charge(None, reference=ref).pk}:") for ref in (moving.carrier_reference, "SX404")]
+    return {
+        "parcel": reverse("admin:orders_order_change", args=[made.pk]),
+        "sender": reverse("admin:accounts_sender_change", args=[of.pk]),
+        "find results": f"/admin/find/?q={by.email}",
+        "find nothing": "/admin/find/?q=zeppelin",
+        "parcels nothing": "/admin/orders/order/?q=zeppelin",
+        "resolve": reverse("admin:orders_order_resolve", args=[case.pk]),
+        "mail": reverse("admin:orders_order_mail", args=[made.pk]),
+        "note refused": [reverse("admin:orders_order_note", args=[made.pk]), [("text", "")]],
+        "see as": reverse("admin:accounts_sender_see_as", args=[of.pk]),
+        "close refused": reverse("admin:accounts_sender_act", args=[of.pk, "close"]),
+        "erase": erase,
+        "erase found and refused": [erase, [("email", made.receiver_email)]],
+        "erase nobody": [erase, [("email", "nobody@gallery.example")]],
+        "erase preview": [erase, [("chosen", f"order:{made.pk}"), ("chosen", f"member:{by.pk}")]],
+        "assign lines": ["/admin/billing/charge/assign/", [*lines, ("sender", of.number), ("preview", "yes")]],
+        "assign lines refused": ["/admin/billing/charge/assign/", [*lines, ("assign", "yes")]],
+    }
+
+
+def onlooker() -> dict[str, Any]:
+    """An operator who sees a sender's pages as they are seen there."""
+    person = factories.user(f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True)
+    factories.second_factor(person)
+    of, by = business("Seen Candles")
+    made = order(of, by, "booked", "in_transit")
+    pages = {name: reverse(name) for name in ("today", "parcels", "reports", "billing")}
+    return room(person, pages | {"parcel": reverse("parcel", args=[made.uuid])}, sees=of)
 
 
 def busy_carrier() -> None:
@@ -347,8 +392,8 @@ def reports() -> dict[str, str]:
         for state in ("posted", "checked", "damaged", "reading")
     )
     line = factories.charge(order(of, by, "booked", "delivered"), "under-declared", "4.20", report=posted)
-    odd = factories.charge(line.order, "order", "13.00", report=posted, is_unexpected=True)
-    stray = factories.charge(None, report=posted)
+    factories.charge(line.order, "order", "13.00", report=posted, is_unexpected=True)
+    factories.charge(None, report=posted)
     word, _ = ChargeWord.objects.get_or_create(word="fuel levy / paid", defaults={"first_seen_at": timezone.now()})
     for kind, amount in (("order", "12.08"), ("cover", "2.00"), ("cancel-refund", "-12.08")):
         factories.charge(line.order, kind, amount, report=checked)
@@ -357,7 +402,7 @@ def reports() -> dict[str, str]:
     problems = [[number, "“12,08” is not a number."] for number in range(2, 9)]
     BillingReport.objects.filter(pk=damaged.pk).update(problems=problems)
     BillingReport.objects.filter(pk=reading.pk).update(rows=1500)
-    dispute = Dispute.objects.create(
+    Dispute.objects.create(
         charge=line, sender=of, made_by=by, made_at=timezone.now(), text="We weighed it twice: 1.5 kg.",
         facts={"declared_kg": "1.5", "measured_kg": "3.2", "quoted": "12.08", "quoted_currency": "AUD",
                "charged": "4.20", "currency": "AUD"},
@@ -369,26 +414,24 @@ def reports() -> dict[str, str]:
     pages["billing report columns"] = reverse(
         "admin:billing_billingprofile_columns", args=[profile_of(posted.account).pk]
     )
-    for name, thing, act in (
-        ("billing decide word", word, "decide"),
-        ("billing assign charge", stray, "assign"),
-        ("billing accept charge", odd, "accept"),
-        ("billing reverse charge", line, "reverse"),
-        ("billing answer dispute", dispute, "answer"),
-        ("billing credit", of, "credit"),
-        ("billing state total", checked, "state-total"),
-    ):
-        label = f"{thing._meta.app_label}_{thing._meta.model_name}"
-        pages[name] = reverse(f"admin:{label}_act", args=[thing.pk, act])
     return pages
 
 
-def room(person: User, pages: dict[str, str]) -> dict[str, Any]:
+def room(person: User, pages: dict[str, Any], *, sees: Sender | None = None) -> dict[str, Any]:
     """One person's cookie, and those of the addresses that show them a page: not what only leads on or takes a form."""
     client = Client()
     client.force_login(person, backend="allauth.account.auth_backends.AuthenticationBackend")
-    shown = {name: url for name, url in pages.items() if is_page(client.get(url))}
+    if sees:
+        client.post(reverse("admin:accounts_sender_see_as", args=[sees.pk]), {"reason": "She rang about a parcel."})
+    shown = {name: url for name, url in pages.items() if is_page(answer(client, url))}
     return {"cookie": client.session.session_key, "pages": shown}
+
+
+def answer(client: Client, url: Any) -> Any:
+    """The page at an address, or at an address with what a form sends."""
+    if isinstance(url, str):
+        return client.get(url)
+    return client.post(url[0], {name: [it for its, it in url[1] if its == name] for name, _ in url[1]})
 
 
 def is_page(answer: Any) -> bool:
@@ -398,6 +441,6 @@ def is_page(answer: Any) -> bool:
 if __name__ == "__main__":
     factories.delivery(state="invalid")
     wanted = sys.argv[1:]
-    makers = (typical, empty, many, public, operator)
+    makers = (typical, empty, many, public, operator, onlooker)
     rooms = {make.__name__: make() for make in makers if not wanted or make.__name__ in wanted}
     print(json.dumps(rooms))  # noqa: T201
