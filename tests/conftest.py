@@ -48,11 +48,11 @@ def _needs_a_database(item: pytest.Item) -> bool:
 def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
     """Print what was measured, in a green run too: xdist drops what its workers print, but for standard error."""
 
-    def print_it(text: str) -> None:
+    def write(text: str) -> None:
         with capfd.disabled():
-            print(f"\n{text}", file=sys.stderr, flush=True)
+            sys.stderr.write(f"\n{text}\n")
 
-    return print_it
+    return write
 
 
 @pytest.fixture(scope="session")
