@@ -58,7 +58,8 @@ def races(pooled: str, *which: str) -> str:
     Returns pytest's last line, which counts them.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "postgres and not nightly", *which]
+    # The database of an earlier one is there, emptied by its last test.
+    command = [sys.executable, "-m", "pytest", "-q", "--create-db", "-m", "postgres and not nightly", *which]
     done = subprocess.run(
         command, cwd=ROOT, env=env | {"DATABASE_URL": pooled}, capture_output=True, text=True, check=False
     )
