@@ -3,6 +3,7 @@
 import datetime as dt
 import gc
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,17 @@ def _needs_a_database(item: pytest.Item) -> bool:
     marks = ("django_db", "processes", "campaign", "sabotage")
     fixtures = {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
     return bool(fixtures) or any(map(item.get_closest_marker, marks))
+
+
+@pytest.fixture
+def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Print what was measured, in a green run too: xdist drops what its workers print, but for standard error."""
+
+    def write(text: str) -> None:
+        with capfd.disabled():
+            sys.stderr.write(f"\n{text}\n")
+
+    return write
 
 
 @pytest.fixture(scope="session")

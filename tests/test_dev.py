@@ -355,3 +355,9 @@ def test_the_log_of_a_process_that_is_started_again_goes_on(dev: ModuleType, tmp
         assert crew.log("one") == "first\nsecond\n"
     with dev.Crew(tmp_path) as crew:
         assert crew.do("one", ["echo", "another run"]) == "another run\n"
+
+
+@pytest.mark.xdist_group("held together")
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="one process runs everything")
+def test_a_group_of_tests_stays_in_one_process(request: pytest.FixtureRequest) -> None:
+    assert request.node.nodeid.endswith("@held together")  # by which pytest-xdist keeps it so

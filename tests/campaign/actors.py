@@ -85,6 +85,8 @@ def said(reply: requests.Response) -> str:
 class Sender(threading.Thread):
     """Books parcel after parcel through the real forms; its owner changes their mind about some of them."""
 
+    patience = 60.0  # seconds for a change of mind to end well; then it is left as it is
+
     def __init__(self, person: Person, url: str, noticed: Noticed, done: Done) -> None:
         super().__init__(name=person.email, daemon=True)
         self.browser, self.done, self.person = Browser(url, noticed), done, person
@@ -121,7 +123,7 @@ class Sender(threading.Thread):
         order = self.book(f"{journey}-{number}", twice=rng.random() < PRESSED_TWICE)
         if order and cancels:
             now = time.monotonic()
-            self.changes.append(Change(order, now + rng.uniform(0.5, 3), draw > CANCELS, now + 60))
+            self.changes.append(Change(order, now + rng.uniform(0.5, 3), draw > CANCELS, now + self.patience))
         if order and rng.random() < LOOKS:
             self.browser.get("/parcels/")
             self.browser.get(f"/parcels/{order}/")

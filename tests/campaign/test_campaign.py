@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -61,10 +62,9 @@ def test_where_the_carrier_keeps_no_keys_nothing_unclear_is_sent_again() -> None
 @pytest.mark.nightly
 @pytest.mark.campaign
 @pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"]], ids=" ".join)
-def test_no_fault_of_a_long_campaign_costs_a_parcel(capfd: pytest.CaptureFixture[str], options: list[str]) -> None:
+def test_no_fault_of_a_long_campaign_costs_a_parcel(say: Callable[[str], None], options: list[str]) -> None:
     done = campaign(*options)
-    with capfd.disabled():
-        print(done.stdout)
+    say(done.stdout)
     holds(done)
 
 

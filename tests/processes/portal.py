@@ -65,14 +65,14 @@ class Portal:
             self.kill(name)
         self.actor.communicate(timeout=10)  # closing its input ends it
 
-    def start_workers(self) -> None:
+    def start_workers(self, *, version: Path = ROOT) -> None:
         """The worker, and the sweeper that does the work where there is no broker."""
-        self.start_worker("worker")
-        self.start("sweep", "manage.py", "sweep")
+        self.start_worker("worker", version=version)
+        self.start("sweep", "manage.py", "sweep", version=version)
 
-    def start_worker(self, name: str) -> None:
-        words = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads"]
-        self.start(name, *words, "--concurrency", "4", "--without-gossip", "--without-mingle", "-l", "warning")
+    def start_worker(self, name: str, *, version: Path = ROOT) -> None:
+        words = ["-m", "celery", "-A", "shipping_portal.celery", "worker", "--pool", "threads", "--concurrency", "4"]
+        self.start(name, *words, "--without-gossip", "--without-mingle", "-l", "warning", version=version)
 
     def start_web(self, port: int, *choices: str) -> None:
         words = ["gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--worker-class=gthread"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.conftest import QUICK
-from tests.processes.portal import Portal, until
+from tests.processes.portal import ROOT, Portal, until
 from tests.processes.servers import Servers, dev
 from tests.processes.visitor import Visitor
 from tests.sandbox_carrier import SandboxCarrier
@@ -59,9 +59,9 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         portal.env["REDIS_URL"] = servers.valkey()
         ports, start = {name: dev.free_port() for name in ("worker", "sweep", "web")}, portal.start
 
-        def start_with_a_port(name: str, *arguments: str) -> None:
+        def start_with_a_port(name: str, *arguments: str, version: Path = ROOT) -> None:
             portal.env["METRICS_PORT"] = str(ports[name])
-            start(name, *arguments)
+            start(name, *arguments, version=version)
 
         portal.start = start_with_a_port  # type: ignore[method-assign]
         with portal:

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -52,15 +52,20 @@ def test_the_roles_own_limits_hold_where_no_startup_option_passes(pooled: str) -
     assert shell(pooled, f"{ASK}{[*limits]}]").split() == [*limits.values()]
 
 
-def races(pooled: str, *which: str) -> None:
-    """Run tests in a process of their own, which makes a database as the owner and works in it through the pooler."""
+def races(pooled: str, *which: str) -> str:
+    """Run tests in a process of their own, which makes a database as the owner and works in it through the pooler.
+
+    Returns pytest's last line, which counts them.
+    """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "postgres and not nightly", *which]
+    # The database of an earlier one is there, emptied by its last test.
+    command = [sys.executable, "-m", "pytest", "-q", "--create-db", "-m", "postgres and not nightly", *which]
     done = subprocess.run(
         command, cwd=ROOT, env=env | {"DATABASE_URL": pooled}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-5000:]
     assert " passed" in done.stdout
+    return done.stdout.splitlines()[-1]
 
 
 FEW = (
@@ -87,10 +92,12 @@ def test_twenty_parcels_are_booked_by_real_processes(
 
 
 @pytest.mark.nightly
-def test_every_race_ends_as_ever(pooled: str) -> None:
-    races(pooled, "tests")
+def test_every_race_ends_as_ever(pooled: str, say: Callable[[str], None]) -> None:
+    say(f"Races through PgBouncer: {races(pooled, 'tests')}")
 
 
 @pytest.mark.nightly
-def test_no_fault_costs_a_parcel_of_sixty() -> None:
-    holds(campaign("--seed=1", "--orders=60", "--pooled"))
+def test_no_fault_costs_a_parcel_of_sixty(say: Callable[[str], None]) -> None:
+    done = campaign("--seed=1", "--orders=60", "--pooled")
+    say(done.stdout)
+    holds(done)
