@@ -33,8 +33,8 @@ def erase_booked(orders: Keys) -> int:
 
 @eraser("row", "rows of imports")
 def erase_rows(rows: Keys) -> int:
-    """Delete rows that nothing was booked from."""
-    return delete(ImportRow.objects.filter(pk__in=rows, order=None))
+    """Delete rows that nothing was booked from, nor is being."""
+    return delete(ImportRow.objects.filter(pk__in=rows, order=None).exclude(state=ImportRow.State.OWED))
 
 
 @eraser("sender", "imports")

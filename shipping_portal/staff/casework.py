@@ -129,7 +129,12 @@ def erase_words_about(orders: Keys) -> int:
     return notes + SenderMail.objects.filter(order__in=orders).exclude(text=ERASED).update(text=ERASED)
 
 
+@eraser("member", "e-mails to people")
+def erase_mails_to(members: Keys) -> int:
+    return SenderMail.objects.filter(to__in=members).exclude(text=ERASED).update(text=ERASED)
+
+
 @eraser("sender", "notes about accounts")
 def erase_notes_of(senders: Keys) -> int:
-    """Overwrite what operators wrote to each other about these accounts."""
+    """Overwrite what operators wrote about these accounts; what they wrote to its people goes with them."""
     return Note.objects.filter(sender__in=senders).exclude(text=ERASED).update(text=ERASED)
