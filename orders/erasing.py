@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Concat, Lower
 from django.urls import reverse
@@ -102,6 +103,11 @@ def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
         )
     for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list("pk", "unbilled"):
         yield key, f"{money:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
+
+
+def hold(orders: Keys) -> None:
+    """Let nobody book or move these before the transaction ends, so that no objection arises meanwhile."""
+    list(Order.objects.select_for_update(no_key=True).filter(pk__in=orders).order_by("pk").values_list("pk"))
 
 
 # -- What ----------------------------------------------------------------------------------------
@@ -228,7 +234,9 @@ def erase_settled(orders: QuerySet[Order]) -> int:
     count, last = 0, 0
     waiting = orders.filter(erased_at=None).order_by("pk").values_list("pk", flat=True)
     while keys := list(waiting.filter(pk__gt=last)[:BATCH]):
-        chosen = set(keys) - {key for _, key in erasing.objections({"order": keys})}
-        erasing.erase({"order": chosen})
+        with transaction.atomic():
+            hold(keys)
+            chosen = set(keys) - {key for _, key in erasing.objections({"order": keys})}
+            erasing.erase({"order": chosen})
         count, last = count + len(chosen), keys[-1]
     return count

@@ -21,10 +21,12 @@ from orders.transitions import advance, move_to
 from shipping_portal.accounts import mailing, receivers
 from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
 from shipping_portal.billing.models import Dispute
+from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.jobs import erased_keys, retention
+from shipping_portal.jobs import erased_keys, erasing, retention
+from shipping_portal.staff import casework
 from tests import factories
 from tests.catalogue.pushing import last, push, wire
 from tests.sandbox_carrier import SandboxCarrier
@@ -222,6 +224,35 @@ def test_a_person_is_found_by_whatever_they_give(
     assert set(values(desk, **typed)) == wanted
 
 
+@pytest.mark.postgres
+@table(
+    "typed",
+    [
+        {"email": CANARY.email},
+        {"phone": "+61 491 570 157"},
+        {"phone": "0491570157"},
+        {"name": "quandary", "postcode": "7000"},
+    ],
+)
+def test_what_was_never_booked_is_found_by_whatever_they_give(
+    desk: Client, quill: Sender, alice: User, typed: dict[str, str]
+) -> None:
+    to = {f"receiver_{name}": value for name, value in asdict(CANARY).items()}
+    draft = factories.draft(quill, alice, **to)
+    quote = factories.quote(quill, alice, parcel=factories.details(quill, receiver=CANARY))
+    row = factories.import_row(quill, alice, state="fix", cells=["1", *asdict(CANARY).values()])
+    mended = factories.import_row(
+        quill, alice, cells=["?"], corrected={**to, "receiver_phone": "(04) 91 570 157", "receiver_postcode": "7000"}
+    )
+    factories.draft(
+        quill, alice, receiver_email=f"not.{CANARY.email}", receiver_name="Ida", receiver_phone="0491570156"
+    )
+    factories.quote(quill, alice)
+    factories.import_row(quill, alice)
+    wanted = {f"draft:{draft.pk}", f"quote:{quote.pk}", f"row:{row.pk}", f"row:{mended.pk}"}
+    assert set(values(desk, **typed)) == wanted
+
+
 def test_a_search_for_nothing_and_for_nobody_says_so(desk: Client, order: Order) -> None:
     assert "Enter an e-mail" in desk.post(ERASE, {"name": "Zephyrine"}).content.decode()
     assert "Nothing here names this person" in desk.post(ERASE, {"email": "nobody@example.org"}).content.decode()
@@ -293,6 +324,40 @@ def test_an_erased_parcel_that_waits_for_a_yes_is_never_booked(desk: Client, qui
         booking.confirm(Order.objects.get(pk=made.pk), by=alice, now=timezone.now())
 
 
+def test_an_order_erased_while_its_page_was_open_is_not_booked_from_there(
+    desk: Client, quill: Sender, alice: User
+) -> None:
+    made = factories.order(quill, alice, status="draft")
+    opened = Order.objects.select_related("sender").get(pk=made.pk)
+    confirm(desk, [f"order:{made.pk}"])
+    with pytest.raises(Order.WrongStatus, match="was erased"):
+        booking.confirm(opened, by=alice, now=timezone.now())
+    assert Order.objects.get(pk=made.pk).status == "draft"
+
+
+def test_a_label_that_comes_after_the_erasing_is_not_kept(
+    desk: Client, quill: Sender, alice: User, carrier: SandboxCarrier, book: Callable[..., Order]
+) -> None:
+    made = book()
+    LabelBytes.objects.all().delete()
+    made.labels.update(state="pending", sha256="", length=None, stored_at=None, due_at=timezone.now())
+    fetching = made.labels.first()
+    assert fetching is not None
+    confirm(desk, [f"order:{made.pk}"])
+    file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64, content_type="application/pdf")
+    labels.store(fetching, file, at=timezone.now())
+    made.labels.update(due_at=timezone.now())
+    for label in made.labels.all():
+        labels.work(label.pk)
+    assert not LabelBytes.objects.exists()
+
+
+def test_a_row_that_is_being_booked_is_not_taken_away_from_its_worker(quill: Sender, alice: User) -> None:
+    row = factories.import_row(quill, alice, state="owed")
+    erasing.erase({"row": [row.pk]})
+    assert ImportRow.objects.filter(pk=row.pk).exists()
+
+
 def test_nothing_is_erased_without_a_reason_and_the_audit_names_keys_only(
     desk: Client, order: Order, sam: User
 ) -> None:
@@ -316,6 +381,7 @@ def ondine(quill: Sender, alice: User, book: Callable[..., Order], visit: Callab
     factories.second_factor(person)
     quill.pickup_addresses.update(email=person.email, name=person.name)
     made = book()
+    casework.write(made, to=person, about="other", text="Dear Ondine", by=alice, now=timezone.now())
     quill.pickup_addresses.update(email=alice.email, name="Ira Quill")
     Order.objects.filter(pk=made.pk).update(made_by=person)
     browser = visit(person)
