@@ -162,12 +162,18 @@ def erase_quotes(orders: Keys) -> int:
 def erase_views(orders: Keys) -> int:
     """Delete filters of the list that search for one of these people."""
     who: defaultdict[int, str] = defaultdict(str)
-    for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", "receiver_name", "receiver_email"):
-        who[sender] += " ".join(words).casefold() + " "
+    columns = ("receiver_name", "receiver_company", "receiver_email", "receiver_phone")
+    for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", *columns):
+        who[sender] += _run_together("\n".join(words)) + "\n"
     views = SavedView.objects.filter(sender__in=list(who), query__contains="q=")
-    typed = {view: " ".join(parse_qs(view.query).get("q", ["\0"])).casefold() for view in views}
+    typed = {view: _run_together(" ".join(parse_qs(view.query).get("q", ["\0"]))) for view in views}
     named = [view.pk for view, words in typed.items() if words in who[view.sender_id]]
     return delete(SavedView.objects.filter(pk__in=named))
+
+
+def _run_together(words: str) -> str:
+    """Return a text for comparing: a phone may be typed with spaces or without."""
+    return words.casefold().replace(" ", "")
 
 
 @eraser("draft", "drafts")

@@ -123,7 +123,7 @@ def read(values: list[str]) -> dict[str, set[int]]:
     """Return what was chosen in a list, by kind, as far as it is still there."""
     chosen: defaultdict[str, set[int]] = defaultdict(set)
     for kind, _, key in (value.partition(":") for value in values):
-        if kind in NOT_ERASED and key.isdecimal():
+        if kind in NOT_ERASED and kind != "sender" and key.isdecimal():  # an account is closed instead
             chosen[kind].add(int(key[:18]))
     return {kind: _still(kind, keys) for kind, keys in chosen.items()}
 
@@ -141,6 +141,8 @@ def with_files(chosen: Chosen) -> Chosen:
 @transaction.atomic
 def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
     """Erase what an operator chose, all of it or nothing. Raises Refused, or erased_keys.NoErasedFile."""
+    if not any(chosen.values()):
+        raise Refused("None of this is there any more, so nothing was erased. Search again.")
     hold(chosen.get("order", ()))
     if why := erasing.objections(chosen):
         raise Refused(next(iter(why.values())))

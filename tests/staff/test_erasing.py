@@ -106,7 +106,9 @@ def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, vis
     push(wire(carrier_reference=made.carrier_reference, event_id="no uuid", description=CANARY.name))
     assert last().state == "quarantined"
     factories.watch(quill, alice).__class__.objects.update(parcel=made.parcel, name="Zephyrine's other one")
-    quill.views.create(made_by=alice, name="Hers", slug="hers", query="q=zephyrine")
+    for number, typed in enumerate(("zephyrine", "0491570157", "0491+570+157", "quandary+looms")):
+        quill.views.create(made_by=alice, name="Hers", slug=f"hers{number}", query=f"q={typed}")
+    quill.views.create(made_by=alice, name="Others", slug="others", query="q=noor&state=booked")
     line = factories.charge(made)
     Dispute.objects.create(
         charge=line,
@@ -164,6 +166,7 @@ def test_an_erased_receiver_is_in_no_column_file_export_or_log(
     assert dict(shown.context["counts"])["proof packs"] == 1
     confirm(desk, chosen)
     assert traces() == []
+    assert [view.name for view in order.sender.views.all()] == ["Others"]
     assert not LabelBytes.objects.exists()
     assert not Export.objects.exists()
     assert not ExportPart.objects.exists()
@@ -256,6 +259,14 @@ def test_what_was_never_booked_is_found_by_whatever_they_give(
 def test_a_search_for_nothing_and_for_nobody_says_so(desk: Client, order: Order) -> None:
     assert "Enter an e-mail" in desk.post(ERASE, {"name": "Zephyrine"}).content.decode()
     assert "Nothing here names this person" in desk.post(ERASE, {"email": "nobody@example.org"}).content.decode()
+
+
+@table("value", ["sender:1", "order:", "order:x", "nothing:1", ":"])
+def test_what_no_list_offered_is_not_erased(desk: Client, quill: Sender, value: str) -> None:
+    page = confirm(desk, [value.replace("1", str(quill.pk))])
+    assert page.status_code == 200
+    assert Sender.objects.get(pk=quill.pk).erased_at is None
+    assert not Audit.objects.filter(action="erased").exists()
 
 
 def test_the_address_of_the_search_holds_nothing_typed(desk: Client) -> None:
@@ -501,6 +512,15 @@ def test_the_file_names_keys_and_nobody(desk: Client, order: Order, erased_file:
     assert line.endswith(f" order {order.pk}")
     erased_file.write_text(f"{line}\n2026-11-24T21:40:00Z ord")
     assert erased_keys.kept() == {"order": {order.pk}}, "a line cut off is none"
+
+
+def test_a_key_that_a_full_disk_cut_off_is_nobodys_and_hides_none_after_it(erased_file: Path) -> None:
+    now = timezone.now()
+    erased_keys.write_down({"order": {17}}, at=now)
+    erased_file.write_text(erased_file.read_text() + "2026-11-24T21:40:00Z order 1")
+    assert erased_keys.kept() == {"order": {17}}
+    erased_keys.write_down({"order": {18}, "member": {3}}, at=now)
+    assert erased_keys.kept() == {"order": {17, 18}, "member": {3}}
 
 
 def test_nothing_is_erased_while_its_key_cannot_be_kept(
