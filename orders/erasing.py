@@ -30,7 +30,7 @@ from orders.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.accounts.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, eraser, objection
+from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, deletes, eraser, objection, overwrites
 from shipping_portal.jobs.retention import delete, term
 
 SILENT = dt.timedelta(days=60)  # polling gave it up before; nobody waits at the address any more
@@ -137,10 +137,8 @@ def erase_labels(orders: Keys) -> int:
     return count
 
 
-@eraser("order", "words of what happened")
-def erase_words(orders: Keys) -> int:
-    Replacement.objects.filter(order__in=orders).exclude(problem="").update(problem=ERASED)
-    return OrderChange.objects.filter(order__in=orders).exclude(reason=ERASED).update(reason=ERASED)
+overwrites("order", "reasons of what happened", OrderChange.objects.all(), "order", reason=ERASED)
+overwrites("order", "problems of replacements", Replacement.objects.exclude(problem=""), "order", problem=ERASED)
 
 
 @eraser("order", "notifications")
@@ -153,9 +151,7 @@ def erase_notifications(orders: Keys) -> int:
     return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(line="")
 
 
-@eraser("order", "quotes")
-def erase_quotes(orders: Keys) -> int:
-    return delete(Quote.objects.filter(orders__in=orders))
+deletes("order", "quotes", Quote.objects.all(), "orders")
 
 
 @eraser("order", "saved views")
@@ -176,14 +172,8 @@ def _run_together(words: str) -> str:
     return words.casefold().replace(" ", "")
 
 
-@eraser("draft", "drafts")
-def erase_drafts(drafts: Keys) -> int:
-    return delete(Draft.objects.filter(pk__in=drafts))
-
-
-@eraser("quote", "quotes")
-def erase_loose_quotes(quotes: Keys) -> int:
-    return delete(Quote.objects.filter(pk__in=quotes))
+deletes("draft", "drafts", Draft.objects.all(), "pk")
+deletes("quote", "quotes", Quote.objects.all(), "pk")
 
 
 @eraser("member", "contacts of parcels")
@@ -196,8 +186,9 @@ def erase_contact(members: Keys) -> int:
             order.pickup |= {"name": ERASED, "email": "", "phone": ""}
         Order.objects.bulk_update(found, ["pickup"], batch_size=BATCH)
         orders = [order.pk for order in found]
-        for erase in (erase_bodies, erase_labels, erase_quotes):
+        for erase in (erase_bodies, erase_labels):
             erase(orders)
+        delete(Quote.objects.filter(orders__in=orders))
         count += len(orders)
     return count
 
@@ -212,9 +203,8 @@ def erase_pickups(senders: Keys) -> int:
     )
 
 
-@eraser("sender", "drafts, quotes and saved views")
-def erase_unbooked(senders: Keys) -> int:
-    return sum(delete(model.objects.filter(sender__in=senders)) for model in (Draft, Quote, SavedView))
+for rows, words in ((Draft, "drafts"), (Quote, "quotes"), (SavedView, "saved views")):
+    deletes("sender", words, rows.objects.all(), "sender")
 
 
 def _with_contact(member: int) -> QuerySet[Order]:
