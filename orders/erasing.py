@@ -60,49 +60,43 @@ def moving(now: dt.datetime) -> Q:
     return held & heard & ~Q(progress__in=sorted(TERMINAL))
 
 
+UNCLEAR = "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
+ON_ITS_WAY = (
+    "Its parcel is on its way, and the carrier may ask for the address. Try again once it is delivered, or "
+    f"{SILENT.days} days after its last scan."
+)
+CONTACT = (
+    "The carrier writes to this person about {:,} parcels not settled or on their way. Try again once they are "
+    "delivered or cancelled."
+)
+OPEN = (
+    "{:,} of its parcels are on their way, or not settled with the carrier. Try again once they are delivered or "
+    "cancelled."
+)
+UNBILLED = "{:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
+
+
 @objection("order")
 def not_yet(orders: Keys) -> Iterator[tuple[int, str]]:
-    found = Order.objects.filter(pk__in=orders)
-    for key in found.filter(unsettled()).values_list("pk", flat=True):
-        yield key, "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
-    for key in found.filter(moving(timezone.now())).values_list("pk", flat=True):
-        yield (
-            key,
-            (
-                "Its parcel is on its way, and the carrier may ask for the address. Try again once it is delivered, "
-                f"or {SILENT.days} days after its last scan."
-            ),
-        )
+    for rule, why in ((unsettled(), UNCLEAR), (moving(timezone.now()), ON_ITS_WAY)):
+        for key in Order.objects.filter(rule, pk__in=orders).values_list("pk", flat=True):
+            yield key, why
 
 
 @objection("member")
 def contact_of_parcels(members: Keys) -> Iterator[tuple[int, str]]:
     for key in members:
-        found = _with_contact(key)
-        open_now = found.filter(unsettled() | moving(timezone.now())).count()
-        if open_now:
-            yield (
-                key,
-                (
-                    f"The carrier writes to this person about {open_now:,} parcels not settled or on their way. Try "
-                    "again once they are delivered or cancelled."
-                ),
-            )
+        if count := _with_contact(key).filter(unsettled() | moving(timezone.now())).count():
+            yield key, CONTACT.format(count)
 
 
 @objection("sender")
 def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
     still = Order.objects.filter(sender__in=senders).filter(unsettled() | moving(timezone.now()))
     for key, count in still.values_list("sender").annotate(Count("pk")).order_by():
-        yield (
-            key,
-            (
-                f"{count:,} of its parcels are on their way, or not settled with the carrier. Try again once they are "
-                "delivered or cancelled."
-            ),
-        )
+        yield key, OPEN.format(count)
     for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list("pk", "unbilled"):
-        yield key, f"{money:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
+        yield key, UNBILLED.format(money)
 
 
 def hold(orders: Keys) -> None:

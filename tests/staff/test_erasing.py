@@ -20,6 +20,7 @@ from orders.models import BookingAttempt, DatabaseMark, Draft, LabelBytes, Order
 from orders.transitions import advance, move_to
 from shipping_portal.accounts import mailing, receivers
 from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
+from shipping_portal.accounts.models.users import Session
 from shipping_portal.billing.models import Dispute
 from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.exporting import packing
@@ -422,6 +423,7 @@ def test_an_erased_member_is_in_no_column_and_logs_in_no_more(
     assert f"member:{ondine.pk}" in chosen
     confirm(desk, chosen)
     assert traces(HERS) == []
+    assert not Session.objects.filter(whose=ondine.pk).exists()
     assert browser.get("/parcels/").status_code == 302
     after = User.objects.get(pk=ondine.pk)
     assert (after.get_full_name(), after.is_active, after.has_usable_password()) == ("A former member", False, False)
