@@ -99,7 +99,7 @@ def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
         yield key, UNBILLED.format(money)
 
 
-def hold(orders: Keys) -> None:
+def lock_orders(orders: Keys) -> None:
     """Let nobody book or move these before the transaction ends, so that no objection arises meanwhile."""
     list(Order.objects.select_for_update(no_key=True).filter(pk__in=orders).order_by("pk").values_list("pk"))
 
@@ -225,7 +225,7 @@ def erase_settled(orders: QuerySet[Order]) -> int:
     waiting = orders.filter(erased_at=None).order_by("pk").values_list("pk", flat=True)
     while keys := list(waiting.filter(pk__gt=last)[:BATCH]):
         with transaction.atomic():
-            hold(keys)
+            lock_orders(keys)
             chosen = set(keys) - {key for _, key in erasing.objections({"order": keys})}
             erasing.erase({"order": chosen})
         count, last = count + len(chosen), keys[-1]

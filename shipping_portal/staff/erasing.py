@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast, Concat
 
-from orders.erasing import erase_settled, hold
+from orders.erasing import erase_settled, lock_orders
 from orders.models import Draft, Order, Quote
 from orders.receivers import masked
 from shipping_portal.accounts.adminkit.actions import Refused
@@ -143,7 +143,7 @@ def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> 
     """Erase what an operator chose, all of it or nothing. Raises Refused, or erased_keys.NoErasedFile."""
     if not any(chosen.values()):
         raise Refused("None of this is there any more, so nothing was erased. Search again.")
-    hold(chosen.get("order", ()))
+    lock_orders(chosen.get("order", ()))
     if why := erasing.objections(chosen):
         raise Refused(next(iter(why.values())))
     for kind, keys in chosen.items():
