@@ -90,9 +90,9 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 
 
 def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
-    owed = Label.objects.filter(pk=label.pk).exclude(state__in=KEPT)
+    owed = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
     if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
-        raise Refused("This label is stored already; a stored file is never replaced.")
+        raise Refused("This label is stored already, or its receiver was erased. A stored file is never replaced.")
     enqueue("label", label.pk)
 
 

@@ -72,15 +72,15 @@ def confirm(order: Order, *, by: User, now: dt.datetime) -> None:
     """
     booking_rules.refuse_unless_booking_is_on(order.sender, now)
     booking_rules.refuse_another_account(order.account_id)
-    if order.erased_at:
-        raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
     if order.pickup_date:
         first, pickup = order.quoted_pickup_date, order.details().pickup
         booking_rules.refuse_past_pickup(
             order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
         )
     with limits.owing(now):
-        Order.objects.locked(order.pk)  # one that is settled as not booked moves twice
+        # Locked, as one that is settled as not booked moves twice, and as its receiver may be being erased.
+        if Order.objects.locked(order.pk).erased_at:
+            raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
         changes: dict[str, Any] = {"problem": {}, "tries": 0}
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Concat, Lower
 from django.urls import reverse
@@ -29,7 +30,7 @@ from orders.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.accounts.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, eraser, objection
+from shipping_portal.jobs.erasing import BATCH, ERASED, Keys, deletes, eraser, objection, overwrites
 from shipping_portal.jobs.retention import delete, term
 
 SILENT = dt.timedelta(days=60)  # polling gave it up before; nobody waits at the address any more
@@ -59,49 +60,48 @@ def moving(now: dt.datetime) -> Q:
     return held & heard & ~Q(progress__in=sorted(TERMINAL))
 
 
+UNCLEAR = "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
+ON_ITS_WAY = (
+    "Its parcel is on its way, and the carrier may ask for the address. Try again once it is delivered, or "
+    f"{SILENT.days} days after its last scan."
+)
+CONTACT = (
+    "The carrier writes to this person about {:,} parcels not settled or on their way. Try again once they are "
+    "delivered or cancelled."
+)
+OPEN = (
+    "{:,} of its parcels are on their way, or not settled with the carrier. Try again once they are delivered or "
+    "cancelled."
+)
+UNBILLED = "{:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
+
+
 @objection("order")
 def not_yet(orders: Keys) -> Iterator[tuple[int, str]]:
-    found = Order.objects.filter(pk__in=orders)
-    for key in found.filter(unsettled()).values_list("pk", flat=True):
-        yield key, "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
-    for key in found.filter(moving(timezone.now())).values_list("pk", flat=True):
-        yield (
-            key,
-            (
-                "Its parcel is on its way, and the carrier may ask for the address. Try again once it is delivered, "
-                f"or {SILENT.days} days after its last scan."
-            ),
-        )
+    for rule, why in ((unsettled(), UNCLEAR), (moving(timezone.now()), ON_ITS_WAY)):
+        for key in Order.objects.filter(rule, pk__in=orders).values_list("pk", flat=True):
+            yield key, why
 
 
 @objection("member")
 def contact_of_parcels(members: Keys) -> Iterator[tuple[int, str]]:
     for key in members:
-        found = _with_contact(key)
-        open_now = found.filter(unsettled() | moving(timezone.now())).count()
-        if open_now:
-            yield (
-                key,
-                (
-                    f"The carrier writes to this person about {open_now:,} parcels not settled or on their way. Try "
-                    "again once they are delivered or cancelled."
-                ),
-            )
+        if count := _with_contact(key).filter(unsettled() | moving(timezone.now())).count():
+            yield key, CONTACT.format(count)
 
 
 @objection("sender")
 def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
     still = Order.objects.filter(sender__in=senders).filter(unsettled() | moving(timezone.now()))
     for key, count in still.values_list("sender").annotate(Count("pk")).order_by():
-        yield (
-            key,
-            (
-                f"{count:,} of its parcels are on their way, or not settled with the carrier. Try again once they are "
-                "delivered or cancelled."
-            ),
-        )
+        yield key, OPEN.format(count)
     for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list("pk", "unbilled"):
-        yield key, f"{money:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
+        yield key, UNBILLED.format(money)
+
+
+def lock_orders(orders: Keys) -> None:
+    """Let nobody book or move these before the transaction ends, so that no objection arises meanwhile."""
+    list(Order.objects.select_for_update(no_key=True).filter(pk__in=orders).order_by("pk").values_list("pk"))
 
 
 # -- What ----------------------------------------------------------------------------------------
@@ -131,10 +131,8 @@ def erase_labels(orders: Keys) -> int:
     return count
 
 
-@eraser("order", "words of what happened")
-def erase_words(orders: Keys) -> int:
-    Replacement.objects.filter(order__in=orders).exclude(problem="").update(problem=ERASED)
-    return OrderChange.objects.filter(order__in=orders).exclude(reason=ERASED).update(reason=ERASED)
+overwrites("order", "reasons of what happened", OrderChange.objects.all(), "order", reason=ERASED)
+overwrites("order", "problems of replacements", Replacement.objects.exclude(problem=""), "order", problem=ERASED)
 
 
 @eraser("order", "notifications")
@@ -147,31 +145,29 @@ def erase_notifications(orders: Keys) -> int:
     return Notification.objects.filter(pk__in=about_them.exclude(line="").values("pk")).update(line="")
 
 
-@eraser("order", "quotes")
-def erase_quotes(orders: Keys) -> int:
-    return delete(Quote.objects.filter(orders__in=orders))
+deletes("order", "quotes", Quote.objects.all(), "orders")
 
 
 @eraser("order", "saved views")
 def erase_views(orders: Keys) -> int:
     """Delete filters of the list that search for one of these people."""
     who: defaultdict[int, str] = defaultdict(str)
-    for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", "receiver_name", "receiver_email"):
-        who[sender] += " ".join(words).casefold() + " "
+    columns = ("receiver_name", "receiver_company", "receiver_email", "receiver_phone")
+    for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", *columns):
+        who[sender] += _run_together("\n".join(words)) + "\n"
     views = SavedView.objects.filter(sender__in=list(who), query__contains="q=")
-    typed = {view: " ".join(parse_qs(view.query).get("q", ["\0"])).casefold() for view in views}
+    typed = {view: _run_together(" ".join(parse_qs(view.query).get("q", ["\0"]))) for view in views}
     named = [view.pk for view, words in typed.items() if words in who[view.sender_id]]
     return delete(SavedView.objects.filter(pk__in=named))
 
 
-@eraser("draft", "drafts")
-def erase_drafts(drafts: Keys) -> int:
-    return delete(Draft.objects.filter(pk__in=drafts))
+def _run_together(words: str) -> str:
+    """Return a text for comparing: a phone may be typed with spaces or without."""
+    return words.casefold().replace(" ", "")
 
 
-@eraser("quote", "quotes")
-def erase_loose_quotes(quotes: Keys) -> int:
-    return delete(Quote.objects.filter(pk__in=quotes))
+deletes("draft", "drafts", Draft.objects.all(), "pk")
+deletes("quote", "quotes", Quote.objects.all(), "pk")
 
 
 @eraser("member", "contacts of parcels")
@@ -184,8 +180,9 @@ def erase_contact(members: Keys) -> int:
             order.pickup |= {"name": ERASED, "email": "", "phone": ""}
         Order.objects.bulk_update(found, ["pickup"], batch_size=BATCH)
         orders = [order.pk for order in found]
-        for erase in (erase_bodies, erase_labels, erase_quotes):
+        for erase in (erase_bodies, erase_labels):
             erase(orders)
+        delete(Quote.objects.filter(orders__in=orders))
         count += len(orders)
     return count
 
@@ -200,9 +197,8 @@ def erase_pickups(senders: Keys) -> int:
     )
 
 
-@eraser("sender", "drafts, quotes and saved views")
-def erase_unbooked(senders: Keys) -> int:
-    return sum(delete(model.objects.filter(sender__in=senders)) for model in (Draft, Quote, SavedView))
+for rows, words in ((Draft, "drafts"), (Quote, "quotes"), (SavedView, "saved views")):
+    deletes("sender", words, rows.objects.all(), "sender")
 
 
 def _with_contact(member: int) -> QuerySet[Order]:
@@ -228,7 +224,9 @@ def erase_settled(orders: QuerySet[Order]) -> int:
     count, last = 0, 0
     waiting = orders.filter(erased_at=None).order_by("pk").values_list("pk", flat=True)
     while keys := list(waiting.filter(pk__gt=last)[:BATCH]):
-        chosen = set(keys) - {key for _, key in erasing.objections({"order": keys})}
-        erasing.erase({"order": chosen})
+        with transaction.atomic():
+            lock_orders(keys)
+            chosen = set(keys) - {key for _, key in erasing.objections({"order": keys})}
+            erasing.erase({"order": chosen})
         count, last = count + len(chosen), keys[-1]
     return count

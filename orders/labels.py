@@ -31,7 +31,7 @@ SETTLED = (Label.State.STORED, Label.State.WITHHELD)
 
 @job(
     "label",
-    queue=Label.objects.exclude(state__in=SETTLED).select_related("order__account"),
+    queue=Label.objects.filter(purged_at=None).exclude(state__in=SETTLED).select_related("order__account"),
     lane="order__sender",
     order=60,
 )
@@ -77,8 +77,10 @@ def _fetch(label: Label) -> None:
 
 def _taken_along(label: Label) -> list[Label]:
     """Return the order's other sizes, claimed: one look at the order tells of all of them."""
-    owed = Label.objects.filter(order=label.order, due_at__isnull=False, failures__lt=PARK_AFTER).exclude(pk=label.pk)
-    ours = owed.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now())  # those are another worker's
+    owed = Label.objects.filter(order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER)
+    ours = owed.exclude(pk=label.pk).exclude(
+        last_error=UNDER_WAY, due_at__gt=timezone.now()
+    )  # those are another worker's
     return [other for other in ours.exclude(state__in=SETTLED) if other.claim()]
 
 
@@ -148,9 +150,9 @@ def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str
 
 
 def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
-    """Keep the first good file; a later fetch never replaces it."""
+    """Keep the first good file; a later fetch never replaces it, nor brings back one whose receiver was erased."""
     with transaction.atomic(durable=True):
-        stored = Label.objects.filter(pk=label.pk).exclude(state=Label.State.STORED)
+        stored = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state=Label.State.STORED)
         if stored.update(
             state=Label.State.STORED,
             sha256=file.sha256,

@@ -34,6 +34,8 @@ TOO_MANY = {
     f"(SELECT {OUR_TABLES} AND has_table_privilege(oid, 'TRUNCATE, TRIGGER'))",
     "may change the audit": "SELECT has_any_column_privilege('accounts_audit', 'UPDATE')"
     " OR has_table_privilege('accounts_audit', 'DELETE')",
+    "may read files or run programs of the server": "SELECT bool_or(pg_has_role(oid, 'MEMBER')) FROM pg_roles WHERE"
+    " rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')",
     "waits without a limit": "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))",
 }
 CREATE = "CREATE ROLE {app} LOGIN PASSWORD %s"  # its name quoted by the database's own function, as in those above

@@ -36,6 +36,7 @@ def rights_too_many() -> list[str]:
 @table(
     "damage, told",
     [
+        (f"GRANT pg_execute_server_program TO {APP}", "may read files or run programs of the server"),
         (f"ALTER ROLE {APP} CREATEROLE", "may make roles or databases"),
         (f"ALTER TABLE orders_order OWNER TO {APP}", "owns tables"),
         (f"GRANT CREATE ON SCHEMA public TO {APP}", "may make tables"),

@@ -24,7 +24,7 @@ from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
 from shipping_portal.importing import finishing
-from shipping_portal.staff import alerting
+from shipping_portal.staff import alerting, erasing
 from shipping_portal.staff.models import Alert, AlertMessage
 from shipping_portal.staff.resolution import deciding, verifying
 from shipping_portal.staff.resolution.verifying import Confirmed
@@ -85,6 +85,19 @@ def test_eight_workers_on_one_order_book_once(carrier: SandboxCarrier, quill: Se
     assert order.status == "booked"
     assert len(carrier.ledger("booked")) == 1
     assert order.attempts.count() == 1
+
+
+def test_a_receiver_is_erased_or_booked_to_and_never_both(quill: Sender, alice: User, sam: User) -> None:
+    gateway.account()
+    for _ in range(6):
+        order = factories.order(quill, alice, status="draft")
+        chosen, now = {"order": {order.pk}}, timezone.now()
+        found = at_once(
+            lambda chosen=chosen, now=now: erasing.erase_chosen(chosen, by=sam, reason="asked", now=now),
+            lambda order=order, now=now: booking.confirm(order, by=alice, now=now),
+        )
+        order.refresh_from_db()
+        assert (order.status == "booking") is (order.erased_at is None), found
 
 
 def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:

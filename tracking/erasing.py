@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db.models import Min
 from django.utils import timezone
 
-from shipping_portal.jobs.erasing import ERASED, Keys, erase_bytes, eraser
-from shipping_portal.jobs.retention import delete, term
+from shipping_portal.jobs.erasing import ERASED, Keys, deletes, erase_bytes, eraser, overwrites
+from shipping_portal.jobs.retention import term
 from tracking.models import LastTime, Parcel, TrackingEvent, Watch, WebhookDelivery
 
 State = WebhookDelivery.State
@@ -36,14 +36,8 @@ def _set_aside(orders: Keys) -> list[int]:
     return [pk for pk, body in bodies if any(reference in bytes(body).upper() for reference in named)]
 
 
-@eraser("order", "names of watched parcels")
-def erase_watches(orders: Keys) -> int:
-    return Watch.objects.filter(parcel__order__in=orders).exclude(name="").update(name=ERASED)
-
-
-@eraser("sender", "watched parcels")
-def erase_all_watches(senders: Keys) -> int:
-    return delete(Watch.objects.filter(sender__in=senders))
+overwrites("order", "names of watched parcels", Watch.objects.exclude(name=""), "parcel__order", name=ERASED)
+deletes("sender", "watched parcels", Watch.objects.all(), "sender")
 
 
 @term("bodies of webhooks and scans")

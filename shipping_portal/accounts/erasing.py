@@ -25,7 +25,7 @@ from shipping_portal.accounts.models import (
 from shipping_portal.accounts.models.book import LAST_USED
 from shipping_portal.accounts.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import Keys, eraser, objection
+from shipping_portal.jobs.erasing import Keys, deletes, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term
 
 NOBODYS = "@erased.invalid"  # ends the address of everybody who was erased; no mail goes there
@@ -54,9 +54,7 @@ def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
 # -- What ----------------------------------------------------------------------------------------
 
 
-@eraser("receiver", "address book entries")
-def erase_entries(receivers: Keys) -> int:
-    return delete(Receiver.objects.filter(pk__in=receivers))
+deletes("receiver", "address book entries", Receiver.objects.all(), "pk")
 
 
 @eraser("member", "people")

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from django.db.models import QuerySet
-
 from shipping_portal.billing.models import Dispute
-from shipping_portal.jobs.erasing import ERASED, Keys, eraser, objection
+from shipping_portal.jobs.erasing import ERASED, Keys, objection, overwrites
 
 ANSWER_FIRST = "A charge is disputed, and the answer needs what is kept of the parcel. Answer the dispute first."
 
@@ -22,15 +20,5 @@ def in_dispute(senders: Keys) -> Iterator[tuple[int, str]]:
         yield key, ANSWER_FIRST
 
 
-@eraser("order", "words of disputes")
-def erase_disputes(orders: Keys) -> int:
-    return _erased(Dispute.objects.filter(charge__order__in=orders))
-
-
-@eraser("sender", "words of disputes")
-def erase_all_disputes(senders: Keys) -> int:
-    return _erased(Dispute.objects.filter(sender__in=senders))
-
-
-def _erased(disputes: QuerySet[Dispute]) -> int:
-    return disputes.exclude(text=ERASED).update(text=ERASED, answer=ERASED)
+overwrites("order", "words of disputes", Dispute.objects.all(), "charge__order", text=ERASED, answer=ERASED)
+overwrites("sender", "words of disputes", Dispute.objects.all(), "sender", text=ERASED, answer=ERASED)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
-from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
-from shipping_portal.jobs.retention import delete
+from shipping_portal.jobs.erasing import BATCH, Keys, deletes, eraser, objection
 
 
 @objection("row")
@@ -31,13 +30,8 @@ def erase_booked(orders: Keys) -> int:
     return ImportRow.objects.bulk_update(rows, ["cells", "corrected", "problems", "near"], batch_size=BATCH)
 
 
-@eraser("row", "rows of imports")
-def erase_rows(rows: Keys) -> int:
-    """Delete rows that nothing was booked from."""
-    return delete(ImportRow.objects.filter(pk__in=rows, order=None))
-
-
-@eraser("sender", "imports")
-def erase_imports(senders: Keys) -> int:
-    ColumnMapping.objects.filter(sender__in=senders).delete()
-    return delete(Import.objects.filter(sender__in=senders))
+# Nothing was booked from them, nor is being.
+UNBOOKED = ImportRow.objects.filter(order=None).exclude(state=ImportRow.State.OWED)
+deletes("row", "rows of imports", UNBOOKED, "pk")
+deletes("sender", "columns of imports", ColumnMapping.objects.all(), "sender")
+deletes("sender", "imports", Import.objects.all(), "sender")

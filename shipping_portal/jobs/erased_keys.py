@@ -25,10 +25,13 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
     if not settings.ERASED_FILE:
         return
     path, when = Path(settings.ERASED_FILE), f"{at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
-    lines = [f"{when} {kind} {key}\n" for kind, keys in chosen.items() for key in sorted(keys)]
+    lines = "".join(f"{when} {kind} {key}\n" for kind, keys in chosen.items() for key in sorted(keys))
     try:
-        with path.open("a") as file:
-            file.write("".join(lines))
+        with path.open("ab+") as file:
+            file.seek(max(file.tell() - 1, 0))
+            if file.read() not in {b"", b"\n"}:
+                lines = f" (cut off)\n{lines}"  # or two lines would be one, and half a key somebody else's
+            file.write(lines.encode())
             file.flush()
             os.fsync(file.fileno())
         folder = os.open(path.parent, os.O_RDONLY)
@@ -39,11 +42,11 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
 
 
 def kept() -> dict[str, set[int]]:
-    """Return every key, by kind. A line that a full disk cut off is left out. Raises NoErasedFile."""
+    """Return every key, by kind. A line that a full disk cut off, and so has no end, is none. Raises NoErasedFile."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     path = Path(settings.ERASED_FILE)
     try:
-        lines = path.read_text().splitlines() if settings.ERASED_FILE and path.exists() else []
+        lines = path.read_text().split("\n")[:-1] if settings.ERASED_FILE and path.exists() else []
     except (OSError, UnicodeDecodeError) as error:
         raise NoErasedFile(f"ERASED_FILE cannot be read: {error}.") from error
     for parts in map(str.split, lines):

@@ -1,5 +1,8 @@
 """Erasing personal data: each app registers what it holds of whom, and `erase` is the one door to all of it.
 
+    deletes("order", "proof packs", Export.objects.all(), "order")
+    overwrites("order", "names of watched parcels", Watch.objects.exclude(name=""), "parcel__order", name=ERASED)
+
     @eraser("order", "label files")
     def erase_labels(orders: Keys) -> int: ...
 
@@ -14,6 +17,8 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+
+from shipping_portal.jobs import retention
 
 Keys = Collection[int]
 Chosen = Mapping[str, Keys]  # by kind
@@ -35,6 +40,16 @@ def eraser(kind: str, what: str) -> Callable[[Eraser], Eraser]:
         return erase
 
     return register
+
+
+def deletes(kind: str, what: str, rows: QuerySet[Any], by: str) -> None:
+    """Register that `what` is held in these rows, whose column `by` holds the key, and that they are deleted."""
+    eraser(kind, what)(lambda keys: retention.delete(rows.filter(**{f"{by}__in": keys})))
+
+
+def overwrites(kind: str, what: str, rows: QuerySet[Any], by: str, **values: Any) -> None:
+    """Register that `what` is held in some columns of these rows, which then hold `values`."""
+    eraser(kind, what)(lambda keys: rows.filter(**{f"{by}__in": keys}).exclude(**values).update(**values))
 
 
 def objection(kind: str) -> Callable[[Objection], Objection]:

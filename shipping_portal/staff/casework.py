@@ -16,7 +16,7 @@ from orders.models import Order
 from orders.receivers import masked
 from shipping_portal.accounts.mailing import wait_after
 from shipping_portal.accounts.models import Audit, Role, Sender, User
-from shipping_portal.jobs.erasing import ERASED, Keys, eraser
+from shipping_portal.jobs.erasing import ERASED, overwrites
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.staff.models import Assignment, Note, SenderMail
 
@@ -122,14 +122,8 @@ def _message(mail: SenderMail) -> EmailMessage:
     )
 
 
-@eraser("order", "notes and e-mails about parcels")
-def erase_words_about(orders: Keys) -> int:
-    """Overwrite what operators wrote about these orders, to each other and to their sender."""
-    notes = Note.objects.filter(order__in=orders).exclude(text=ERASED).update(text=ERASED)
-    return notes + SenderMail.objects.filter(order__in=orders).exclude(text=ERASED).update(text=ERASED)
-
-
-@eraser("sender", "notes about accounts")
-def erase_notes_of(senders: Keys) -> int:
-    """Overwrite what operators wrote to each other about these accounts."""
-    return Note.objects.filter(sender__in=senders).exclude(text=ERASED).update(text=ERASED)
+# What operators wrote, to each other and to the sender.
+overwrites("order", "notes about parcels", Note.objects.all(), "order", text=ERASED)
+overwrites("order", "e-mails about parcels", SenderMail.objects.all(), "order", text=ERASED)
+overwrites("member", "e-mails to people", SenderMail.objects.all(), "to", text=ERASED)
+overwrites("sender", "notes about accounts", Note.objects.all(), "sender", text=ERASED)

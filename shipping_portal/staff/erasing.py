@@ -1,36 +1,43 @@
 """Erasing somebody who asks for it: found by one search, erased with a reason, and erased again after a restore."""
 
 import datetime as dt
+import re
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Concat
 
-from orders.erasing import erase_settled
+from orders.erasing import erase_settled, lock_orders
 from orders.models import Draft, Order, Quote
 from orders.receivers import masked
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
-from shipping_portal.accounts.phones import across_borders, clean_phone
+from shipping_portal.accounts.phones import spellings
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import erased_keys, erasing
 from shipping_portal.jobs.erasing import Chosen, Keys
 from shipping_portal.jobs.retention import term
 
 MOST = 100  # of a kind in one list
+
+
+def _as_text(column: str) -> Cast:
+    return Cast(column, TextField())
+
+
 NOT_ERASED: dict[str, QuerySet[Any]] = {
     "order": Order.objects.filter(erased_at=None).select_related("sender"),
     "receiver": Receiver.objects.select_related("sender"),
-    "draft": Draft.objects.select_related("sender"),
-    "quote": Quote.objects.filter(orders=None).select_related("sender"),
-    "row": ImportRow.objects.filter(order=None).select_related("file__sender").alias(text=Cast("cells", TextField())),
+    "draft": Draft.objects.select_related("sender").alias(text=_as_text("values")),
+    "quote": Quote.objects.filter(orders=None).select_related("sender").alias(text=_as_text("details")),
+    "row": ImportRow.objects.filter(order=None)
+    .select_related("file__sender")
+    .alias(text=Concat(_as_text("cells"), _as_text("corrected"))),
     "member": User.objects.exclude(email__endswith=NOBODYS).select_related("membership__sender"),
     "sender": Sender.objects.filter(erased_at=None),
 }
@@ -63,14 +70,17 @@ def find(*, email: str = "", phone: str = "", name: str = "", postcode: str = ""
 
 def _rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
     """Return by kind what its rows must be. Drafts, quotes and rows are read whole: there are few, for short terms."""
-    rules = {"order": _is_theirs("receiver_", email, phone, name, postcode)}
-    rules["receiver"] = _is_theirs("", email, phone, name, postcode)
-    if email:
-        rules["draft"] = Q(values__receiver_email__iexact=email)
-        rules["quote"] = Q(details__receiver__email__iexact=email) | Q(details__pickup__email__iexact=email)
-        rules["row"] = Q(text__icontains=email)
-        rules["member"] = Q(email__iexact=email) | Q(emailaddress__email__iexact=email)
-    return rules
+    typed = Q(text__iregex=rf"[^\w.+-]{re.escape(email)}[^\w.-]") if email else Q()
+    if digits := min((re.sub(r"\D", "", one).lstrip("0") for one in _spellings(phone)), key=len, default=""):
+        typed |= Q(text__regex=r"\D{0,2}".join(digits))  # however it was typed, with its country's code or without
+    if name and postcode:
+        typed |= Q(text__icontains=name) & Q(text__icontains=postcode)
+    return {
+        "order": _is_theirs("receiver_", email, phone, name, postcode),
+        "receiver": _is_theirs("", email, phone, name, postcode),
+        **dict.fromkeys(("draft", "quote", "row"), typed),
+        "member": Q(email__iexact=email) | Q(emailaddress__email__iexact=email) if email else Q(),
+    }
 
 
 def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
@@ -83,13 +93,7 @@ def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) ->
 
 
 def _spellings(phone: str) -> set[str]:
-    """Return a phone as it is kept of receivers in each country of senders."""
-    countries, found = Sender.Country.values, {phone}
-    for abroad in {across_borders(phone, country) for country in countries}:
-        for country in countries:
-            with suppress(ValidationError):
-                found.add(clean_phone(abroad, country))
-    return found
+    return {phone, *spellings(phone)} - {""}
 
 
 def _sender_of(row: Any) -> Sender | None:
@@ -119,7 +123,7 @@ def read(values: list[str]) -> dict[str, set[int]]:
     """Return what was chosen in a list, by kind, as far as it is still there."""
     chosen: defaultdict[str, set[int]] = defaultdict(set)
     for kind, _, key in (value.partition(":") for value in values):
-        if kind in NOT_ERASED and key.isdecimal():
+        if kind in NOT_ERASED and kind != "sender" and key.isdecimal():  # an account is closed instead
             chosen[kind].add(int(key[:18]))
     return {kind: _still(kind, keys) for kind, keys in chosen.items()}
 
@@ -137,6 +141,9 @@ def with_files(chosen: Chosen) -> Chosen:
 @transaction.atomic
 def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> None:
     """Erase what an operator chose, all of it or nothing. Raises Refused, or erased_keys.NoErasedFile."""
+    if not any(chosen.values()):
+        raise Refused("None of this is there any more, so nothing was erased. Search again.")
+    lock_orders(chosen.get("order", ()))
     if why := erasing.objections(chosen):
         raise Refused(next(iter(why.values())))
     for kind, keys in chosen.items():
@@ -168,11 +175,17 @@ def erase_closed(now: dt.datetime) -> int:
     before = now - dt.timedelta(days=settings.CLOSED_ACCOUNT_DAYS)
     for sender in NOT_ERASED["sender"].filter(closed_at__lt=before):
         erase_settled(sender.orders.all())
-        chosen = {"sender": {sender.pk}}
-        if not erasing.objections(chosen):
-            with transaction.atomic():
-                erasing.erase(chosen)
-                Audit.write("closed account erased", sender, by=None, sender=sender, at=now)
-                erased_keys.write_down(chosen, at=now)
-            count += 1
+        count += _erase_account(sender, now)
     return count
+
+
+@transaction.atomic
+def _erase_account(sender: Sender, now: dt.datetime) -> bool:
+    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)  # before its orders, as everywhere
+    chosen = {"sender": {sender.pk}}
+    if erasing.objections(chosen):
+        return False
+    erasing.erase(chosen)
+    Audit.write("closed account erased", sender, by=None, sender=sender, at=now)
+    erased_keys.write_down(chosen, at=now)
+    return True

@@ -144,7 +144,7 @@ def _fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
 
 
 FURTHER = 1_000_000  # more than any table grows between two backups
-APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting")
+APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting", "staff")
 
 
 def jump() -> int:

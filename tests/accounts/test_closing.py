@@ -16,7 +16,9 @@ from shipping_portal.accounts import closing
 from shipping_portal.accounts.models import Audit, PickupAddress, Receiver, Sender, User
 from shipping_portal.billing.models import Dispute
 from shipping_portal.importing.models import Import
-from shipping_portal.jobs import erased_keys, retention
+from shipping_portal.jobs import erased_keys, erasing, retention
+from shipping_portal.staff import casework
+from shipping_portal.staff.models import Note, SenderMail
 from tests import factories
 from tests.table import table
 
@@ -119,6 +121,21 @@ def test_a_closed_account_is_erased_by_its_term(
     assert Order.objects.get(pk=other.pk).receiver_name == other.receiver_name
     assert User.objects.get(pk=bob.pk).is_active
     assert erased_keys.kept() == {"sender": {quill.pk}}
+
+
+def test_what_operators_wrote_of_a_parcel_after_its_receiver_was_erased_ends_with_the_account(
+    quill: Sender, alice: User, sam: User
+) -> None:
+    order = delivered(quill, alice)
+    erasing.erase({"order": [order.pk]})
+    now = timezone.now()
+    casework.add_note(quill, "Alice rang", by=sam, now=now, order=order)
+    casework.write(order, to=alice, about="other", text="Dear Alice", by=sam, now=now)
+    close(quill, alice)
+    retention.purge(now + PAST)
+    assert {*Note.objects.values_list("text", flat=True), *SenderMail.objects.values_list("text", flat=True)} == {
+        "Erased"
+    }
 
 
 @pytest.mark.usefixtures("as_the_owner")

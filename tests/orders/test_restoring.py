@@ -19,6 +19,7 @@ from shipping_portal.importing import booking as importing
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import kinds
 from shipping_portal.staff import fencing
+from shipping_portal.staff.models import Alert
 from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.catalogue.pushing import push, wire
@@ -301,6 +302,8 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
     assert Quote.objects.count() == 2
     assert factories.charge(factories.order(quill, alice, status="booked")).pk > fencing.FURTHER
     assert factories.export(quill, alice).pk > fencing.FURTHER
+    told = {"opened_at": timezone.now(), "seen_at": timezone.now(), "sent_at": timezone.now()}
+    assert Alert.objects.create(name="told elsewhere by its number", **told).pk > fencing.FURTHER
 
 
 def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:

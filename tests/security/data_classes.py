@@ -87,8 +87,8 @@ PERSONAL: dict[str, Held] = {
         "with the account", "nothing"),
     "staff.Note": Held("text", "what operators tell each other of a case", "operators",
         "with the receiver, or the account", "who wrote it, when"),
-    "staff.SenderMail": Held("text", "e-mails of operators to a sender", "operators, its reader", "with the receiver",
-        "what about, who, when"),
+    "staff.SenderMail": Held("text", "e-mails of operators to a sender", "operators, its reader",
+        "with the receiver, or its reader", "what about, who, when"),
     "exporting.ExportPart": Held("content", "files to take away", "owners", "7 days after they were packed", "nothing"),
 }  # fmt: skip
 SECRETS: dict[str, Held] = {

@@ -20,11 +20,14 @@ from orders.models import BookingAttempt, DatabaseMark, Draft, LabelBytes, Order
 from orders.transitions import advance, move_to
 from shipping_portal.accounts import mailing, receivers
 from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
+from shipping_portal.accounts.models.users import Session
 from shipping_portal.billing.models import Dispute
+from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.jobs import erased_keys, retention
+from shipping_portal.jobs import erased_keys, erasing, retention
+from shipping_portal.staff import casework
 from tests import factories
 from tests.catalogue.pushing import last, push, wire
 from tests.sandbox_carrier import SandboxCarrier
@@ -104,7 +107,9 @@ def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, vis
     push(wire(carrier_reference=made.carrier_reference, event_id="no uuid", description=CANARY.name))
     assert last().state == "quarantined"
     factories.watch(quill, alice).__class__.objects.update(parcel=made.parcel, name="Zephyrine's other one")
-    quill.views.create(made_by=alice, name="Hers", slug="hers", query="q=zephyrine")
+    for number, typed in enumerate(("zephyrine", "0491570157", "0491+570+157", "quandary+looms")):
+        quill.views.create(made_by=alice, name="Hers", slug=f"hers{number}", query=f"q={typed}")
+    quill.views.create(made_by=alice, name="Others", slug="others", query="q=noor&state=booked")
     line = factories.charge(made)
     Dispute.objects.create(
         charge=line,
@@ -162,6 +167,7 @@ def test_an_erased_receiver_is_in_no_column_file_export_or_log(
     assert dict(shown.context["counts"])["proof packs"] == 1
     confirm(desk, chosen)
     assert traces() == []
+    assert [view.name for view in order.sender.views.all()] == ["Others"]
     assert not LabelBytes.objects.exists()
     assert not Export.objects.exists()
     assert not ExportPart.objects.exists()
@@ -222,9 +228,46 @@ def test_a_person_is_found_by_whatever_they_give(
     assert set(values(desk, **typed)) == wanted
 
 
+@pytest.mark.postgres
+@table(
+    "typed",
+    [
+        {"email": CANARY.email},
+        {"phone": "+61 491 570 157"},
+        {"phone": "0491570157"},
+        {"name": "quandary", "postcode": "7000"},
+    ],
+)
+def test_what_was_never_booked_is_found_by_whatever_they_give(
+    desk: Client, quill: Sender, alice: User, typed: dict[str, str]
+) -> None:
+    to = {f"receiver_{name}": value for name, value in asdict(CANARY).items()}
+    draft = factories.draft(quill, alice, **to)
+    quote = factories.quote(quill, alice, parcel=factories.details(quill, receiver=CANARY))
+    row = factories.import_row(quill, alice, state="fix", cells=["1", *asdict(CANARY).values()])
+    mended = factories.import_row(
+        quill, alice, cells=["?"], corrected={**to, "receiver_phone": "(04) 91 570 157", "receiver_postcode": "7000"}
+    )
+    factories.draft(
+        quill, alice, receiver_email=f"not.{CANARY.email}", receiver_name="Ida", receiver_phone="0491570156"
+    )
+    factories.quote(quill, alice)
+    factories.import_row(quill, alice)
+    wanted = {f"draft:{draft.pk}", f"quote:{quote.pk}", f"row:{row.pk}", f"row:{mended.pk}"}
+    assert set(values(desk, **typed)) == wanted
+
+
 def test_a_search_for_nothing_and_for_nobody_says_so(desk: Client, order: Order) -> None:
     assert "Enter an e-mail" in desk.post(ERASE, {"name": "Zephyrine"}).content.decode()
     assert "Nothing here names this person" in desk.post(ERASE, {"email": "nobody@example.org"}).content.decode()
+
+
+@table("value", ["sender:1", "order:", "order:x", "nothing:1", ":"])
+def test_what_no_list_offered_is_not_erased(desk: Client, quill: Sender, value: str) -> None:
+    page = confirm(desk, [value.replace("1", str(quill.pk))])
+    assert page.status_code == 200
+    assert Sender.objects.get(pk=quill.pk).erased_at is None
+    assert not Audit.objects.filter(action="erased").exists()
 
 
 def test_the_address_of_the_search_holds_nothing_typed(desk: Client) -> None:
@@ -293,6 +336,40 @@ def test_an_erased_parcel_that_waits_for_a_yes_is_never_booked(desk: Client, qui
         booking.confirm(Order.objects.get(pk=made.pk), by=alice, now=timezone.now())
 
 
+def test_an_order_erased_while_its_page_was_open_is_not_booked_from_there(
+    desk: Client, quill: Sender, alice: User
+) -> None:
+    made = factories.order(quill, alice, status="draft")
+    opened = Order.objects.select_related("sender").get(pk=made.pk)
+    confirm(desk, [f"order:{made.pk}"])
+    with pytest.raises(Order.WrongStatus, match="was erased"):
+        booking.confirm(opened, by=alice, now=timezone.now())
+    assert Order.objects.get(pk=made.pk).status == "draft"
+
+
+def test_a_label_that_comes_after_the_erasing_is_not_kept(
+    desk: Client, quill: Sender, alice: User, carrier: SandboxCarrier, book: Callable[..., Order]
+) -> None:
+    made = book()
+    LabelBytes.objects.all().delete()
+    made.labels.update(state="pending", sha256="", length=None, stored_at=None, due_at=timezone.now())
+    fetching = made.labels.first()
+    assert fetching is not None
+    confirm(desk, [f"order:{made.pk}"])
+    file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64, content_type="application/pdf")
+    labels.store(fetching, file, at=timezone.now())
+    made.labels.update(due_at=timezone.now())
+    for label in made.labels.all():
+        labels.work(label.pk)
+    assert not LabelBytes.objects.exists()
+
+
+def test_a_row_that_is_being_booked_is_not_taken_away_from_its_worker(quill: Sender, alice: User) -> None:
+    row = factories.import_row(quill, alice, state="owed")
+    erasing.erase({"row": [row.pk]})
+    assert ImportRow.objects.filter(pk=row.pk).exists()
+
+
 def test_nothing_is_erased_without_a_reason_and_the_audit_names_keys_only(
     desk: Client, order: Order, sam: User
 ) -> None:
@@ -316,6 +393,7 @@ def ondine(quill: Sender, alice: User, book: Callable[..., Order], visit: Callab
     factories.second_factor(person)
     quill.pickup_addresses.update(email=person.email, name=person.name)
     made = book()
+    casework.write(made, to=person, about="other", text="Dear Ondine", by=alice, now=timezone.now())
     quill.pickup_addresses.update(email=alice.email, name="Ira Quill")
     Order.objects.filter(pk=made.pk).update(made_by=person)
     browser = visit(person)
@@ -345,6 +423,7 @@ def test_an_erased_member_is_in_no_column_and_logs_in_no_more(
     assert f"member:{ondine.pk}" in chosen
     confirm(desk, chosen)
     assert traces(HERS) == []
+    assert not Session.objects.filter(whose=ondine.pk).exists()
     assert browser.get("/parcels/").status_code == 302
     after = User.objects.get(pk=ondine.pk)
     assert (after.get_full_name(), after.is_active, after.has_usable_password()) == ("A former member", False, False)
@@ -435,6 +514,15 @@ def test_the_file_names_keys_and_nobody(desk: Client, order: Order, erased_file:
     assert line.endswith(f" order {order.pk}")
     erased_file.write_text(f"{line}\n2026-11-24T21:40:00Z ord")
     assert erased_keys.kept() == {"order": {order.pk}}, "a line cut off is none"
+
+
+def test_a_key_that_a_full_disk_cut_off_is_nobodys_and_hides_none_after_it(erased_file: Path) -> None:
+    now = timezone.now()
+    erased_keys.write_down({"order": {17}}, at=now)
+    erased_file.write_text(erased_file.read_text() + "2026-11-24T21:40:00Z order 1")
+    assert erased_keys.kept() == {"order": {17}}
+    erased_keys.write_down({"order": {18}, "member": {3}}, at=now)
+    assert erased_keys.kept() == {"order": {17, 18}, "member": {3}}
 
 
 def test_nothing_is_erased_while_its_key_cannot_be_kept(
