@@ -51,8 +51,8 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         try:
             title = str(self.opts.verbose_name_plural).capitalize()
             page = super().changelist_view(request, {"title": title, **(extra_context or {})})
-            wait, shown = self.wait_of(request), getattr(page, "context_data", None)
-            if wait and shown:
+            wait, shown = self.wait_of(request), getattr(page, "context_data", None) or {}
+            if wait and "cl" in shown:  # an action answers with a page of its own
                 shown["queue"] = summary(wait, shown["cl"].queryset, shown["cl"].result_count)
         except TYPED_BY_HAND as error:
             raise BadRequest(str(error)) from error
