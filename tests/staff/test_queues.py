@@ -134,6 +134,14 @@ def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(de
         assert text.count(f'<span class="badge {head["tone"]}">{head["age"]}</span>') == 2, queue.title  # and its row
 
 
+def test_a_queues_list_begins_with_what_waits_longest(desk: Client, unclear: Callable[..., Order]) -> None:
+    orders = [unclear() for _ in range(3)]
+    for order, hours in zip(orders, (2, 3, 1), strict=True):
+        Order.objects.filter(pk=order.pk).update(created_at=NOW - dt.timedelta(hours=hours))
+    page = desk.get("/admin/orders/order/?needs=unconfirmed")
+    assert list(page.context["cl"].result_list) == [orders[1], orders[0], orders[2]]
+
+
 def _word(age: str) -> str:
     return age.rpartition(", ")[2]  # beside the minutes, which go on
 

@@ -69,6 +69,11 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         shown, wait = super().get_list_display(request), self.wait_of(request)
         return [*shown, age_column(wait, timezone.now())] if wait else shown
 
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Begin a queue's list with what waits longest."""
+        wait = self.wait_of(request)
+        return [wait.since, "pk"] if wait else super().get_ordering(request)
+
     def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
         """Return what a page of the site needs that is neither a list nor a form of Django's."""
         return {**self.admin_site.each_context(request), "opts": self.opts, **more}

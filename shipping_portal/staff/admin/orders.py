@@ -126,7 +126,7 @@ class OrderAdmin(ActionsAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
-        rows = super().get_queryset(request).select_related(*near)
+        rows = Order.objects.select_related(*near)  # the list sorts it, maybe by `since`, which it has from here
         return rows.annotate(since=queues.since()) if self.wait_of(request) else rows
 
     def get_search_results(

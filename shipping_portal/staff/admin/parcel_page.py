@@ -67,7 +67,7 @@ def context(order: Order, by: Any) -> dict[str, Any]:
     charges = order.charges.order_by("week", "pk")
     assigned = getattr(order, "assignment", None)
     return {
-        "title": f"Parcel {order}",
+        "title": f"Parcel {order}" if order.carrier_reference else str(order).capitalize(),
         "subtitle": None,
         "reads": case.reading(order, now),
         "waits": _waits(order, now),
