@@ -257,7 +257,7 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "order": order,
         "key": key,
         "address": address.replace(str(ANY), key),
-        "reference": order.carrier_reference or "Not booked",
+        "reference": order.carrier_reference or "No reference",
         "is_referred": bool(order.carrier_reference),
         "theirs": order.customer_reference,
         "name": receiver.name,
