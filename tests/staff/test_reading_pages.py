@@ -67,7 +67,8 @@ def lengthen(order: Order, sam: User) -> None:
 def test_the_parcels_page_says_where_it_stands_and_what_is_next(desk: Client, order: Order) -> None:
     page = above(desk.get(url(order)))
     for said in ("The sender reads Booked", "Print the label", "No queue has it", "$12.08 AUD", "Under-declared",
-                 "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode", "A-1"):  # fmt: skip
+                 "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode",
+                 order.sender.number):  # fmt: skip
         assert said in page, said
     assert f'href="{url(order.sender)}"' in desk.get(url(order)).content.decode()
 

@@ -26,6 +26,8 @@ from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import REASON
 from tracking.models import Parcel
 
+pytestmark = pytest.mark.usefixtures("as_the_owner")  # who moves on the numbers of the audit
+
 HOUR = dt.timedelta(hours=1)
 BANNER = "is known to the carrier only, and bookings are paused"
 
