@@ -90,3 +90,13 @@ def test_a_day_is_looked_up_by_an_index(rule: Q, name: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")  # the table is empty
     assert f"orders_{name}" in Order.objects.filter(rule).order_by().explain()
+
+
+@pytest.mark.parametrize(
+    ("query", "refusal"), [("sender=nobody", "no A-number"), ("day=monday", "no day"), ("pickup=31 May", "no day")]
+)
+def test_what_is_no_value_finds_nothing_and_is_told_at_its_field(desk: Client, query: str, refusal: str) -> None:
+    page = desk.get(f"/admin/orders/order/?{query}")
+    assert page.context["cl"].result_count == 0
+    assert f"That is {refusal}." in page.content.decode()
+    assert "That is no" not in desk.get("/admin/orders/order/").content.decode()

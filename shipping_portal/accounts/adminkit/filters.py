@@ -23,6 +23,21 @@ class TypedFilter(admin.SimpleListFilter):
     """A filter whose value is typed, or followed as a link: a list of all there are would be too long."""
 
     template, asks, input_type = "admin/typed_filter.html", "", "text"
+    refusal, is_refused = "", False
+
+    def rule(self, value: str) -> Q:
+        """Return the rule that the value stands for. Raises ValueError if it is none."""
+        raise ValueError
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the value; none of them, and why at the field, if it is no value."""
+        if not self.value():
+            return queryset
+        try:
+            return queryset.filter(self.rule(str(self.value())))
+        except ValueError:
+            self.is_refused = True
+            return queryset.none()
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return []
@@ -35,31 +50,32 @@ class TypedFilter(admin.SimpleListFilter):
         name = str(self.parameter_name)
         kept = {other: value for other, value in changelist.params.items() if other not in {name, "p"}}
         kept |= {"q": changelist.query} if changelist.query else {}
-        return [{"name": name, "asks": self.asks, "type": self.input_type, "kept": kept, "value": self.value() or ""}]
+        asked = {"name": name, "asks": self.asks, "type": self.input_type, "kept": kept, "value": self.value() or ""}
+        return [{**asked, "refusal": self.refusal if self.is_refused else ""}]
 
 
 class SenderFilter(TypedFilter):
     """The rows of one sender, by the A-number it quotes."""
 
     title, parameter_name, asks = "sender", "sender", "A-number"
+    refusal = "That is no A-number. Type one such as A-1007."
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(sender=Sender.pk_of(self.value() or "")) if self.value() else queryset
+    def rule(self, value: str) -> Q:
+        number = Sender.pk_of(value.strip())
+        if number is None:
+            raise ValueError(value)
+        return Q(sender=number)
 
 
-def by_day(title: str, parameter: str, rule: Callable[[dt.date], Q]) -> type[TypedFilter]:
-    """Return a filter class for one day, in UTC where it is of times; a day that is none finds nothing."""
+def by_day(title: str, parameter: str, of: Callable[[dt.date], Q]) -> type[TypedFilter]:
+    """Return a filter class for one day, in UTC where it is of times."""
 
     class Day(TypedFilter):
         asks, input_type = "Day", "date"
+        refusal = "That is no day. Type one such as 2026-11-24."
 
-        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-            if not self.value():
-                return queryset
-            try:
-                return queryset.filter(rule(dt.date.fromisoformat(str(self.value()))))
-            except ValueError:
-                return queryset.none()
+        def rule(self, value: str) -> Q:
+            return of(dt.date.fromisoformat(value))
 
     Day.title, Day.parameter_name = title, parameter
     return Day
