@@ -9,6 +9,7 @@ class PortalConfig(AppConfig):
 
     def ready(self) -> None:
         from shipping_portal import (  # noqa: PLC0415  (registering is the point)
+            brand,  # noqa: F401
             celery,  # noqa: F401
             checks,  # noqa: F401
             deploy_checks,  # noqa: F401

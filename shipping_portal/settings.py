@@ -21,6 +21,11 @@ SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # where people reac
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)  # proxies in front that set X-Forwarded-For
+# -- The partner's brand: served as a stylesheet; the colours' contrast is checked at the start (brand.py) -----------
+BRAND_NAME = env("BRAND_NAME", default="Shipping Portal")
+BRAND_COLOUR = env("BRAND_COLOUR", default="")  # of filled buttons, as #0b5563; its hue tints every page
+BRAND_INK = env("BRAND_INK", default="#ffffff")  # of the words on it
+BRAND_LOGO = env("BRAND_LOGO", default="")  # an SVG or PNG file
 
 # -- Applications ------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -271,7 +276,7 @@ ACCOUNT_RATE_LIMITS = {
 MFA_ADAPTER = "shipping_portal.accounts.adapter.PortalMFAAdapter"
 MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
-MFA_TOTP_ISSUER = "Shipping Portal"
+MFA_TOTP_ISSUER = BRAND_NAME
 CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)  # where senders reach the operator; on the help pages
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
 ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])  # exceptions on the partner's own domain
@@ -333,6 +338,6 @@ STORAGES = {
 EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "consolemail://")
 vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = 10  # seconds: neither a page nor the sweep hangs on a server that says nothing
-DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="Shipping Portal <portal@localhost>")
+DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default=f"{BRAND_NAME} <portal@localhost>")
 LOGGING_CONFIG = "shipping_portal.logs.configure"
 LOGGING = {"level": env("LOG_LEVEL", default="INFO")}

@@ -34,6 +34,8 @@ PUBLIC_NAMES = {
     "metrics",  # whoever sends METRICS_TOKEN
     "invitation",  # whoever has the link; it shows who invites, and no order
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
+    "brand_style",  # the partner's colours and logo, on the log-in page too
+    "brand_logo",
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 

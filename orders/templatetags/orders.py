@@ -8,7 +8,7 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 
-from orders import gateway, notifications, progress
+from orders import gateway, notifications, printing, progress
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
@@ -16,6 +16,7 @@ from shipping_portal.accounts.templatetags.words import money
 from shipping_portal.carrier.messages import Party
 
 register = template.Library()
+MOST_COUNTED = 99
 register.simple_tag(another_day)
 register.simple_tag(has_parcel_tools)
 
@@ -32,6 +33,14 @@ def carrier_pauses() -> list[Pause]:
     account, now = gateway.account(), timezone.now()
     pauses = (account.stop_as_a_pause(), *(account.pause_of(what, now) for what in PAUSABLE))
     return [pause for pause in pauses if pause]
+
+
+@register.simple_tag(takes_context=True)
+def labels_to_print(context: dict[str, Any]) -> str:
+    """Return how many labels the sender has to print, for the menu: `14`, at most `99+`, "" for none."""
+    waiting = Order.objects.for_user(context["request"].user).filter(printing.UNPRINTED)
+    count = waiting.order_by()[: MOST_COUNTED + 1].count()
+    return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 
 
 @register.filter

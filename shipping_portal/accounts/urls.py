@@ -18,6 +18,8 @@ HELP = {
 
 urlpatterns = [
     path("", front.home, name="home"),
+    path("brand/style.css", front.brand_style, name="brand_style"),
+    path("brand/logo", front.brand_logo, name="brand_logo"),
     path("more/", front.more, name="more"),
     path("start/", front.start, name="start"),
     path("settings/", panels.settings_overview, name="settings"),

@@ -50,17 +50,11 @@ def _rail(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-def _initials(user: Any) -> str:
-    """Return two letters for somebody: of their first and last name, or of their e-mail."""
-    words = user.get_full_name().split() if user.is_authenticated else []
-    return "".join(word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])).upper()
-
-
 class StaffSite(admin.AdminSite):
     """The operators' site: it opens on what needs a person, for staff with a second factor."""
 
-    site_header = "Shipping Portal desk"
-    site_title = "Shipping Portal desk"
+    site_header = f"{settings.BRAND_NAME} desk"
+    site_title = f"{settings.BRAND_NAME} desk"
     index_title = "What needs you"
     site_url = None
     enable_nav_sidebar = False
@@ -80,7 +74,7 @@ class StaffSite(admin.AdminSite):
         from shipping_portal.staff import restoring, saved_views  # noqa: PLC0415  (models load after the site)
 
         gaps = restoring.gaps() if self.has_permission(request) else []
-        found = {"restore_gaps": gaps, "rail": _rail(request), "initials": _initials(request.user)}
+        found = {"restore_gaps": gaps, "rail": _rail(request)}
         found["views"] = partial(saved_views.shown, self, request)  # asked by lists only
         return {**super().each_context(request), **found}
 

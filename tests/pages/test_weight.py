@@ -41,7 +41,7 @@ def test_styles_and_scripts_of_each_page_stay_light(page: str) -> None:
     text = "".join(parts(page))
     files = {*FILES.findall(text), *(["django_htmx/htmx-2.min.js"] if HTMX in text else [])}
     weight = {kind: sum(packed(name) for name in files if name.endswith(kind)) for kind in (".css", ".js")}
-    assert "site.css" in files
+    assert ("site.css" in files) != ({"look.css", "portal.css"} <= files)  # one look, never both
     assert weight[".css"] <= MOST_CSS, weight
     assert weight[".js"] <= MOST_JS, weight
 

@@ -66,6 +66,12 @@ class User(AbstractBaseUser, PermissionsMixin):
     def get_full_name(self) -> str:
         return self.name or self.email
 
+    @property
+    def initials(self) -> str:
+        """Return two letters for somebody: of their first and last name, or the first of their e-mail."""
+        words = self.get_full_name().split()
+        return "".join(word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])).upper()
+
 
 class Session(AbstractBaseSession):
     """A log-in: Django's session with whose it is beside what is inside, so that one's own are found by an index.

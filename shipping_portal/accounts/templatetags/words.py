@@ -5,9 +5,13 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.conf import settings
+from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+
+from shipping_portal import brand
 
 register = template.Library()
 
@@ -144,6 +148,41 @@ def chip(state: str, words: str) -> SafeString:
     """Return words in their colour with a sign: `{{ "delivered"|chip:"Delivered" }}`."""
     tone, sign = CHIPS.get(state, ("neutral", "·"))
     return format_html('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, words)
+
+
+@register.simple_tag
+def icon(name: str, size: str = "") -> SafeString:
+    """Return a symbol of `icons.svg`; `s` is small. It always stands beside a word or in what has a label."""
+    sign = static("icons.svg")
+    return format_html('<svg class="i {}" aria-hidden="true"><use href="{}#{}"/></svg>', size, sign, name)
+
+
+@register.filter
+def tone(level: str) -> str:
+    """Return the look's name for a message's level."""
+    return {"success": "ok", "warning": "warn", "error": "bad"}.get(level, "")
+
+
+@register.simple_tag
+def brand_name() -> str:
+    """Return what the partner calls the portal."""
+    return str(settings.BRAND_NAME)
+
+
+@register.simple_tag
+def brand_logo() -> SafeString:
+    """Return the partner's logo, or ours; the name always stands beside it."""
+    if settings.BRAND_LOGO:
+        return format_html('<img src="{}" alt="">', brand.address("brand_logo"))
+    return format_html('<svg aria-hidden="true"><use href="{}#logo"/></svg>', static("icons.svg"))
+
+
+@register.simple_tag
+def brand_style() -> SafeString | str:
+    """Return the link to the stylesheet of the partner's two colours, if there are any."""
+    if not settings.BRAND_COLOUR:
+        return ""
+    return format_html('<link rel="stylesheet" href="{}">', brand.address("brand_style"))
 
 
 def _zone(sender: Any) -> dt.tzinfo:

@@ -1,6 +1,7 @@
 """The pages around logging in: first steps, what else there is, and help."""
 
 import functools
+from pathlib import Path
 
 from django import forms
 from django.conf import settings
@@ -8,12 +9,16 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.html import strip_tags
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_safe
 
+from shipping_portal import brand
 from shipping_portal.accounts import access, places
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, OWNER, MemberRequest, audience, public
 from shipping_portal.accounts.adapter import landing_page
 from shipping_portal.accounts.addresses import OnceOnly
+
+KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)  # its address changes with it
 
 
 @public
@@ -55,6 +60,24 @@ def suggest_localities(request: MemberRequest) -> HttpResponse:
 @require_safe
 def help_page(request: HttpRequest, page: str) -> HttpResponse:
     return render(request, f"help/{page}.html", {"contact_email": settings.CONTACT_EMAIL})
+
+
+@public
+@require_safe
+@KEPT_A_YEAR
+def brand_style(request: HttpRequest) -> HttpResponse:
+    """Serve the partner's two colours as a stylesheet."""
+    return HttpResponse(brand.stylesheet(), content_type="text/css; charset=utf-8")
+
+
+@public
+@require_safe
+@KEPT_A_YEAR
+def brand_logo(request: HttpRequest) -> HttpResponse:
+    if not settings.BRAND_LOGO:
+        raise Http404
+    path = Path(settings.BRAND_LOGO)
+    return HttpResponse(path.read_bytes(), content_type=brand.LOGOS[path.suffix.lower()])
 
 
 class Sample(OnceOnly):

@@ -1,0 +1,68 @@
+"""The partner's brand: a name, a logo and two colours, from settings.
+
+Hue comes from the brand, lightness is ours (`static/look.css`), so only the pair on a filled button can be too faint:
+it is checked when the portal starts.
+"""
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+from django.urls import reverse
+
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+LOGOS = {".svg": "image/svg+xml", ".png": "image/png"}
+LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
+
+
+def address(name: str) -> str:
+    """Return the address of `brand_style` or `brand_logo`, another one for other contents: browsers keep both."""
+    path = settings.BRAND_LOGO
+    version = stylesheet() if name == "brand_style" else f"{path} {Path(path).stat().st_mtime_ns}"
+    return f"{reverse(name)}?v={zlib.crc32(version.encode()):08x}"
+
+
+def stylesheet() -> str:
+    """Return the two colours as CSS, or nothing."""
+    return f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}" if settings.BRAND_COLOUR else ""
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the ratio of two colours as WCAG 2 counts it, 1 to 21."""
+    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+@register("brand")
+def check_brand(**options: Any) -> Iterable[CheckMessage]:
+    """Refuse colours that aren't, words too faint on their button, and a logo that can't be served."""
+    yield from _faults_of_colours()
+    if settings.BRAND_LOGO:
+        path = Path(settings.BRAND_LOGO)
+        if path.suffix.lower() not in LOGOS or not path.is_file():
+            yield Error("BRAND_LOGO is no SVG or PNG file that can be read.", id="portal.E065")
+
+
+def _faults_of_colours() -> Iterator[CheckMessage]:
+    if not settings.BRAND_COLOUR:
+        return
+    pair = {name: getattr(settings, name) for name in ("BRAND_COLOUR", "BRAND_INK")}
+    wrong = [name for name, colour in pair.items() if not COLOUR.fullmatch(colour)]
+    for name in wrong:
+        yield Error(f"{name} is not a colour like #0b5563.", id="portal.E063")
+    if not wrong and contrast(*pair.values()) < LEAST_CONTRAST:
+        yield Error(
+            f"BRAND_INK on BRAND_COLOUR has a contrast of {contrast(*pair.values()):.1f}; people need 4.5 to read it.",
+            hint="Choose a darker or lighter BRAND_INK: #ffffff or #000000 is nearly always enough.",
+            id="portal.E064",
+        )
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,60 @@
+"""The partner's brand: its name, colours and logo come from settings, and words on a button stay readable."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.template.loader import render_to_string
+from django.test import Client
+
+from shipping_portal import brand
+from tests.table import table
+
+DOT = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><circle r="1"/></svg>'
+pytestmark = pytest.mark.django_db
+
+
+def test_a_page_carries_the_partners_name_and_asks_for_no_stylesheet_without_colours(settings: Any) -> None:
+    settings.BRAND_NAME = "Saltbush & Post"
+    body = render_to_string("frame.html")
+    assert "Saltbush &amp; Post" in body
+    assert "/brand/" not in body
+
+
+def test_the_two_colours_come_as_a_stylesheet_whose_address_changes_with_them(settings: Any) -> None:
+    settings.BRAND_COLOUR, settings.BRAND_INK = "#6b2d5c", "#ffffff"
+    before = brand.address("brand_style")
+    answer = Client().get(before)
+    assert answer.content == b":root{--brand:#6b2d5c;--brand-ink:#ffffff}"
+    assert answer["Content-Type"] == "text/css; charset=utf-8"
+    assert "immutable" in answer["Cache-Control"]
+    settings.BRAND_COLOUR = "#0b5563"
+    assert brand.address("brand_style") != before
+
+
+def test_the_logo_is_the_partners_file(settings: Any, tmp_path: Path) -> None:
+    assert Client().get("/brand/logo").status_code == 404
+    path = tmp_path / "logo.svg"
+    path.write_text(DOT)
+    settings.BRAND_LOGO = str(path)
+    answer = Client().get(brand.address("brand_logo"))
+    assert (answer.content.decode(), answer["Content-Type"]) == (DOT, "image/svg+xml")
+
+
+@table(
+    "given, faults",
+    [
+        ({}, []),
+        ({"BRAND_COLOUR": "#0b5563"}, []),
+        ({"BRAND_COLOUR": "#ffcc00"}, ["portal.E064"]),  # white on yellow
+        ({"BRAND_COLOUR": "#ffcc00", "BRAND_INK": "#000000"}, []),
+        ({"BRAND_COLOUR": "teal"}, ["portal.E063"]),
+        ({"BRAND_COLOUR": "#0b5563;}body{display:none"}, ["portal.E063"]),
+        ({"BRAND_LOGO": "/nowhere/logo.svg"}, ["portal.E065"]),
+        ({"BRAND_LOGO": __file__}, ["portal.E065"]),
+    ],
+)
+def test_what_nobody_could_read_is_refused(given: dict[str, str], faults: list[str], settings: Any) -> None:
+    for name, value in {"BRAND_COLOUR": "", "BRAND_INK": "#ffffff", "BRAND_LOGO": "", **given}.items():
+        setattr(settings, name, value)
+    assert [fault.id for fault in brand.check_brand()] == faults
