@@ -71,10 +71,10 @@ def _of_a_module(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             quiet |= {id(part) for part in node.values}
-            text = "".join(part.value if isinstance(part, ast.Constant) else " x " for part in node.values)
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else " x " for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet:
             text = node.value
         else:
             continue
         if SPOKEN.search(text):
-            yield from shown(text).split("¶")
+            yield from re.split(r"¶| {3,}", shown(text))
