@@ -78,6 +78,8 @@ def reason(charge: Charge, sender: Sender) -> str:
     kind = ChargeKind(charge.kind)
     if charge.is_size_charge and (found := measured(charge, sender)):
         return f"Over the service's limit. {found}" if kind == ChargeKind.OVERSIZE else found
+    if kind == ChargeKind.ORDER and charge.order:
+        return f"{charge.order.product_name}, {_weight(charge.order.weight_kg, sender)}."
     if kind == ChargeKind.COVER and charge.order and charge.order.cover_amount:
         return f"Extra Cover, up to {money(charge.order.cover_amount, 'AUD')}."
     if kind == ChargeKind.OTHER_REFUND and charge.word:

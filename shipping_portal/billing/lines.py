@@ -37,6 +37,7 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
         "name": shown(order, role).name if order else "",
         "day": local_date(line.day or line.week, sender),
         "booked": _booked(order, sender),
+        "booked_in": _booked_in(line, sender),
         "week": statements.week_name(line.week),
         "amount": (money_in if names_currency else money)(line.amount, line.currency),
         **dispute_state(line, sender),
@@ -48,6 +49,12 @@ def _booked(order: Order | None, sender: Sender) -> str:
     if order is None or order.booked_at is None:
         return ""
     return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
+
+
+def _booked_in(line: Charge, sender: Sender) -> str:
+    """Return the days of the week it was booked in; a price is dated by its booking anyhow."""
+    booked = statements.week_named(_booked(line.order, sender))
+    return statements.week_words(booked, sender) if booked and line.kind not in statements.PRICES else ""
 
 
 def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:

@@ -206,7 +206,8 @@ def test_a_line_says_what_was_declared_and_measured_and_leads_to_its_parcel(page
     answer = page.get(STATEMENT)
     assert "You declared 1 kg. The carrier measured 1.6 kg." in text(answer)
     assert f'href="/parcels/{order.uuid}/#charges"' in answer.content.decode()
-    assert f"Booked in {BOOKED_IN}." in text(answer)
+    booked_in = statements.week_words(week_of(BOOKED.date() + dt.timedelta(days=1)), order.sender)
+    assert f"Booked {booked_in}." in text(answer)
     assert 'href="/help/a-size-charge/"' in answer.content.decode()
 
 

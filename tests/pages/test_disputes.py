@@ -59,7 +59,7 @@ def test_a_parcel_shows_what_it_cost_from_quote_to_net(page: Client, order: Orde
     words = own_page(page, order)
     for said in (
         "Quoted", "Invoiced $14.58", "Adjusted $9.13", "Refunded −$3.00", "Credited by us −$1.00", "Total $19.71 AUD",
-        "You declared 1 kg. The carrier measured 1.6 kg.", "The price of the booking.",
+        "You declared 1 kg. The carrier measured 1.6 kg.", "Standard Pickup, 2.4 kg.",
     ):  # fmt: skip
         assert said in words
     assert words.count("This looks wrong") == 6
