@@ -35,7 +35,7 @@ RULES = {
     "Missed": "no driver came on two pickup days, by the scans or by the calendar.",
     "Lost": f"the carrier says so, or no scan came for {SILENT_DAYS} business days after it moved.",
     "Damaged": "the carrier says so.",
-    "Late": "delivered after the last day the carrier named, or not delivered "
+    "Late": "delivered after the last day the carrier gave, or not delivered "
     f"{LATE_DAYS} business days after that day.",
 }
 
