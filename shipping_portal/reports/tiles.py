@@ -61,8 +61,8 @@ def _money(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
     if charged := whole.parts[SIZE]:
         (parcels, hit), (last, last_hit) = (total(counts) for counts in sizes)
         was = f", was {_one_in(last, last_hit)}" if last_hit else ""
-        change = _one_in(parcels, hit) if hit else ""
-        yield Tile(SIZE, _round(charged, spend), [it.parts[SIZE] for it in bars], change, "bad", was)
+        change, rest = (_one_in(parcels, hit), f" bookings{was}") if hit else ("", "")
+        yield Tile(SIZE, _round(charged, spend), [it.parts[SIZE] for it in bars], change, "bad", rest)
 
 
 def _on_time(delivered: list[Delivered], span: Span) -> Iterator[Tile]:

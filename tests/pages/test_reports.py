@@ -337,7 +337,7 @@ def test_four_figures_stand_on_top_each_with_what_it_was_before(page: Client, qu
         "Spent": ("$104", "$34.03 more than before"),
         "For each booking": ("$17.34", "$7.34 more than before"),
         "On time or early": ("83%", "5 of 6 delivered"),
-        "Size charges": ("$34", "1 in 6, was 1 in 7"),
+        "Size charges": ("$34", "1 in 6 bookings, was 1 in 7"),
     }
 
 
