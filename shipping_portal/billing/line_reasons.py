@@ -40,7 +40,7 @@ PLAIN = {
     ChargeKind.UN_CANCELLATION: "Its label was used after it was cancelled, so the carrier charges for it again.",
     ChargeKind.CANCEL_REFUND: "It was cancelled in the week it was booked.",
     ChargeKind.CANCEL_REFUND_LATER: "It was cancelled after it had been invoiced.",
-    ChargeKind.DELAY_REFUND: "The carrier gave money back because it came late.",
+    ChargeKind.DELAY_REFUND: "The carrier gave money back because it was late.",
     ChargeKind.LOSS_REFUND: "The carrier gave money back because it was lost.",
     ChargeKind.OTHER_REFUND: "The carrier gave money back.",
 }
@@ -90,7 +90,7 @@ def reason(charge: Charge, sender: Sender) -> str:
 def _ours(charge: Charge, sender: Sender) -> str:
     text = charge.reason or "A correction."
     if charge.reverses:
-        return f"Takes back the line of {local_date(charge.reverses.week, sender)}: {text}"
+        return f"Reverses the line of {local_date(charge.reverses.week, sender)}: {text}"
     return text
 
 

@@ -19,7 +19,7 @@ class NotAPhoto(Exception):
 def photo_kind(content: bytes) -> str:
     """Return a name of KINDS by what is in the file, whatever it is called. Raises NotAPhoto."""
     if len(content) > MOST_BYTES:
-        raise NotAPhoto(f"This photo has {len(content) / 1e6:.1f} MB. Send a smaller copy, of 2 MB at most.")
+        raise NotAPhoto(f"This photo is {len(content) / 1e6:.1f} MB. Send a copy of 2 MB or less.")
     if content.startswith(b"\xff\xd8\xff"):
         return "jpg"
     if content.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -280,7 +280,7 @@ def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
     asked = disputing.open_for(line, by=bea, text="We weighed it twice.", now=now)
     assert lines("answer") == []
     disputing.answer(asked, accepted=True, text="You are right.", by=sam, now=now, credit=Decimal("4.13"))
-    said = f"Your question about {order} is answered: $4.13 credited. You'll see the answer next to the charge."
+    said = f"We've answered your question about {order}: $4.13 credited. The answer is next to the charge."
     assert lines("answer") == [said]
     notice = Notification.objects.get(kind="answer")
     assert (notice.user, notice.path) == (bea, f"/parcels/{order.uuid}/#charges")
@@ -292,7 +292,7 @@ def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, al
     disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     with pytest.raises(disputing.AlreadyAnswered):
         disputing.answer(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
-    assert lines("answer") == ["Your question about a charge is answered. You'll see the answer next to the charge."]
+    assert lines("answer") == ["We've answered your question about a charge. The answer is next to the charge."]
     assert Notification.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"
 
 

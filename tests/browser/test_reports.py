@@ -14,7 +14,7 @@ pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose galler
 
 SHOTS = os.environ.get("SCREENSHOTS", "")
 LOOKS = [(width, theme) for width in (320, 360, 1280) for theme in ("light", "dark")]
-OUTSIDE = """() => [...document.querySelectorAll(".chart svg rect, .chart svg text")].filter(it => {
+OUTSIDE = """() => [...document.querySelectorAll(".chart svg rect, .chart svg text")].filter(it => it.checkVisibility()).filter(it => {
     const shape = it.getBoundingClientRect(), card = it.closest(".card").getBoundingClientRect();
     return shape.left < card.left || shape.right > card.right;
 }).map(it => it.outerHTML)"""
@@ -28,7 +28,7 @@ COLOURS = """() => {
         return "#" + [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3)
             .map(part => part.toString(16).padStart(2, "0")).join("");
     };
-    const fills = [...document.querySelectorAll(".key rect:not(.soft)")].map(it => hex(getComputedStyle(it).fill));
+    const fills = [...document.querySelector(".key").querySelectorAll("rect:not(.soft)")].map(it => hex(getComputedStyle(it).fill));
     return [fills, hex(getComputedStyle(document.querySelector(".report")).backgroundColor)];
 }"""
 
@@ -51,7 +51,7 @@ def test_reports_are_accessible_and_fit_in_both_themes(
         summary.click()
     for width, theme in looks:
         page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=theme)
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         faults += [f"{width} {theme}: {fault}" for fault in violations(page)]
         if has_sideways_scroll(page):
             faults.append(f"{width} {theme} scrolls sideways")

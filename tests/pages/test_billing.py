@@ -301,7 +301,7 @@ def test_our_own_lines_say_why_in_our_words(page: Client, order: Order, sam: Use
     )
     words = text(page.get(STATEMENT))
     assert "For the long wait." in words
-    assert f"Takes back the line of {local_date(MONDAY, order.sender)}: Scales were off." in words
+    assert f"Reverses the line of {local_date(MONDAY, order.sender)}: Scales were off." in words
 
 
 def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: Order, quill: Sender) -> None:

@@ -257,7 +257,7 @@ def test_a_photo_of_a_question_that_came_too_late_is_not_kept(
         (b"<svg onload=alert(1)>", "This isn't a photo we can take."),
         (b"\x00\x00\x00\x18ftypmp42", "This isn't a photo we can take."),
         (b"", "This file is empty."),
-        (JPEG + b"0" * 2_000_000, "This photo has 2.0 MB. Send a smaller copy, of 2 MB at most."),
+        (JPEG + b"0" * 2_000_000, "This photo is 2.0 MB. Send a copy of 2 MB or less."),
     ],
     ids=["a GIF by the name of a JPEG", "a picture with a script", "a film", "nothing", "too large"],
 )
