@@ -14,7 +14,8 @@ pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose galler
 
 SHOTS = os.environ.get("SCREENSHOTS", "")
 LOOKS = [(width, theme) for width in (320, 360, 1280) for theme in ("light", "dark")]
-OUTSIDE = """() => [...document.querySelectorAll(".chart svg rect, .chart svg text")].filter(it => it.checkVisibility()).filter(it => {
+OUTSIDE = """() => [...document.querySelectorAll(".chart svg rect, .chart svg text")].filter(it => {
+    if (!it.checkVisibility()) return false;
     const shape = it.getBoundingClientRect(), card = it.closest(".card").getBoundingClientRect();
     return shape.left < card.left || shape.right > card.right;
 }).map(it => it.outerHTML)"""
@@ -28,7 +29,8 @@ COLOURS = """() => {
         return "#" + [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3)
             .map(part => part.toString(16).padStart(2, "0")).join("");
     };
-    const fills = [...document.querySelector(".key").querySelectorAll("rect:not(.soft)")].map(it => hex(getComputedStyle(it).fill));
+    const keys = [...document.querySelector(".key").querySelectorAll("rect:not(.soft)")];
+    const fills = keys.map(it => hex(getComputedStyle(it).fill));
     return [fills, hex(getComputedStyle(document.querySelector(".report")).backgroundColor)];
 }"""
 
