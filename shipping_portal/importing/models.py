@@ -12,6 +12,8 @@ from orders.models.quotes import Quote
 from shipping_portal.accounts.models import theirs
 from shipping_portal.jobs.models import Job
 
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+
 
 class ImportQuerySet(models.QuerySet["Import"]):
     def for_user(self, user: Any) -> Self:
@@ -68,14 +70,12 @@ class Import(models.Model):
         return self.file_name
 
     @property
-    def separators(self) -> str:
-        """What stands between cells, in a word."""
-        return {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}[self.delimiter]
-
-    @property
-    def encoding_name(self) -> str:
-        """As a spreadsheet calls it."""
-        return {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
+    def read_as(self) -> str:
+        """What kind of file it was, in words: as a spreadsheet calls its encoding, and what stands between cells."""
+        if not self.delimiter:
+            return "an Excel workbook"
+        encoding = {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}.get(self.encoding, self.encoding.upper())
+        return f"{encoding} with {SEPARATORS[self.delimiter]}"
 
 
 class ImportRow(Job):
