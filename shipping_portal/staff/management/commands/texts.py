@@ -1,0 +1,80 @@
+"""Prints every text that people read, one a line behind its file: pages, mails, messages, scripts, run-book."""
+
+import ast
+import html
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+ROOT = Path(settings.BASE_DIR)
+APPS = ("shipping_portal", "orders", "tracking")
+UNREAD = {"migrations", "sandbox"}  # folders whose strings no person reads
+NO_WORDS = re.compile(
+    r"{%\s*comment.*?endcomment\s*%}|{#.*?#}|<!--.*?-->|<(script|style|code|pre)\b.*?</\1>|```.*?```", re.DOTALL
+)
+END_OF_A_TEXT = re.compile(
+    r"</(?:p|li|h\d|dt|dd|td|th|label|legend|summary|button|option|title|small|div)>|<br>|\n\s*\n|\n[-#|*]|\|"
+)
+SPOKEN = re.compile(r"[A-Z][^.?]*\s[^.?]+[.?]|[A-Z][a-z’']+(?: [a-z’',-]+)+")  # no name, no address
+
+
+class Command(BaseCommand):
+    help = "Prints every text of the portal: file, colon, sentence."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for path in files():
+            for sentence in sentences(texts(path)):
+                self.stdout.write(f"{path.relative_to(ROOT)}: {sentence}")
+
+
+def files() -> list[Path]:
+    """Return what holds texts: templates, scripts, modules, README and the run-book."""
+    kinds = [("templates", "*.html"), ("templates", "*.txt"), ("static", "*.js"), ("deploy", "*.md")]
+    found = [path for folder, kind in kinds for path in (ROOT / folder).rglob(kind)]
+    found += [path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)]
+    return sorted([*found, ROOT / "README.md"])
+
+
+def texts(path: Path) -> Iterable[str]:
+    """Return the texts of a file, without what they are made of; what is put in later is ` x `."""
+    if path.suffix == ".py":
+        return _of_a_module(ast.parse(path.read_text()))
+    if path.suffix == ".js":
+        return [
+            one or other
+            for one, other in re.findall(r'"([A-Z][^"\n]* [^"\n]*)"|`([A-Z][^`\n]* [^`\n]*)`', path.read_text())
+        ]
+    return shown(path.read_text()).split("¶")
+
+
+def shown(template: str) -> str:
+    """Return what a template or a page of Markdown says; `¶` ends a paragraph."""
+    bare = END_OF_A_TEXT.sub(" ¶ ", NO_WORDS.sub(" ", template))
+    bare = re.sub(r"{%.*?%}|{{.*?}}", " x ", bare, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]*>", " ", bare))
+
+
+def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
+    for paragraph in paragraphs:
+        for part in re.split(r"(?<=[.?:;])\s", paragraph):
+            if (words := " ".join(part.replace(" x ", " ").split())) and re.search(r"[A-Za-z]", words):
+                yield words
+
+
+def _of_a_module(tree: ast.Module) -> Iterator[str]:
+    """Yield the strings that speak; not what explains the module to its readers, and no log event."""
+    quiet = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            quiet |= {id(part) for part in node.values}
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else " x " for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet:
+            text = node.value
+        else:
+            continue
+        if SPOKEN.search(text):
+            yield from re.split(r"¶| {3,}", shown(text))
