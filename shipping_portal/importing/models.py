@@ -56,6 +56,7 @@ class Import(models.Model):
     )
     looked_at = models.DateTimeField(null=True, blank=True)  # somebody watches it being booked
     finished_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)  # put away by its sender: its rows to fix need nobody
 
     objects = ImportQuerySet.as_manager()
 
@@ -81,7 +82,7 @@ class Import(models.Model):
 class ImportRow(Job):
     """One row of a file: a parcel, or with `joined_into` a further item of another row's parcel.
 
-    `cells` are never changed; `corrected` holds what was put right, by our field.
+    `cells` are never changed; `corrected` holds what was put right by our field, and what its sender decided.
 
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one order: whoever books
     the row, and however often, makes the same order. What it is to be booked as is written down when Book is pressed.
@@ -100,6 +101,8 @@ class ImportRow(Job):
         OWED = "owed", "Waiting to be booked"
         BOOKED = "booked", "Handed over for booking"
         FAILED = "failed", "Not booked"
+
+    READY = (State.READY, State.WARNING)
 
     file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows")
     number = models.PositiveIntegerField()
