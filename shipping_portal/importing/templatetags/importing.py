@@ -5,14 +5,12 @@ from typing import Any
 from django import template
 
 from orders.models.quotes import bookable
-from shipping_portal.accounts.templatetags.words import CHIPS
 from shipping_portal.importing import progress, services
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.importing.shops import STATUS
 
 register = template.Library()
 State = ImportRow.State
-TONES = {"info": "on", "neutral": ""}
 BADGES = {
     State.NEW: ("", "Checking"),
     State.READY: ("ok", "Ready"),
@@ -34,12 +32,10 @@ def why(row: ImportRow) -> str:
 
 @register.filter
 def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
-    """Return how a row stands, as a tone of the look and a word or two; `doubted` are the rows that look wrong."""
-    if row.order:
-        state = row.order.progress if row.order.status == "booked" and row.order.progress else row.order.status
-        words = row.order.get_progress_display() if state == row.order.progress else row.order.get_status_display()
-        tone = CHIPS[state][0] if state in CHIPS else "neutral"
-        return TONES.get(tone, tone), str(words)
+    """Return how a row stands, as a tone of the look and a word or two, while no order was made of it.
+
+    `doubted` are the rows that look wrong.
+    """
     if doubted and row.pk in doubted:
         return "warn", "Looks wrong"
     if row.state == State.WARNING and progress.reason(row).startswith(LOST):
