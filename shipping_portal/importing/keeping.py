@@ -17,7 +17,7 @@ def may_delete(file: Import) -> bool:
     return not file.rows.filter(order__isnull=False).exists()
 
 
-def remove(file: Import, now: dt.datetime) -> bool:
+def take_off_the_list(file: Import, now: dt.datetime) -> bool:
     """Delete the import, True; or archive it, where parcels came of it: they keep their rows. Raises UnderWay."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)  # a press of Book comes before or after

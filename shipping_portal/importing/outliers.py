@@ -60,11 +60,13 @@ def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
             wrong[reason].append(choice)
     if not wrong:
         return []
-    said = dict(file.rows.filter(corrected__has_key=LOOKS_RIGHT).values_list("pk", KT(f"corrected__{LOOKS_RIGHT}")))
+    confirmed = dict(
+        file.rows.filter(corrected__has_key=LOOKS_RIGHT).values_list("pk", KT(f"corrected__{LOOKS_RIGHT}"))
+    )
     doubted = {
         reason: rows
         for reason, some in wrong.items()
-        if (rows := [one for one in some if said.get(one.row.pk) != _key(one)])
+        if (rows := [one for one in some if confirmed.get(one.row.pk) != _key(one)])
     }
     return [Doubt(reason, rows, *_question(file, reason, rows[0])) for reason, rows in doubted.items()]
 

@@ -12,7 +12,7 @@ from django.db.models.fields.json import KT
 from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.models import Sender
 from shipping_portal.accounts.places import normalise
-from shipping_portal.importing import items, outliers, services, shops, units
+from shipping_portal.importing import chosen_service, items, outliers, shops, units
 from shipping_portal.importing.columns import LAST_NAME, are_of_one_item, form_name, lines, plain_name, values
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
@@ -222,7 +222,7 @@ def reason(row: ImportRow) -> str:
 
 
 def _cells_beyond(row: ImportRow, file: Import) -> list[str]:
-    put_right = row.corrected.keys() - {shops.STATUS, services.SERVICE, outliers.LOOKS_RIGHT}
+    put_right = row.corrected.keys() - {shops.STATUS, chosen_service.SERVICE, outliers.LOOKS_RIGHT}
     return [] if put_right else [cell for cell in row.cells[len(file.header) :] if cell.strip()]
 
 

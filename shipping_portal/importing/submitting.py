@@ -16,7 +16,7 @@ from orders import choosing
 from orders.choosing import Choice, Ready
 from orders.parcel_details import measures_from
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.importing import checking, duplicates, outliers, services
+from shipping_portal.importing import checking, chosen_service, duplicates, outliers
 from shipping_portal.importing.models import Import, ImportRow
 
 State = ImportRow.State
@@ -79,7 +79,7 @@ def ready(file: Import, seen: Seen | None = None) -> list[Ready]:
         rows = rows.filter(quote__lte=seen.newest)
     found = rows.values_list("pk", "quote", "quote__products", "quote__details__measures", "corrected")
     return [
-        Ready(pk, quote, services.offered(products, corrected), measures_from(plain))
+        Ready(pk, quote, chosen_service.choosable(products, corrected), measures_from(plain))
         for pk, quote, products, plain, corrected in found
     ]
 

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from orders.models.quotes import bookable
-from shipping_portal.importing import progress, services
+from shipping_portal.importing import chosen_service, progress
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.importing.shops import STATUS
 
@@ -59,7 +59,7 @@ def offers(row: ImportRow) -> list[dict[str, Any]]:
 @register.filter
 def own_service(row: ImportRow) -> str:
     """Return the service that was chosen for this row by hand."""
-    return str(row.corrected.get(services.SERVICE, ""))
+    return str(row.corrected.get(chosen_service.SERVICE, ""))
 
 
 @register.filter
@@ -69,7 +69,7 @@ def loose(problems: dict[str, list[str]]) -> list[str]:
 
 
 @register.filter
-def named(row: ImportRow, columns: dict[str, int]) -> str:
+def receiver_in(row: ImportRow, columns: dict[str, int]) -> str:
     """Return the receiver's name as the file has it, or the row's number."""
     place = columns.get("receiver_name", len(row.cells))
     typed = row.corrected.get("receiver_name") or (row.cells[place].strip() if place < len(row.cells) else "")

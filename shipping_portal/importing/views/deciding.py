@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from orders import choosing
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.importing import checking, keeping, outliers, progress, services, submitting, units
+from shipping_portal.importing import checking, chosen_service, keeping, outliers, progress, submitting, units
 from shipping_portal.importing.listing import import_of
 
 KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -33,13 +33,13 @@ def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         key = name.removeprefix("service-")
         if key != name and KEY.fullmatch(key):
             chosen[int(key)] = str(request.POST[name])
-    services.choose(found, chosen)
+    chosen_service.choose(found, chosen)
     return _back(request, file)
 
 
 @audience(*BOOKERS)
 @require_POST
-def decide(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Take rows that look wrong as right, or read the whole file in another unit."""
     found, now = import_of(request, file), timezone.now()
     kind, _, unit = request.POST.get("unit", "").partition(":")
@@ -67,7 +67,7 @@ def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         keeping.bring_back(found)
         return redirect("imports")
     try:
-        is_deleted = keeping.remove(found, timezone.now())
+        is_deleted = keeping.take_off_the_list(found, timezone.now())
     except keeping.UnderWay:
         messages.warning(request, f"{found.file_name} is being booked. You can remove it once that has finished.")
     else:

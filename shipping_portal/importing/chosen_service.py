@@ -11,7 +11,7 @@ from shipping_portal.importing.models import Import, ImportRow
 SERVICE = "service"  # among a row's corrections
 
 
-def offered(products: list[dict[str, Any]], corrected: Mapping[str, str]) -> list[dict[str, Any]]:
+def choosable(products: list[dict[str, Any]], corrected: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the one offer that was chosen for the row by hand, else all: whatever the rule, it finds that one."""
     own = [offer for offer in bookable(products) if offer["code"] == corrected.get(SERVICE)]
     return own or products
