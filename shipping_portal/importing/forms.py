@@ -196,7 +196,8 @@ def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
 
 def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
     """Return what all rows have that their file doesn't say; it is shown before anything is booked."""
-    found, size, address = {}, file.sender.default_size, file.sender.pickup_address()
+    sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
+    size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
     if "item_1_value" in matched and "item_1_quantity" not in matched:
         found["item_1_quantity"] = "1"  # so that its sender sees what customs are told
     if size and not matched.keys() >= units.MEASURES.keys():
