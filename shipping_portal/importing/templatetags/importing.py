@@ -69,8 +69,7 @@ def loose(problems: dict[str, list[str]]) -> list[str]:
 
 
 @register.filter
-def receiver_in(row: ImportRow, columns: dict[str, int]) -> str:
-    """Return the receiver's name as the file has it, or the row's number."""
-    place = columns.get("receiver_name", len(row.cells))
-    typed = row.corrected.get("receiver_name") or (row.cells[place].strip() if place < len(row.cells) else "")
-    return str(typed) or f"Row {row.number}"
+def typed(row: ImportRow, name: str) -> str:
+    """Return what a row says of a field, as put right or as its file has it; "" where it says nothing."""
+    place = row.file.columns.get(name, len(row.cells))
+    return str(row.corrected.get(name) or (row.cells[place].strip() if place < len(row.cells) else ""))
