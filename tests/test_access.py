@@ -54,7 +54,7 @@ ACCESS = {
         import_row import_template imports label label_size match_columns merge_receivers new_import new_parcel
         note_many originals printed quotes replace replace_prices replacing label_test_page send_again sizes start
         stop_watching
-        suggest_receivers take_left_out tracking_page unpaste""",
+        choose_services decide_import remove_import shipped_rows suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """
