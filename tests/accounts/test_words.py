@@ -91,11 +91,11 @@ def test_a_moment_carries_its_exact_instant() -> None:
     assert shown == '<time datetime="2025-11-25T03:35:00+00:00">Tue 25 Nov, 2:35 pm</time>'
 
 
-def test_a_chip_has_words_and_escapes_them() -> None:
-    assert words.chip("lost", "<b>Lost</b>") == (
-        '<span class="chip bad"><span aria-hidden="true">✕</span> &lt;b&gt;Lost&lt;/b&gt;</span>'
-    )
-    assert "neutral" in words.chip("a word nobody knows", "New")
+def test_a_badge_has_an_icon_and_words_and_escapes_them() -> None:
+    badge = words.chip("lost", "<b>Lost</b>")
+    assert badge.startswith('<span class="badge bad"><svg class="i s" aria-hidden="true">')
+    assert badge.endswith("</svg>&lt;b&gt;Lost&lt;/b&gt;</span>")
+    assert 'class="badge "' in words.chip("a word nobody knows", "New")
 
 
 def test_a_booked_parcel_shows_where_it_is_and_any_other_order_its_money() -> None:
@@ -106,6 +106,6 @@ def test_a_booked_parcel_shows_where_it_is_and_any_other_order_its_money() -> No
     assert "Cancelled" in words.status_chip(order)
 
 
-def test_every_status_and_progress_has_a_chip_of_its_own() -> None:
+def test_every_status_and_progress_has_a_badge_of_its_own() -> None:
     states = {*Order.Status.values, *Order.Progress.values, "used_after_cancel", "cancel_refused"} - {""}
-    assert states == set(words.CHIPS)
+    assert states == set(words.BADGES)

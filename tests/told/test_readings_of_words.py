@@ -97,7 +97,7 @@ def test_money_days_and_words_by_country() -> None:
         country: Sender(country=country, zone=zone)
         for country, zone in (("AU", "Australia/Melbourne"), ("US", "America/Los_Angeles"), ("CA", "America/Toronto"))
     }
-    chips = [(name, "x & y") for name in (*words.CHIPS, "other")]
+    chips = [(name, "x & y") for name in (*words.BADGES, "other")]
     said = list(
         product(
             ("suburb", "State", "postcode", "parcels", "mass", "Length", "paper", "Suburbs"),

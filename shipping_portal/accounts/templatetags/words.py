@@ -30,34 +30,34 @@ WORDS = {
 PLACE = ("suburb", "state", "postcode")
 DEFAULT_COUNTRY = "AU"
 DOLLARS = {"AUD", "CAD", "USD", ""}
-# Tone and sign of a chip: colour is never the only difference, and the words always stand beside the sign.
-CHIPS = {
-    "draft": ("neutral", "○"),
-    "booking": ("info", "…"),
-    "booked": ("ok", "✓"),
-    "rejected": ("bad", "✕"),
-    "unconfirmed": ("warn", "?"),
-    "not_booked": ("bad", "✕"),
-    "conflict": ("warn", "?"),
-    "cancelling": ("info", "…"),
-    "cancel_unconfirmed": ("warn", "?"),
-    "cancelled": ("neutral", "–"),
-    "used_after_cancel": ("bad", "!"),
-    "cancel_refused": ("warn", "!"),
-    "collected": ("info", "→"),
-    "dropped_off": ("info", "→"),
-    "pickup_missed": ("warn", "!"),
-    "pickup_futile": ("warn", "!"),
-    "in_transit": ("info", "→"),
-    "out_for_delivery": ("info", "→"),
-    "delivery_attempted": ("warn", "!"),
-    "held": ("warn", "!"),
-    "delivered": ("ok", "✓"),
-    "cannot_deliver": ("bad", "✕"),
-    "damaged": ("bad", "✕"),
-    "lost": ("bad", "✕"),
-    "returning": ("warn", "←"),
-    "expired": ("neutral", "–"),
+# Tone and icon of a status: colour is never the only difference, and the words always stand beside the icon.
+BADGES = {
+    "draft": ("", "edit"),
+    "booking": ("on", "clock"),
+    "booked": ("ok", "check"),
+    "rejected": ("bad", "x"),
+    "unconfirmed": ("warn", "clock"),
+    "not_booked": ("bad", "x"),
+    "conflict": ("warn", "alert"),
+    "cancelling": ("on", "clock"),
+    "cancel_unconfirmed": ("warn", "clock"),
+    "cancelled": ("", "x"),
+    "used_after_cancel": ("bad", "alert"),
+    "cancel_refused": ("warn", "alert"),
+    "collected": ("on", "truck"),
+    "dropped_off": ("on", "pin"),
+    "pickup_missed": ("warn", "alert"),
+    "pickup_futile": ("warn", "alert"),
+    "in_transit": ("on", "truck"),
+    "out_for_delivery": ("on", "truck"),
+    "delivery_attempted": ("warn", "alert"),
+    "held": ("warn", "alert"),
+    "delivered": ("ok", "check"),
+    "cannot_deliver": ("bad", "x"),
+    "damaged": ("bad", "alert"),
+    "lost": ("bad", "alert"),
+    "returning": ("warn", "truck"),
+    "expired": ("", "clock"),
 }
 
 
@@ -145,9 +145,9 @@ def status_chip(order: Any) -> SafeString:
 
 @register.filter
 def chip(state: str, words: str) -> SafeString:
-    """Return words in their colour with a sign: `{{ "delivered"|chip:"Delivered" }}`."""
-    tone, sign = CHIPS.get(state, ("neutral", "·"))
-    return format_html('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', tone, sign, words)
+    """Return a status in its colour with an icon: `{{ "delivered"|chip:"Delivered" }}`."""
+    tone, symbol = BADGES.get(state, ("", "info"))
+    return format_html('<span class="badge {}">{}{}</span>', tone, icon(symbol, "s"), words)
 
 
 @register.simple_tag
