@@ -82,8 +82,9 @@ class PlotBar:
     left: float
     width: float
     top: float
+    figure: str
     is_named: bool
-    is_told: bool
+    has_figure: bool
 
     @property
     def x(self) -> str:
@@ -114,7 +115,7 @@ class Chart:
     is_spread: bool = False
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """The whole of it, for who doesn't see it."""
         return ". ".join(f"{line.name}: {line.shown}" for line in self.lines)
 
@@ -159,7 +160,7 @@ class Section:
         ]
 
 
-def parcels(count: int) -> str:
+def parcels_in_words(count: int) -> str:
     return f"{count:,} parcel{'' if count == 1 else 's'}"
 
 

@@ -157,13 +157,29 @@ def _chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
         line = ChartLine(name, money(sums.net, spend.currency), marks)
         top = min((mark.start for mark in marks), default=zero)
         is_last = number == len(weeks) - 1
-        is_told = is_last or ups[number] == max(ups)
+        has_figure = is_last or ups[number] == max(ups)
         is_named = (len(weeks) - 1 - number) % 3 == 0
-        bars.append(PlotBar(line, days[number], slot * number + (slot - width) / 2, width, top, is_named, is_told))
+        bars.append(
+            PlotBar(
+                line,
+                days[number],
+                slot * number + (slot - width) / 2,
+                width,
+                top,
+                round_money(sums.net, spend.currency),
+                is_named,
+                has_figure,
+            )
+        )
     total = spend.total.parts
     keys = [Key(TONES[part], part, Cell.money(total[part], spend.currency)) for part in PARTS if total[part]]
     lines = [bar.line for bar in bars]
     return Chart(lines, spend.currency, keys, bars, zero=f"{zero:.2f}%")
+
+
+def round_money(amount: Decimal, currency: str) -> str:
+    """Return `$1,018`, where cents would be too much."""
+    return money(amount.quantize(Decimal(1)), currency).removesuffix(".00")
 
 
 def _signed(sums: Sums, sign: int) -> list[Decimal]:

@@ -51,7 +51,7 @@ def test_a_report_is_read_and_posted_in_three_clicks_a_file_and_a_reason(
     expect(page.get_by_text("Checked, not posted.")).to_be_visible(timeout=TIMEOUT)  # the page came by itself
     balance = page.get_by_role("region", name="Against the file's own total")
     expect(balance.get_by_role("row").nth(1)).to_have_text(re.compile(r"AUD\s+29\.36\s+29\.36\s+Agrees"))
-    for told in ("Order cost", "Extra Cover", "Under-declared adjustment", "Refund for delay"):
+    for told in ("Order cost", "Extra Cover", "Size or weight adjustment", "Refund for delay"):
         expect(page.get_by_role("region", name="By kind").get_by_text(told)).to_be_visible()
     expect(page.get_by_role("link", name="1 line", exact=True)).to_be_visible()  # of the foreign reference
     assert violations(page, but=DJANGOS_OWN) == []
