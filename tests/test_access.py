@@ -37,6 +37,7 @@ PUBLIC_NAMES = {
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_logo",
+    "favicon",
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
@@ -49,10 +50,11 @@ ACCESS = {
     ("owner", "shipper", "bookkeeper"): "notifications",
     ("owner", "shipper"): """
         add_receiver add_size addresses print_queue book book_import booking_progress cancel cancel_many change_size
-        check_import confirm_price delete_draft delete_receiver delete_size edit_receiver edit_size failed_rows import
-        import_row import_template imports label label_size match_columns merge_receivers new_import new_parcel
-        note_many originals printed quotes replace replace_prices replacing label_test_page send_again sizes start
-        stop_watching
+        check_import confirm_price delete_draft delete_receiver delete_size edit_receiver edit_size failed_rows fill_in
+        import import_row import_template imports label label_size live_prices match_columns merge_receivers new_import
+        new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
+        label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import
+        shipped_rows
         suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0006_indexes_of_names'),
-        ('billing', '0001_initial'),
+        ('billing', '0002_words'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
