@@ -75,32 +75,17 @@ class Key:
 
 @dataclass(frozen=True)
 class PlotBar:
-    """One upright bar: its place from the left, the words under and above it, and whether a phone has room for both."""
+    """One upright bar: places in percent, the words under and above it, and which of them a phone has room for."""
 
     line: ChartLine
     label: str
-    left: float
-    width: float
-    top: float
     figure: str
+    x: str
+    width: str
+    middle: str
+    above: str
     is_named: bool
     has_figure: bool
-
-    @property
-    def x(self) -> str:
-        return f"{self.left:.2f}%"
-
-    @property
-    def wide(self) -> str:
-        return f"{self.width:.2f}%"
-
-    @property
-    def middle(self) -> str:
-        return f"{self.left + self.width / 2:.2f}%"
-
-    @property
-    def above(self) -> str:
-        return f"{self.top - 2:.2f}%"
 
 
 @dataclass(frozen=True)
