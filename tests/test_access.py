@@ -51,8 +51,8 @@ ACCESS = {
         check_import confirm_price delete_draft delete_receiver delete_size edit_receiver edit_size failed_rows import
         import_row import_template imports label label_size match_columns merge_receivers new_import new_parcel
         note_many originals printed quotes replace replace_prices replacing label_test_page send_again sizes start
-        stop_watching
-        choose_services decide_import remove_import shipped_rows suggest_receivers take_left_out tracking_page unpaste""",
+        stop_watching choose_services decide_import remove_import shipped_rows
+        suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """
