@@ -36,6 +36,7 @@ PUBLIC_NAMES = {
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_logo",
+    "favicon",
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
