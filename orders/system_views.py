@@ -41,10 +41,9 @@ class SenderScope:
         return self.now.astimezone(self.sender.tzinfo).date()
 
     @property
-    def monday(self) -> dt.datetime:
-        """The first moment of this week where the sender is."""
-        day = self.today - dt.timedelta(days=self.today.weekday())
-        return dt.datetime.combine(day, dt.time(), self.sender.tzinfo)
+    def a_week_ago(self) -> dt.datetime:
+        """The first moment of the last seven days, today's among them, where the sender is."""
+        return dt.datetime.combine(self.today - dt.timedelta(days=6), dt.time(), self.sender.tzinfo)
 
     @cached_property
     def missed(self) -> list[Order]:
@@ -131,10 +130,10 @@ VIEWS: dict[str, View] = {
     "out-for-delivery": View(
         "Out for delivery", _is(_booked(Progress.OUT_FOR_DELIVERY)), "No parcel is with a delivery driver just now."
     ),
-    "delivered-this-week": View(
-        "Delivered this week",
-        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.monday),
-        "Nothing was delivered since Monday.",
+    "delivered-lately": View(
+        "Delivered in 7 days",
+        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.a_week_ago),
+        "Nothing was delivered in the last 7 days.",
     ),
 }
 ABOVE_THE_LIST = [*list(VIEWS)[1:10], "all"]

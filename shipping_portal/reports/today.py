@@ -33,7 +33,7 @@ HANDLED = ("driver-didnt-come", "checking")
 BY_STATUS = ("not-booked", "delivery-problem", "checking")  # called by where each parcel stands, not by the view
 ON_THE_WAY = ("on-the-way", "due-today", "late")
 LANES = {"waiting-for-pickup": "check", "picked-up": "box", "in-transit": "truck", "out-for-delivery": "pin"}
-DELIVERED = "delivered-this-week"
+DELIVERED = "delivered-lately"
 STEPS = {Progress.COLLECTED: 2, Progress.DROPPED_OFF: 2, Progress.IN_TRANSIT: 3, Progress.OUT_FOR_DELIVERY: 4}
 # One query brings the first rows of each; the few parcels that are in two stand in the first.
 APART = ("used-after-cancelling", "not-booked", "not-cancelled", "couldnt-collect", "delivery-problem", "checking")
@@ -115,7 +115,8 @@ def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
     """
     if request.membership.role not in SEE_MONEY:
         return {}
-    found = statements.new_size_charges(statements.lines_of(request.user, request.sender), scope.monday)
+    midnight = dt.datetime.combine(week_of(scope.today), dt.time(), scope.sender.tzinfo)
+    found = statements.new_size_charges(statements.lines_of(request.user, request.sender), midnight)
     return {"count": found["count"], "week": statements.week_name(found["week"])} if found else {}
 
 
@@ -126,7 +127,7 @@ def _spent(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
     since = week_of(scope.today) - dt.timedelta(days=7)
     lines = statements.lines_of(request.user, request.sender).filter(week__gte=since).order_by("-week")
     found = lines.values("week", "currency").annotate(net=Sum("amount")).first()
-    return {**found, "name": statements.week_name(found["week"])} if found and found["net"] else None
+    return {**found, "name": statements.week_name(found["week"])} if found and found["net"] > 0 else None
 
 
 def _drafts(request: MemberRequest) -> list[Draft]:

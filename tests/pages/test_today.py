@@ -77,7 +77,7 @@ def test_every_count_is_the_count_of_the_list_it_leads_to(
     shown = {slug: count for slug, _, _, count in context["lanes"]}
     for line in [*context["needs"], *context["handled"]]:
         shown[line.slug] = shown.get(line.slug, 0) + line.count
-    for slug in ("labels-to-print", "on-the-way", "due-today", "late", "delivered-this-week"):
+    for slug in ("labels-to-print", "on-the-way", "due-today", "late", "delivered-lately"):
         shown[slug] = context["counts"][slug.replace("-", "_")]
     assert shown == {slug: page.get("/parcels/", {"view": slug}).context["count"] for slug in shown}
     assert len(shown) == 15
@@ -184,7 +184,7 @@ def test_a_quiet_day_and_a_first_day_are_told_apart(
     quiet = text(page.get("/today/"))
     assert "Nothing needs you right now." in quiet
     assert "Your first one" not in quiet
-    assert "1 Delivered this week" in quiet
+    assert "1 Delivered in 7 days" in quiet
 
 
 def test_a_bookkeeper_sees_initials_and_no_way_to_book(
