@@ -70,7 +70,7 @@ def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) ->
     page.locator("#smart").tap()
     page.wait_for_load_state("domcontentloaded")
     paste(page, PASTED.replace("Rosa", "Tilda"))
-    button = page.locator("#prices form button")
+    button = page.locator("#prices .book button")
     expect(button).to_contain_text("Book ")
     button.tap()
     expect(page.get_by_role("heading", level=1)).to_have_text(BOOKED, timeout=30_000)

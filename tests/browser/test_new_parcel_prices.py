@@ -14,14 +14,14 @@ IS_UNDER_THE_BAR = """() => {
     const isInIt = bar.contains(document.activeElement);
     return !bar.hidden && !isInIt && at.bottom > bar.getBoundingClientRect().top;
 }"""
-WHERE = "document.querySelector('#prices form button').getBoundingClientRect().top"
+WHERE = "document.querySelector('#prices .book button').getBoundingClientRect().top"
 SCROLLED_DOWN = f"window.scrollTo(0, document.documentElement.scrollHeight), {WHERE}"
 LIFE = 181  # seconds; one more than prices are kept
 
 
 def filled(page: Page, **changes: str) -> None:
     fill_parcel(page, **changes)
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
 
 
 def asks(page: Page) -> list[str]:
@@ -56,7 +56,7 @@ def test_prices_beside_the_form_are_checked_again_once_with_what_was_chosen(log_
     expect(news).to_have_text("Prices checked again: no change.")
     expect(last).to_be_checked()
     assert len(asked) == 1
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
     page.clock.fast_forward(LIFE * 1000)
     expect(news).to_contain_text("These prices are a few minutes old.")
     page.clock.fast_forward(LIFE * 1000)
@@ -103,7 +103,7 @@ def test_a_place_off_the_list_is_put_right_by_a_radio_beside_the_form(log_in: Op
     assert violations(page) == []
     near.get_by_role("radio", name="Hobart TAS 7000", exact=True).check()
     expect(page.locator("[name=receiver_suburb]")).to_have_value("Hobart")
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
 
 
 def test_a_place_off_the_list_is_put_right_by_a_radio_without_a_script(log_in: Open) -> None:
@@ -124,7 +124,7 @@ def test_a_battery_raises_its_question_at_once_and_stops_nobody(log_in: Open) ->
     page.keyboard.press("Tab")
     expect(page.locator("#goods")).to_contain_text("You wrote “batteries”. Is it inside its device?")
     expect(page.locator("#prices")).to_contain_text("You wrote “batteries”.")
-    expect(page.locator("#prices form button")).to_contain_text("Book ")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
     assert violations(page) == []
 
 
@@ -157,7 +157,7 @@ def test_a_phone_has_the_price_and_book_at_hand_and_hides_no_focus(log_in: Open)
         page.keyboard.press("Tab")
         hidden = page.evaluate(IS_UNDER_THE_BAR)
         assert not hidden, page.evaluate("document.activeElement.outerHTML")
-    page.locator("#prices form button").scroll_into_view_if_needed()
+    page.locator("#prices .book button").scroll_into_view_if_needed()
     expect(bar).to_be_hidden()
 
 
