@@ -36,7 +36,7 @@ document.addEventListener("keydown", (event) => {
   if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
   if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
-  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]" }[event.key.toLowerCase()];
+  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]", "?": "#keys" }[event.key.toLowerCase()];
   const control = found && document.querySelector(found);
   if (!control) return;
   event.preventDefault();

@@ -18,6 +18,7 @@ from orders.models import Order
 from shipping_portal.accounts import seeing_as, team
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import statements
+from shipping_portal.billing.models import DisputePhoto
 from tests import factories
 from tests.table import table
 
@@ -36,6 +37,7 @@ PUBLIC_NAMES = {
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
     "brand_logo",
+    "favicon",
     "home",  # leads on: to log in, to the desk or to one's parcels
 }
 
@@ -54,7 +56,7 @@ ACCESS = {
         send_again sizes start stop_watching
         suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
-        billing charge_is_wrong refunds refunds_file report_file reports statement statement_csv""",
+        billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
     ("owner",): """
         add_pickup_address booking_rules business change_invitation change_member change_pickup_address close_account
         data edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
@@ -147,6 +149,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "receiver": factories.saved_receiver(sender),
         "address": sender.pickup_address(),
         "charge": factories.charge(order, "under-declared", "4.13", measured_kg="3.6"),
+        "photo": DisputePhoto.objects.create(sender=sender, kind="png", content=b"x"),
         "invitation": team.invite(sender, "new@quill.example", "viewer", by=person, now=timezone.now()),
     }
 
@@ -183,7 +186,7 @@ def answers(client: Client, url: str) -> set[int]:
 
 MEMBERS = [(route, entry) for route, entry in OURS if "public" not in audience(entry)]
 WITH_OBJECT = [
-    (route, entry) for route, entry in MEMBERS if re.search("<uuid|<str:reference|<str:week|<int:charge", route)
+    (route, entry) for route, entry in MEMBERS if re.search("<uuid|<str:reference|<str:week|<int:photo", route)
 ]
 
 
