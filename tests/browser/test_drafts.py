@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.browser.test_new_parcel import PASTED, paste
@@ -58,7 +58,8 @@ def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Ope
     page = log_in("sender")
     full = {"said": "50 drafts are kept already, so this one wasn't. Delete one first."}
     page.route(
-        "**/parcels/drafts/", lambda route: route.fulfill(status=409, json=full) if is_save(route) else route.continue_()
+        "**/parcels/drafts/",
+        lambda route: route.fulfill(status=409, json=full) if is_save(route) else route.continue_(),
     )
     page.goto("/parcels/new/#smart")
     paste(page, PASTED.replace("Rosa", "Ida"))
@@ -95,10 +96,6 @@ def test_while_there_are_no_prices_one_press_saves_the_draft_and_asks_for_a_mail
     expect(page.get_by_text("We'll email you when the carrier gives prices again.")).to_be_visible()
 
 
-def is_save(route: Route) -> bool:
-    return route.request.url.endswith("/parcels/drafts/")
-
-
 def test_an_untouched_form_keeps_nothing(log_in: Open) -> None:
     page = log_in("sender")
     before = drafts_of(page, "No receiver yet")
@@ -115,7 +112,7 @@ def test_booking_from_the_form_deletes_its_draft_even_while_it_is_being_saved(lo
     expect(page.locator("#prices .book button")).to_contain_text("Book ")
     page.wait_for_timeout(1600)  # the second save starts about now
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^S[A-Z0-9]{5,} to "), timeout=30_000)
+    expect(page).to_have_title(re.compile("^S[A-Z0-9]{5,} to "), timeout=30_000)
     assert drafts_of(page, "Ida Books") == 0
 
 
