@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open, Stack
 from tests.browser.test_mending import count_clicks
 from tests.browser.test_new_parcel import PASTED, paste, save_default_size
-from tests.browser.walking import fill_parcel, see_prices
+from tests.browser.walking import counted, fill_parcel, see_prices, start_counting
 from tests.processes.portal import until
 
 BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")
@@ -59,6 +59,20 @@ def test_j9_why_more_was_charged_is_one_click_from_the_mail(stack: Stack, walk_i
     why = page.get_by_text("You declared 2.4 kg; the carrier measured 3.6 kg.").first
     expect(why).to_be_in_viewport()
     assert len(clicks) == 1
+
+
+def test_j10_a_price_is_six_keys_and_no_click(log_in: Open) -> None:
+    page = log_in()
+    save_default_size(page)
+    page.goto("/today/")
+    start_counting(page)
+    page.keyboard.press("q")
+    expect(page.get_by_label("Suburb or postcode")).to_be_focused()
+    page.keyboard.type("7000")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=re.compile("^To .* TAS 7000$"))).to_be_visible()
+    expect(page.locator(".rows .num").first).to_have_text(re.compile(r"^\$\d+\.\d\d$"))
+    assert counted(page) == {"keys": 6, "clicks": 0}
 
 
 def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) -> None:
