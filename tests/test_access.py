@@ -53,8 +53,9 @@ ACCESS = {
         check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size
         edit_receiver edit_size failed_rows fill_in
         import import_row import_template imports label label_size live_prices match_columns merge_receivers new_import
-        new_parcel note_many originals printed quotes replace replace_prices replacing label_test_page save_draft
-        send_again sizes start stop_watching
+        new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
+        label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import
+        shipped_rows
         suggest_receivers take_left_out tracking_page unpaste""",
     ("owner", "bookkeeper"): """
         billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",

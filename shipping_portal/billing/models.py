@@ -59,9 +59,9 @@ class BillingProfile(models.Model):
             ("%d.%m.%Y", "30.11.2026"),
         ],
     )
-    refunds_positive = models.BooleanField("refund rows show a positive amount", default=True)
-    cover_inside = models.BooleanField("the price has the cover in it", default=True)
-    total_word = models.CharField("type of the rows that state the total", max_length=100, blank=True)
+    refunds_positive = models.BooleanField("refunds are positive amounts", default=True)
+    cover_inside = models.BooleanField("price includes Extra Cover", default=True)
+    total_word = models.CharField("type used for total rows", max_length=100, blank=True)
 
     def __str__(self) -> str:
         return f"report columns of {self.account}"
@@ -78,7 +78,7 @@ class ChargeWord(models.Model):
         (kind.value, kind.label) for kind in ChargeKind if kind not in (ChargeKind.UNKNOWN, ChargeKind.CREDIT)
     ] + [(ORDER_REFUND, "Refund of an order; which, the order says")]
 
-    word = models.CharField("carrier's word", max_length=300, unique=True)
+    word = models.CharField("carrier's term", max_length=300, unique=True)
     meaning = models.CharField("means", max_length=20, choices=MEANINGS, blank=True)
     first_seen_at = models.DateTimeField()
 
@@ -96,9 +96,9 @@ class BillingReport(Job):
     FENCE = ("state", "read")
 
     class State(models.TextChoices):
-        READING = "reading", "Being read"
+        READING = "reading", "Processing"
         CHECKED = "checked", "Checked, not posted"
-        DAMAGED = "damaged", "Damaged: can't be posted"
+        DAMAGED = "damaged", "Damaged"
         POSTED = "posted", "Posted"
         VOID = "void", "Void"
 
@@ -189,7 +189,7 @@ class Charge(models.Model):
     )
     kind = models.CharField(max_length=20, choices=ChargeKind.choices)
     term = models.ForeignKey(ChargeWord, on_delete=models.PROTECT, null=True, blank=True, related_name="lines")
-    word = models.CharField("carrier's words", max_length=300, blank=True)
+    word = models.CharField("carrier's term", max_length=300, blank=True)
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
