@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 REFUSED = {
     "new_parcel",
     "live_prices",
+    "check_price",
     "fill_in",
     "save_draft",
     "quotes",
