@@ -197,8 +197,11 @@ def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
 def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_find_it(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
-    with pytest.raises(deciding.CannotResolve, match=r"order ID too: .*[Oo]pen the order with this reference in the "
-    "carrier's dashboard"):
+    with pytest.raises(
+        deciding.CannotResolve,
+        match=r"order ID too: .*[Oo]pen the order with this reference in the "
+        "carrier's dashboard",
+    ):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
 
 
