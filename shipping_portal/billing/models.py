@@ -20,9 +20,9 @@ class ChargeKind(models.TextChoices):
 
     ORDER = "order", "Order cost"
     COVER = "cover", "Extra Cover"
-    UNDER_DECLARED = "under-declared", "Under-declared adjustment"
+    UNDER_DECLARED = "under-declared", "Size or weight adjustment"
     OVERSIZE = "oversize", "Oversize penalty adjustment"
-    UN_CANCELLATION = "un-cancellation", "Un-cancellation adjustment"
+    UN_CANCELLATION = "un-cancellation", "Used after cancelling"
     CANCEL_REFUND = "cancel-refund", "Cancellation refund in the same billing cycle"
     CANCEL_REFUND_LATER = "cancel-refund-later", "Cancellation refund after invoicing"
     DELAY_REFUND = "delay-refund", "Refund for delay"
@@ -235,6 +235,25 @@ class Charge(models.Model):
         return self.kind in SIZE_CHARGES
 
 
+class DisputePhotoQuerySet(models.QuerySet["DisputePhoto"]):
+    def for_user(self, user: Any) -> Self:
+        return self.filter(theirs(user))
+
+
+class DisputePhoto(models.Model):
+    """What a sender sent along with a question about charges, byte for byte as it came: downloaded, never shown."""
+
+    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="dispute_photos")
+    kind = models.CharField(max_length=4)  # of shipping_portal.billing.photos
+    sha256 = models.CharField(max_length=64)
+    content = models.BinaryField()
+
+    objects = DisputePhotoQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"photo-{self.pk}.{self.kind}"
+
+
 class DisputeQuerySet(models.QuerySet["Dispute"]):
     def for_user(self, user: Any) -> Self:
         return self.filter(theirs(user))
@@ -247,7 +266,7 @@ class Dispute(models.Model):
     """“This looks wrong”: one sender's question about one line. `facts` are declared, measured and quoted, as then."""
 
     class State(models.TextChoices):
-        OPEN = "open", "With the operator"
+        OPEN = "open", "Being reviewed"
         ACCEPTED = "accepted", "Accepted"
         DECLINED = "declined", "Declined"
 
@@ -257,6 +276,10 @@ class Dispute(models.Model):
     made_at = models.DateTimeField()
     text = models.TextField(max_length=2000)
     facts = models.JSONField(default=dict)
+    # Of all lines that were asked about at once.
+    photo = models.ForeignKey(
+        DisputePhoto, on_delete=models.SET_NULL, null=True, blank=True, db_index=False, related_name="disputes"
+    )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     answer = models.TextField("answer to the sender", max_length=2000, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
@@ -274,6 +297,7 @@ class Dispute(models.Model):
         indexes = [
             models.Index(fields=["state", "made_at"], name="disputes_by_age"),
             models.Index(fields=["answered_at"], name="disputes_answered"),
+            models.Index(fields=["photo"], name="disputes_of_a_photo"),
         ]
 
     def __str__(self) -> str:

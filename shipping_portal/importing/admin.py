@@ -73,9 +73,9 @@ class ImportAdmin(ActionsAdmin):
     search_fields = ["sender__name", "file_name"]
     fields = [
         *("file_name", "sender", "made_by", "created_at", "how_far", "counts", "begun_at", "finished_at"),
-        *("hold", "encoding", "separators"),
+        *("hold", "read_as"),
     ]
-    readonly_fields = ["how_far", "counts", "separators"]
+    readonly_fields = ["how_far", "counts", "read_as"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
         return progress.with_counts(super().get_queryset(request))

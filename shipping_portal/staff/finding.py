@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from orders.folding import fold
 from orders.listing import clean_search
 from orders.masking import without_emails
 from orders.models import Order
@@ -60,7 +61,7 @@ def orders_by(term: str) -> Q:
 def _order_by(word: str) -> Q:
     """Return what one word may be of an order: its text, a phone however spelled, a reference, a number, a sender."""
     found = Q(carrier_reference__upper=word.upper())
-    for text in {word.lower(), *spellings(word)}:
+    for text in {fold(word), *spellings(word)}:
         found |= _part("search__", text)
     members = Membership.objects.filter(user__email=word.lower())
     # As a list of keys: a subquery beside the other conditions would read the whole table.

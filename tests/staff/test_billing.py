@@ -17,7 +17,7 @@ from django.utils import timezone
 from orders import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Sender, User
-from shipping_portal.billing import checking, disputing, folder, matching, queues
+from shipping_portal.billing import checking, disputing, folder, matching, photos, queues
 from shipping_portal.billing.fields import profile_of
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.staff import conditions
@@ -508,6 +508,23 @@ def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(desk: Cl
     told = "Quoted 12.08 AUD. Charged 4.20 AUD. Declared weight 1.5 kg. Measured weight 3.2 kg"
     assert told in page
     assert "We weighed it twice." in page
+
+
+def test_a_photo_of_a_dispute_is_a_download_for_those_who_answer_it(
+    desk: Client, dispute: Dispute, operator: Callable[[str], Client]
+) -> None:
+    address = reverse("admin:billing_dispute_photo", args=[dispute.pk])
+    assert desk.get(address).status_code == 404
+    assert address not in desk.get(page_of(dispute)).content.decode()
+    photo = photos.keep_photo(b"\xff\xd8\xff as sent", dispute.sender)
+    Dispute.objects.filter(pk=dispute.pk).update(photo=photo)
+    assert f'<a href="{address}">Download</a>' in desk.get(page_of(dispute)).content.decode()
+    answer = desk.get(address)
+    assert answer.content == b"\xff\xd8\xff as sent"
+    assert answer["Content-Disposition"] == f'attachment; filename="photo-{photo.pk}.jpg"'
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert Audit.objects.filter(action="photo of a dispute downloaded").count() == 1
+    assert operator("Read-only").get(address).status_code == 403
 
 
 def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(desk: Client, dispute: Dispute) -> None:

@@ -8,15 +8,19 @@ from django import forms
 from django.contrib import admin
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
+from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
 from shipping_portal.accounts.adminkit.facts import link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.billing import disputing, queues
+from shipping_portal.billing import disputing, photos, queues
 from shipping_portal.billing.models import Dispute
 
 ACCEPT = "accept"
@@ -94,11 +98,23 @@ class DisputeAdmin(ActionsAdmin):
     ordering = ["-state", "made_at", "pk"]  # “open” is last in the alphabet
     fieldsets = [
         (None, {"fields": ["state", "line", "parcel", "sender", ("made_at", "made_by")]}),
-        ("Sender's message", {"fields": ["text"]}),
+        ("Sender's message", {"fields": ["text", "sent_along"]}),
         ("Figures at the time", {"fields": ["compared"]}),
         ("Answer", {"fields": ["answer", ("answered_at", "answered_by"), "given"]}),
     ]
-    readonly_fields = ["line", "parcel", "compared", "given"]
+    readonly_fields = ["sent_along", "line", "parcel", "compared", "given"]
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.own_page("<int:pk>/photo/", "photo", self.photo_view), *super().get_urls()]
+
+    def photo_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Give out the photo of a dispute to those who answer it."""
+        permissions.demand(request.user, "billing")
+        dispute = self.get_object(request, str(pk))
+        if dispute is None or dispute.photo is None:
+            raise Http404
+        Audit.write("photo of a dispute downloaded", dispute, by=request.user, sender=dispute.sender, at=timezone.now())
+        return photos.download(dispute.photo)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dispute]:
         near = ("charge__order", "sender", "made_by", "answered_by", "credit")
@@ -108,6 +124,13 @@ class DisputeAdmin(ActionsAdmin):
     def line(self, dispute: Dispute) -> SafeString | str:
         """Link to the line that is disputed."""
         return link_to(dispute.charge)
+
+    @admin.display(description="photo")
+    def sent_along(self, dispute: Dispute) -> SafeString | str:
+        """Link to the photo, as a file to download."""
+        if dispute.photo_id is None:
+            return "–"
+        return format_html('<a href="{}">Download</a>', reverse("admin:billing_dispute_photo", args=[dispute.pk]))
 
     @admin.display(description="parcel")
     def parcel(self, dispute: Dispute) -> SafeString | str:
