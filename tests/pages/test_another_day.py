@@ -83,7 +83,7 @@ def test_without_a_link_a_futile_pickup_is_moved_by_us(order: Callable[..., Orde
     for page in (f"/parcels/{made.uuid}/", f"/parcels/{made.uuid}/cancel/"):
         answer = client.get(page)
         assert f"Have it ready, then {moved}" in text(answer), page
-        assert '<a class="button" href="/help/contact/">Contact us' in answer.content.decode(), page
+        assert '<a class="btn go" href="/help/contact/">Contact us' in answer.content.decode(), page
     assert f"Have it ready, then {moved}" in mailed()[0]
     today = client.get("/today/")
     assert "then contact us and quote its reference; we'll move the day" in text(today)
@@ -96,7 +96,7 @@ def test_without_a_link_another_day_is_asked_of_us(order: Callable[..., Order], 
     made = order()
     answer = visit(alice).get(f"/parcels/{made.uuid}/cancel/?need=another_day")
     assert f"Contact us and quote {made}; we'll move the day with the carrier. Keep this label." in text(answer)
-    assert '<a class="button" href="/help/contact/">Contact us' in answer.content.decode()
+    assert '<a class="btn go" href="/help/contact/">Contact us' in answer.content.decode()
     assert cancel_rules.forbidden(made, "pickup_futile").endswith("we'll move the day with the carrier.")
 
 
@@ -149,7 +149,7 @@ def test_an_older_accounts_parcel_keeps_the_tools_of_its_own_contract(
     for words in told_everywhere(made, client):
         assert "choose a new day in parcel tools" in words.casefold()
     assert f'href="/orders/{made.uuid}/tracking-page/"' in client.get("/today/").content.decode()
-    assert "Parcel tools for" in text(client.get(f"/orders/{made.uuid}/tracking-page/"))
+    assert "Change delivery or pickup for" in text(client.get(f"/orders/{made.uuid}/tracking-page/"))
     assert waiting_for_a_day() == []
 
 

@@ -66,7 +66,7 @@ def test_a_sender_reads_why_the_carrier_said_no_and_no_other_reason(
 
 
 SAID = {
-    Status.BOOKING: "Nothing is charged until it says yes.",
+    Status.BOOKING: "Nothing is charged until the carrier confirms.",
     Status.DRAFT: "It isn't booked and you weren't charged.",
     Status.REJECTED: "It wasn't booked and you weren't charged. Fix it and book again.",
     Status.UNCONFIRMED: "the parcel may or may not be booked. Don't book it again",
@@ -74,8 +74,8 @@ SAID = {
     Status.CONFLICT: "a person is looking at it. Don't book it again",
     Status.CANCELLING: "We're asking the carrier to cancel. Don't use the label",
     Status.CANCEL_UNCONFIRMED: "so it may or may not be cancelled. Don't use the label",
-    Status.CANCELLED: "Destroy the label: if it's used, the carrier charges for it.",
-    Status.BOOKED: "Print the label and attach it before pickup on the next business day.",
+    Status.CANCELLED: "Throw away the label. If it's used, the carrier charges for it.",
+    Status.BOOKED: "Print the label and stick it on before pickup on the next business day.",
 }
 
 
@@ -87,14 +87,14 @@ def test_each_status_says_what_it_means_for_parcel_and_money(
 
 
 WHERE = {
-    Progress.COLLECTED: "The carrier has it",
-    Progress.DROPPED_OFF: "It was dropped off and waits for the carrier",
+    Progress.COLLECTED: "On its way.",
+    Progress.DROPPED_OFF: "Dropped off; the carrier takes it from there.",
     Progress.PICKUP_MISSED: "Another driver is booked for the next business day. Leave the label on and don't cancel.",
     Progress.PICKUP_FUTILE: "The driver came but couldn't collect the parcel. Have it ready, then contact us",
-    Progress.IN_TRANSIT: "The carrier has it",
+    Progress.IN_TRANSIT: "On its way.",
     Progress.OUT_FOR_DELIVERY: "It's with the delivery driver.",
     Progress.DELIVERY_ATTEMPTED: "The driver couldn't deliver it.",
-    Progress.HELD: "It waits for the receiver at a collection point.",
+    Progress.HELD: "It's waiting for the receiver at a collection point.",
     Progress.DELIVERED: "Delivered on",
     Progress.CANNOT_DELIVER: "The carrier can't deliver it.",
     Progress.DAMAGED: "The carrier reports damage.",
@@ -127,9 +127,9 @@ def test_a_label_used_after_cancelling_tells_what_it_costs_and_what_to_do(
     made = order(status="cancelled", used_after_cancel_at=timezone.now())
     words = shown(page, made)
     assert "Label used after cancelling" in words
-    assert "after cancelling, so the carrier charges for it: an un-cancellation adjustment" in words
+    assert "after cancelling, so the carrier charges for it" in words
     assert "as a rule the whole price of $12.08" in words
-    assert f"destroy every copy of the label, contact us and quote {made.carrier_reference}" in words
+    assert f"throw away every copy of the label, contact us and quote {made.carrier_reference}" in words
 
 
 @pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile"])

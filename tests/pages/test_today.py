@@ -136,7 +136,7 @@ def test_only_who_may_book_sees_a_way_to_print(
 ) -> None:
     factories.stored_label(order())
     answer = visit(request.getfixturevalue(who)).get("/today/")
-    assert "Labels to print" in text(answer)
+    assert "To print" in text(answer)
     assert ("Print the label of STEST00000" in text(answer)) == prints
 
 
