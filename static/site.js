@@ -36,7 +36,7 @@ document.addEventListener("keydown", (event) => {
   if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
   if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
-  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]" }[event.key.toLowerCase()];
+  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]", "?": "#keys" }[event.key.toLowerCase()];
   const control = found && document.querySelector(found);
   if (!control) return;
   event.preventDefault();
@@ -123,14 +123,4 @@ function countAddressLines(form) {
     field.addEventListener("input", count);
     count();
   }
-}
-
-// Customs' questions open by themselves when the parcel leaves the country.
-function openContentsAbroad(form) {
-  const contents = document.getElementById("contents");
-  const country = form.elements.receiver_country;
-  if (!contents) return;
-  country.addEventListener("change", () => {
-    contents.open = country.value !== form.dataset.home;
-  });
 }

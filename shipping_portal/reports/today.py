@@ -21,7 +21,7 @@ from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from shipping_portal.accounts.access import EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
-from shipping_portal.importing.models import ImportRow
+from shipping_portal.importing import progress
 
 MOST = 5  # rows of a group; the rest is one press away
 NEEDS_YOU = (
@@ -99,10 +99,8 @@ def _counts(scope: SenderScope) -> dict[str, int]:
     }
     found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **by_view)
     counts = {slug: found[name] for slug, name in names.items() if name in found}
-    to_fix = ImportRow.objects.filter(
-        file__sender=scope.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
-    )
-    return counts | {HANDLED[0]: len(scope.missed), "open": found["open"], "to_fix": to_fix.count()}
+    to_fix = progress.to_fix(scope.sender, scope.now)
+    return counts | {HANDLED[0]: len(scope.missed), "open": found["open"], "to_fix": to_fix}
 
 
 def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:

@@ -29,9 +29,9 @@ TRIGRAM = re.compile(r"[^\W_]{3}")
 ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
 
 GROUPS = {  # its title, what is added to a search that finds too many, the heads of its columns
-    "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Made")),
+    "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Created")),
     "senders": ("Senders", "letter", ("Sender", "Number", "Bookings", "Parcels")),
-    "people": ("People", "letter", ("Person", "Email", "Works for")),
+    "people": ("People", "letter", ("Person", "Email", "Sender")),
 }
 
 
@@ -73,7 +73,7 @@ def _order_by(word: str) -> Q:
 
 
 def _person_by(word: str) -> Q:
-    """Return what one word may be of a person: the whole e-mail, or a part of the name."""
+    """Return what one word may be of a person: the whole email, or a part of the name."""
     return Q(email=word.lower()) | _part("name__i", word)
 
 

@@ -32,7 +32,7 @@ def test_an_article_is_found_by_words_inside_it_in_any_case(client: Client) -> N
 
 def test_words_that_no_article_holds_say_so(client: Client) -> None:
     answer = client.get("/help/", {"q": "zeppelin %"})
-    assert "No article holds all of these words" in answer.content.decode()
+    assert "No article has all of these words" in answer.content.decode()
 
 
 def test_an_article_that_does_not_exist_is_404(client: Client) -> None:

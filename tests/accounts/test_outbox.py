@@ -278,7 +278,7 @@ def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
     assert mail.outbox[0].extra_headers["List-Unsubscribe"] == f"<{settings.SITE_URL}{path}>"
     browser = Client(enforce_csrf_checks=True)
-    assert "Stop these e-mails?" in text(browser.get(path))
+    assert "Stop these emails?" in text(browser.get(path))
     assert not NotificationChoice.objects.exists()
     browser.post(path, {"List-Unsubscribe": "One-Click"})
     assert outbox.choices_of(alice)["pickup"] == "off"

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.utils.html import strip_tags
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_safe
@@ -64,6 +65,13 @@ def help_page(request: HttpRequest, page: str) -> HttpResponse:
 
 @public
 @require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Lead to the icon: browsers ask for this address where a page names none, such as a label's."""
+    return redirect(static("icon.svg"))
+
+
+@public
+@require_safe
 @KEPT_A_YEAR
 def brand_style(request: HttpRequest) -> HttpResponse:
     """Serve the partner's two colours as a stylesheet."""
@@ -95,19 +103,13 @@ class Sample(OnceOnly):
     tick = forms.BooleanField(label="A tick", required=False)
 
 
-CHIPS = {
-    "neutral": "Label ready",
-    "info": "On its way",
-    "ok": "Delivered",
-    "warn": "Missed pickup",
-    "bad": "Not booked",
-}
+STATES = {"booking": "Booking", "booked": "Booked", "in_transit": "On the way", "held": "Held", "lost": "Lost"}
 
 
 @audience(*EVERY_MEMBER)
 @require_safe
 def styleguide(request: MemberRequest) -> HttpResponse:
-    context = {"plain": Sample(auto_id="plain_%s"), "form": Sample({}), "chips": CHIPS}
+    context = {"plain": Sample(auto_id="plain_%s"), "form": Sample({}), "states": STATES}
     return render(request, "styleguide.html", context)
 
 
