@@ -25,14 +25,10 @@ from shipping_portal.accounts import countries
 from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 
 SLOW_AFTER_SECONDS = 10
-# Where the next move is ours or the carrier's own page's.
-NEEDS_HELP = {
-    Progress.PICKUP_FUTILE,
-    Progress.DELIVERY_ATTEMPTED,
-    Progress.CANNOT_DELIVER,
-    Progress.DAMAGED,
-    Progress.LOST,
-    Progress.RETURNING,
+# Who moves a parcel in trouble on: its sender on the carrier's own page, or we.
+HELP = {
+    **dict.fromkeys((Progress.PICKUP_FUTILE, Progress.DELIVERY_ATTEMPTED, Progress.CANNOT_DELIVER), "tools"),
+    **dict.fromkeys((Progress.DAMAGED, Progress.LOST, Progress.RETURNING), "us"),
 }
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
@@ -109,7 +105,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "pause": waits_for(order, now),
         "progress": progress,
         "missed_twice": order.missed_twice(now),
-        "needs_help": progress in NEEDS_HELP,
+        "needs_help": HELP.get(Progress(progress), ""),
         "is_over": progress in {Progress.DELIVERED, Progress.EXPIRED},
         "receiver": shown(order, role),
         "sees_contact": sees_contact(role),

@@ -275,7 +275,7 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "progress": order.shown_progress(now),
         "reason": reason(order) if sees_contact(role) else "",
         "pickup": _pickup(order, sender),
-        "due": "" if order.status == Status.CANCELLED else local_date(order.eta_to, sender),
+        "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
         "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
     }

@@ -298,3 +298,80 @@ def test_of_one_reference_at_two_carrier_accounts_the_newer_order_opens(
         made = order(carrier_reference="SQ7K2M", account=account)
         assert page.get("/parcels/SQ7K2M/")["Location"] == f"/parcels/{made.uuid}/"
     assert page.get("/parcels/SQ7K2/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "main"),
+    [
+        ({}, "Print label"),
+        ({"printed_at": timezone.now()}, "Copy tracking link"),
+        ({"progress": "in_transit"}, "Copy tracking link"),
+        ({"progress": "pickup_futile"}, "Change delivery or pickup"),
+        ({"progress": "lost"}, "Contact us"),
+        ({"progress": "delivered"}, "Send again"),
+        ({"progress": "expired"}, "Send again"),
+        ({"status": "rejected"}, "Fix and book"),
+    ],
+)
+def test_one_filled_button_by_state_and_cancelling_last_in_the_menu(
+    parcel_tools: None, page: Client, order: Callable[..., Order], alice: User, fields: dict[str, Any], main: str
+) -> None:
+    who = {"printed_by": alice} if "printed_at" in fields else {}
+    made = order(public_tracking_url="https://carrier.example/t/X", **fields, **who)
+    if made.status == "booked":
+        factories.stored_label(made)
+    head = page.get(f"/parcels/{made.uuid}/").content.decode().partition('<div class="do')[2].partition("<section")[0]
+    assert head.count("btn go") == 1
+    assert main in head.partition("btn go")[2].partition("</a>")[0].partition("</button>")[0]
+    assert head.count("data-copy") == (made.status == "booked")
+    assert ("Cancel parcel" in head.rpartition("<li")[2]) is (made.status == "booked" and not made.progress)
+
+
+def test_a_label_of_a_stopped_account_is_not_framed(page: Client, order: Callable[..., Order], quill: Sender) -> None:
+    made = order()
+    factories.stored_label(made)
+    framed = f'<iframe class="sheet" src="/parcels/{made.uuid}/label/full.pdf#'
+    assert framed in page.get(f"/parcels/{made.uuid}/").content.decode()
+    assert "frame-ancestors 'self'" in page.get(f"/parcels/{made.uuid}/label/full.pdf")["Content-Security-Policy"]
+    Sender.objects.filter(pk=quill.pk).update(
+        suspended_at=timezone.now(), suspension="other", dispatch_stopped_at=timezone.now()
+    )
+    assert "<iframe" not in page.get(f"/parcels/{made.uuid}/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "steps"),
+    [
+        ({}, ["now", "", "", "", ""]),
+        ({"progress": "pickup_missed"}, ["now", "", "", "", ""]),
+        ({"progress": "out_for_delivery"}, ["done", "done", "done", "now", ""]),
+        ({"progress": "held"}, ["done", "done", "done", "now", ""]),
+        ({"progress": "delivered"}, ["done"] * 5),
+        ({"progress": "lost"}, []),
+        ({"progress": "returning"}, []),
+        ({"status": "cancelled"}, []),
+        ({"status": "rejected"}, []),
+    ],
+)
+def test_the_bar_is_drawn_only_as_far_as_the_parcel_is(
+    page: Client, order: Callable[..., Order], fields: dict[str, Any], steps: list[str]
+) -> None:
+    body = page.get(f"/parcels/{order(**fields).uuid}/").content.decode()
+    bar = body.partition('<ol class="journey">')[2].partition("</ol>")[0]
+    drawn = ["done" if 'class="done"' in li else "now" if 'class="now"' in li else "" for li in bar.split("<li")[1:]]
+    assert drawn == steps
+
+
+def test_a_scan_without_a_place_on_the_way_is_called_by_what_it_says(page: Client, order: Callable[..., Order]) -> None:
+    made = order(progress="delivered")
+    factories.event(factories.parcel(made), event_type="Info", description="Signed for by the receiver")
+    assert "<b>Signed for by the receiver</b>" in page.get(f"/parcels/{made.uuid}/").content.decode()
+
+
+def test_a_cancelled_or_dropped_off_parcel_says_nothing_of_a_driver_or_a_day(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    assert "Due" not in shown(page, order(status="cancelled"))
+    dropped = order(first_mile="drop-off")
+    assert "driver" not in shown(page, dropped) + text(page.get(f"/parcels/{dropped.uuid}/cancel/"))
+    assert "drop-off points" in shown(page, dropped)
