@@ -56,7 +56,9 @@ def checked(page: Page, file: Path, rows: Sequence[str]) -> None:
 
 
 def all_checked(page: Page, rows: int) -> None:
-    expect(page.locator("#progress[data-done]")).to_contain_text(re.compile(rf"{rows} of {rows} rows? checked\."), timeout=TIMEOUT)
+    expect(page.locator("#progress[data-done]")).to_contain_text(
+        re.compile(rf"{rows} of {rows} rows? checked\."), timeout=TIMEOUT
+    )
 
 
 def booked(stack: Stack, prefix: str) -> list[str]:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('orders', '0003_indexes_of_personal_data'),
+        ('orders', '0004_folded_search'),
     ]
 
     operations = [
