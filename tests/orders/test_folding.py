@@ -69,7 +69,7 @@ def test_what_was_written_before_is_folded_and_what_is_erased_stays(quill: Sende
     before = fold(order.search)
     Order.objects.filter(pk=order.pk).update(search=order.search.replace("zoe", "zoë").replace("\n", ""))
     Order.objects.filter(pk=erased.pk).update(search="sé1", erased_at=order.created_at)
-    migration = import_module("orders.migrations.0005_folded_search")
+    migration = import_module("orders.migrations.0004_folded_search")
     apps = SimpleNamespace(get_model=lambda *_: Order)
     migration.fold_what_is_there(apps, SimpleNamespace(connection=connection))
     order.refresh_from_db()

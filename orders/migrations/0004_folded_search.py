@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('orders', '0004_words'),
+        ('orders', '0003_indexes_of_personal_data'),
     ]
 
     operations = [
