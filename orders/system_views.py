@@ -107,7 +107,7 @@ VIEWS: dict[str, View] = {
     ),
     "delivered": View("Delivered", _is(GROUPS["delivered"][1]), "Delivered parcels are kept here."),
     "cancelled": View("Cancelled", _is(GROUPS["cancelled"][1]), "No parcel was cancelled."),
-    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "What waits for your yes, and half-typed parcels, are here."),
+    "drafts": View("Drafts", _is(Q(status=Status.DRAFT)), "Drafts, and bookings that need your approval, are here."),
     "not-booked": View("Booking failed", _is(Q(status__in=UNBOOKED)), "Every booking went through, or is under way."),
     "not-cancelled": View(NOT_CANCELLED, _is(REFUSED_CANCEL), "The carrier refused no cancellation."),
     "couldnt-collect": View(

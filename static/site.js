@@ -18,7 +18,7 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
 
-// [data-copy] puts an address on the clipboard; `c` presses the first one on the page. Hidden without this script.
+// [data-copy] puts an address on the clipboard; `c` presses the one that says so. Hidden without this script.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
@@ -38,7 +38,7 @@ document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
   if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
   if (event.key.toLowerCase() === "q" && document.querySelector('nav a[href="/parcels/new/"]')) return checkPrice(event);
-  const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]", "?": "#keys" }[event.key.toLowerCase()];
+  const found = { "/": "#search", c: "[aria-keyshortcuts=C]", p: "a[aria-keyshortcuts=P]", "?": "#keys" }[event.key.toLowerCase()];
   const control = found && document.querySelector(found);
   if (!control) return;
   event.preventDefault();

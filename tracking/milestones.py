@@ -66,7 +66,7 @@ def _names(order: Order, progress: str) -> list[tuple[str, str]]:
     ]
 
 
-def count(order: Order, progress: str) -> int:
+def full_dashes(order: Order, progress: str) -> int:
     """Return how many of the five dashes of its row are full; 0 draws none."""
     reached = REACHED.get(Progress(progress)) if order.status == Status.BOOKED else None
     return 0 if reached is None else reached + 1

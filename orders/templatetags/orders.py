@@ -46,7 +46,7 @@ def labels_to_print(context: dict[str, Any]) -> str:
 
 
 @register.filter
-def folded(lines: list[Line]) -> dict[str, Any]:
+def summed(lines: list[Line]) -> dict[str, Any]:
     """Return a breakdown as people read it: what costs, all tax in one sum per currency, and the names of zeros."""
     taxes: dict[str, Decimal] = {}
     for name, amount, currency in lines:

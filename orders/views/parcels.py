@@ -275,15 +275,17 @@ def _row(order: Order, sender: Sender, role: str, now: dt.datetime, address: str
         "progress": order.shown_progress(now),
         "reason": reason(order) if sees_contact(role) else "",
         "pickup": _pickup(order, sender),
-        "due": "" if order.status == Status.CANCELLED else local_date(order.eta_to, sender),
-        "is_late": _is_late(order, sender, now),
+        "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
+        "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
     }
 
 
-def _is_late(order: Order, sender: Sender, now: dt.datetime) -> bool:
-    is_moving = order.status == Status.BOOKED and order.progress in MOVING
-    return is_moving and order.eta_to is not None and order.eta_to < now.astimezone(sender.tzinfo).date()
+def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
+    """Return for how many days a parcel on the way is past the day that the carrier named."""
+    if order.status != Status.BOOKED or order.progress not in MOVING or order.eta_to is None:
+        return 0
+    return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)
 
 
 def _pickup(order: Order, sender: Sender) -> str:

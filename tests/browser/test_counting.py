@@ -88,7 +88,7 @@ def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) ->
     expect(button).to_contain_text("Book ")
     button.tap()
     expect(page).to_have_title(BOOKED, timeout=30_000)
-    print_link = page.get_by_role("link", name=re.compile("^Print ")).first
+    print_link = page.locator("main").get_by_role("link", name=re.compile("^Print ")).first
     until(lambda: print_link.count() or not page.wait_for_timeout(300), seconds=20, what="its label is there")
     print_link.tap(no_wait_after=True)
     assert len(taps) <= 5, taps

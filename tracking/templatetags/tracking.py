@@ -21,7 +21,7 @@ def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
 @register.simple_tag
 def dashes(order: Any, progress: str) -> int:
     """Return how many of the five dashes of the order's row are full; 0 draws none."""
-    return milestones.count(order, progress)
+    return milestones.full_dashes(order, progress)
 
 
 @register.simple_tag
