@@ -11,4 +11,5 @@ for (const field of document.querySelectorAll("input[type=password]")) {
     button.textContent = hidden ? "Hide password" : "Show password";
   });
   field.after(button);
+  field.form.addEventListener("submit", () => (field.type = "password")); // else the browser keeps it as a text typed before
 }
