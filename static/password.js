@@ -3,12 +3,14 @@
 
 for (const field of document.querySelectorAll("input[type=password]")) {
   const button = document.createElement("button");
-  Object.assign(button, { type: "button", className: "btn bare", textContent: "Show password" });
+  Object.assign(button, { type: "button", className: "btn bare" });
   button.setAttribute("aria-controls", field.id);
-  button.addEventListener("click", () => {
-    const hidden = field.type === "password";
-    field.type = hidden ? "text" : "password";
-    button.textContent = hidden ? "Hide password" : "Show password";
-  });
+  const show = (shown) => {
+    field.type = shown ? "text" : "password";
+    button.textContent = shown ? "Hide password" : "Show password";
+  };
+  button.addEventListener("click", () => show(field.type === "password"));
+  field.form.addEventListener("submit", () => show(false)); // else browsers keep it among the words typed before
   field.after(button);
+  show(false);
 }

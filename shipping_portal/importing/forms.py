@@ -116,7 +116,10 @@ class MatchForm(forms.Form):
             )  # fmt: skip
             if field.name not in (columns.LAST_NAME, *units.TABLES):
                 self.fields[f"all_{field.name}"] = forms.CharField(
-                    label=f"{field.label}, the same for all rows", max_length=255, required=False
+                    label=f"{field.label}, the same for all rows",
+                    max_length=255,
+                    required=False,
+                    widget=forms.TextInput(attrs={"placeholder": "For every row"}),
                 )
         for kind, table in units.TABLES.items():
             self.fields[kind] = forms.ChoiceField(

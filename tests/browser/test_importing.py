@@ -84,6 +84,35 @@ def test_j3_a_file_with_a_known_header_is_booked_in_two_clicks(
     assert violations(page) == []
 
 
+DROP = """([name, text]) => { const data = new DataTransfer();
+    data.items.add(new File([text], name, { type: "text/csv" }));
+    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true })); }"""
+
+
+def test_a_file_that_is_dropped_is_uploaded_at_once(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/imports/new/")
+    assert violations(page) == []
+    page.evaluate(DROP, ["dropped.csv", "\r\n".join([HEADER, row("DROP-1")])])
+    page.wait_for_url(re.compile(r"/(map|check)/"))
+    expect(page.get_by_text("dropped.csv").first).to_be_visible()
+
+
+def test_a_service_is_chosen_for_one_row_and_for_all(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, numbered("SERVICE", 2))
+    total = page.locator("#book .sum b")
+    before = total.inner_text()
+    page.get_by_label("Service for row 2").select_option(index=1)
+    expect(total).not_to_have_text(before)
+    mixed = total.inner_text()
+    expect(page.get_by_label("Service for row 3")).not_to_be_focused()
+    page.get_by_label("Service for every row").select_option("fastest")
+    expect(total).not_to_have_text(mixed)
+    expect(page).to_have_url(re.compile("rule=fastest"))
+    assert violations(page) == []
+
+
 def test_the_grid_is_fixed_by_keys_and_the_sum_follows(log_in: Open, file: Path) -> None:
     page = log_in("sender")
     checked(page, file, [*numbered("KEYS", 1), *numbered("WEIGHT", 3, weight="0")])
