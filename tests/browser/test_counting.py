@@ -56,7 +56,7 @@ def test_j9_why_more_was_charged_is_one_click_from_the_mail(stack: Stack, walk_i
     link = f"<a href='{stack.url}{rooms['typical']['pages'][mail]}'>Open the portal</a>"
     page.goto(f"data:text/html,{quote(link)}")
     page.get_by_role("link", name="Open the portal").click()
-    why = page.get_by_text("You declared 2.4 kg; the carrier measured 3.6 kg.").first
+    why = page.get_by_text("You declared 2.4 kg. The carrier measured 3.6 kg.").first
     expect(why).to_be_in_viewport()
     assert len(clicks) == 1
 
