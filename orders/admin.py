@@ -114,7 +114,7 @@ class LabelAdmin(ActionsAdmin):
     exclude = ["address"]
     waits = ("needs", queues.LABELS)
     list_display = ["order", "size", "state", "tries", "problem", "due_at", "stored_at", "purged_at"]
-    list_filter = [choices("needs", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
+    list_filter = [choices("queue", "needs", {"fetching": ("Not fetched", queues.label_missing)}), "state", "size"]
     list_select_related = ["order"]
     search_fields = ["=order__carrier_reference", "=sha256"]
 

@@ -138,9 +138,10 @@ class ParcelForm(ContentsForm):
     @property
     def fixes(self) -> list[ToFix]:
         """What is wrong of what is filled in, first things first; what is only missing is no mistake yet."""
+        wrong = self.errors.as_data()
         found: dict[str, ToFix] = {}
         for field in self:
-            if field.errors and field.value():
+            if field.value() and field.name in wrong and wrong[field.name][0].code != "pair_too":
                 why = str(field.errors[0])
                 found.setdefault(why, ToFix(field, why))
         return list(found.values())

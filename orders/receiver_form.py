@@ -226,8 +226,8 @@ class ReceiverForm(addresses.OnceOnly):
         meant = " or ".join(f"{place.suburb.title()} {place.postcode}" for place in near[:2])
         ask = f" Did you mean {meant}?" if meant else ""
         text = f"{suburb} doesn't match {postcode} on the carrier's list.{ask}"
-        for name in ("receiver_suburb", "receiver_postcode"):
-            self.add_error(name, ValidationError(text, code="pair"))
+        self.add_error("receiver_suburb", ValidationError(text, code="pair"))
+        self.add_error("receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too"))
 
     def _instructions(self, cleaned: dict[str, Any]) -> str:
         if self.address.country != "AU":

@@ -40,6 +40,11 @@ class SenderScope:
         """The day it is where the sender is."""
         return self.now.astimezone(self.sender.tzinfo).date()
 
+    @property
+    def a_week_ago(self) -> dt.datetime:
+        """The first moment of the last seven days, today's among them, where the sender is."""
+        return dt.datetime.combine(self.today - dt.timedelta(days=6), dt.time(), self.sender.tzinfo)
+
     @cached_property
     def missed(self) -> list[Order]:
         """Pickups no driver came to, told by a scan or by the calendar (interface §3 rule 2), longest waiting first."""
@@ -117,6 +122,18 @@ VIEWS: dict[str, View] = {
         "Due today",
         lambda scope: _booked(*MOVING) & Q(eta_to=scope.today),
         "The carrier named today for no parcel on the way.",
+    ),
+    "picked-up": View(
+        "Picked up", _is(_booked(Progress.COLLECTED, Progress.DROPPED_OFF)), "No parcel had its first scan only."
+    ),
+    "in-transit": View("On its way", _is(_booked(Progress.IN_TRANSIT)), "No parcel is between depots just now."),
+    "out-for-delivery": View(
+        "Out for delivery", _is(_booked(Progress.OUT_FOR_DELIVERY)), "No parcel is with a delivery driver just now."
+    ),
+    "delivered-lately": View(
+        "Delivered in 7 days",
+        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.a_week_ago),
+        "Nothing was delivered in the last 7 days.",
     ),
 }
 ABOVE_THE_LIST = [*list(VIEWS)[1:10], "all"]

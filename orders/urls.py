@@ -11,6 +11,7 @@ from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_
 from orders.views.parcels import delete_view, parcels, save_view
 from orders.views.pickup_sheets import handover, pick_list
 from orders.views.prefill import delete_draft
+from orders.views.price_check import check_price, checked_price
 from orders.views.quotes import book, quotes
 from orders.views.replace import replace, replace_prices, replacing_progress
 from orders.views.sizes import add_size, change_size, delete_size, edit_size, sizes
@@ -19,6 +20,8 @@ from orders.views.suggestions import suggest_receivers, unpaste
 urlpatterns = [
     path("parcels/", parcels, name="parcels"),
     path("parcels/new/", new_parcel, name="new_parcel"),
+    path("prices/", check_price, name="check_price"),
+    path("prices/<uuid:quote>/", checked_price, name="checked_price"),
     path("parcels/new/prices/", live_prices, name="live_prices"),
     path("parcels/new/pasted/", fill_in, name="fill_in"),
     path("parcels/drafts/", save_draft, name="save_draft"),

@@ -142,8 +142,8 @@ def _contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
         return
     if contract.link == "none" and not (settings.DEMO or settings.TESTING):
         yield Warning(
-            'The contract says link = "none", so senders can\'t open parcel tools (interface §5) to choose another '
-            "pickup day. They are told to contact you, and futile pickups wait at the desk for you to arrange a day.",
+            'The contract says link = "none", so senders can\'t choose another pickup day (interface §5). '
+            "They are told to contact you, and futile pickups wait at the desk for you to arrange a day.",
             hint="Ask the carrier how its tracking page links work, and set link to “response” or “signed” in the "
             f"{setting} file.",
             id="portal.W002",

@@ -30,12 +30,14 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel.
+// Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel,
+// `q` checks a price.
 // Never while somebody types.
 document.addEventListener("keydown", (event) => {
   if (!("shortcuts" in document.body.dataset) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.defaultPrevented || event.repeat || event.target.closest("input, select, textarea")) return;
   if (event.key.toLowerCase() === "n" && !document.getElementById("bench")) return beginParcel(event);
+  if (event.key.toLowerCase() === "q" && document.querySelector('nav a[href="/parcels/new/"]')) return checkPrice(event);
   const found = { "/": "#search", c: "[data-copy]", p: "a[aria-keyshortcuts=P]", "?": "#keys" }[event.key.toLowerCase()];
   const control = found && document.querySelector(found);
   if (!control) return;
@@ -43,6 +45,11 @@ document.addEventListener("keydown", (event) => {
   if (found === "#search") control.select();
   else control.click();
 });
+
+function checkPrice(event) {
+  event.preventDefault();
+  window.location.assign("/prices/");
+}
 
 function beginParcel(event) {
   const page = document.querySelector('nav a[href="/parcels/new/"]');

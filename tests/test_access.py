@@ -50,7 +50,8 @@ ACCESS = {
     ("owner", "shipper", "bookkeeper"): "notifications",
     ("owner", "shipper"): """
         add_receiver add_size addresses print_queue book book_import booking_progress cancel cancel_many change_size
-        check_import confirm_price delete_draft delete_receiver delete_size edit_receiver edit_size failed_rows fill_in
+        check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size
+        edit_receiver edit_size failed_rows fill_in
         import import_row import_template imports label label_size live_prices match_columns merge_receivers new_import
         new_parcel handover note_many originals pick_list printed printed_many quotes replace replace_prices replacing
         label_test_page save_draft send_again sizes start stop_watching choose_services decide_import remove_import

@@ -143,7 +143,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     waits = ("needs", queues.DELIVERIES)
     list_display = ["received_at", "state", "reason", "parcel", "kind"]
     list_filter = [
-        choices("needs", "needs", {"reading": ("No scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}),
+        choices("queue", "needs", {"reading": ("No scan", queues.unread), "owner": ("Unknown reference", _of_nobody)}),
         by_day("day received, UTC", "day", on_day("received_at")),
         "state",
     ]

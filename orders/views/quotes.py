@@ -29,6 +29,8 @@ FIELD_OF: dict[type[Exception], str] = {
 def quotes(request: MemberRequest, quote: uuid.UUID) -> HttpResponse:
     """Show the offers side by side; posting checks the same parcel's prices again."""
     found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
+    if not found.details["receiver"]["name"]:
+        return redirect("checked_price", found.uuid)  # to nobody yet
     if request.method == "GET":
         return _quotes_page(request, found, BookForm())
     if request.sender.is_suspended:

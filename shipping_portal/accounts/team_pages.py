@@ -135,7 +135,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
     needed = request.POST.get("needed") == "yes"
     team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
     messages.success(
-        request, "Everybody needs a second factor." if needed else "A second factor is everybody's own choice."
+        request, "Everyone now needs two-step verification." if needed else "Two-step verification is optional now."
     )
     return redirect("team")
 

@@ -39,6 +39,7 @@ def _row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> di
         "booked": _booked(order, sender),
         "booked_in": _booked_in(line, sender),
         "week": statements.week_name(line.week),
+        "week_words": statements.week_words(line.week, sender),
         "amount": (money_in if names_currency else money)(line.amount, line.currency),
         **dispute_state(line, sender),
     }

@@ -17,7 +17,7 @@ from shipping_portal.reports.figures import (
     ChartLine,
     Mark,
     Section,
-    parcels,
+    parcels_in_words,
 )
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
@@ -111,9 +111,9 @@ def _days(value: Decimal) -> str:
 
 def _remark(these: list[float], last: list[float], span: Span) -> str:
     if len(these) < FEWEST:
-        few = f"{parcels(len(these))} delivered in {span.weeks} weeks: too few to say how long it takes."
+        few = f"{parcels_in_words(len(these))} delivered in {span.weeks} weeks: too few to say how long it takes."
         return few if these else f"No delivery in these {span.weeks} weeks."
-    told = f"{parcels(len(these))} delivered."
+    delivered_in_all = f"{parcels_in_words(len(these))} delivered."
     if len(last) < FEWEST:
-        return f"{told} {NOTHING_BEFORE}"
-    return f"{told} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."
+        return f"{delivered_in_all} {NOTHING_BEFORE}"
+    return f"{delivered_in_all} In the {span.weeks} weeks before, half took {_days(Spread.of(last).middle)} or less."

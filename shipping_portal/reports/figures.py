@@ -75,31 +75,17 @@ class Key:
 
 @dataclass(frozen=True)
 class PlotBar:
-    """One upright bar: its place from the left, the words under and above it, and whether a phone has room for both."""
+    """One upright bar: places in percent, the words under and above it, and which of them a phone has room for."""
 
     line: ChartLine
     label: str
-    left: float
-    width: float
-    top: float
+    figure: str
+    x: str
+    width: str
+    middle: str
+    above: str
     is_named: bool
-    is_told: bool
-
-    @property
-    def x(self) -> str:
-        return f"{self.left:.2f}%"
-
-    @property
-    def wide(self) -> str:
-        return f"{self.width:.2f}%"
-
-    @property
-    def middle(self) -> str:
-        return f"{self.left + self.width / 2:.2f}%"
-
-    @property
-    def above(self) -> str:
-        return f"{self.top - 2:.2f}%"
+    has_figure: bool
 
 
 @dataclass(frozen=True)
@@ -114,7 +100,7 @@ class Chart:
     is_spread: bool = False
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """The whole of it, for who doesn't see it."""
         return ". ".join(f"{line.name}: {line.shown}" for line in self.lines)
 
@@ -159,7 +145,7 @@ class Section:
         ]
 
 
-def parcels(count: int) -> str:
+def parcels_in_words(count: int) -> str:
     return f"{count:,} parcel{'' if count == 1 else 's'}"
 
 

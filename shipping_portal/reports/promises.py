@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels, share
+from shipping_portal.reports.figures import BEFORE, NOW, Chart, Section, before_it_was, counted, parcels_in_words, share
 from shipping_portal.reports.shipments import Delivered
 from shipping_portal.reports.spans import Span
 
@@ -25,16 +25,16 @@ def section(delivered: list[Delivered], late_now: int, span: Span) -> Section:
     now, before = tally(delivered, span), tally(delivered, span.before)
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
     lines, rows = counted({name: (now[name], before[name]) for name in names}, TONES)
-    (good, dated), (good_before, dated_before) = kept(now), kept(before)
+    (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
     name = "On time"
     title = f"{share(good, dated)} came on time or early" if dated else name
     remarks = []
     if dated:
-        remarks.append(f"{good:,} of {parcels(dated)}. {before_it_was(good_before, dated_before, span.weeks)}")
+        remarks.append(f"{good:,} of {parcels_in_words(dated)}. {before_it_was(good_before, dated_before, span.weeks)}")
     elif rows:
         remarks.append(f"No parcel with a delivery date was delivered in {span.weeks} weeks.")
     if late_now:
-        remarks.append(f"{parcels(late_now)} {'is' if late_now == 1 else 'are'} late and still on the way.")
+        remarks.append(f"{parcels_in_words(late_now)} {'is' if late_now == 1 else 'are'} late and still on the way.")
     nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
     charts = [Chart([line for line in lines if line.marks])] if dated or now else []
     return Section("on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts)
@@ -44,7 +44,7 @@ def tally(delivered: list[Delivered], span: Span) -> Counter[str]:
     return Counter(outcome(one) for one in delivered if span.holds(one.day))
 
 
-def kept(counts: Counter[str]) -> tuple[int, int]:
+def kept_of(counts: Counter[str]) -> tuple[int, int]:
     """Return how many came on time or early, of how many with a day."""
     good = counts[EARLY] + counts[ON_TIME]
     return good, good + counts[LATE]

@@ -87,7 +87,7 @@ def _line(name: str, parcels: int, charged: int, most: Decimal) -> ChartLine:
 
 def _title(now: Counts) -> str:
     """Name the saved size that got most of them."""
-    parcels, charged = total(now)
+    parcels, charged = parcels_and_charged(now)
     most = max((name for name in now if name != NO_SIZE), key=lambda name: now[name][1], default="")
     if most and now[most][1] * 2 > charged:
         return f"“{most}” gets most size charges"
@@ -97,12 +97,12 @@ def _title(now: Counts) -> str:
 
 
 def _remark(now: Counts, before: Counts, span: Span) -> str:
-    (parcels, charged), (last, last_charged) = total(now), total(before)
+    (parcels, charged), (last, last_charged) = parcels_and_charged(now), parcels_and_charged(before)
     if not parcels:
         return f"Nothing you booked in these {span.weeks} weeks was charged yet."
     got = f"{charged:,} of {parcels:,} parcel{'' if parcels == 1 else 's'} got one."
     return f"{got} {before_it_was(last_charged, last, span.weeks)}"
 
 
-def total(counts: Counts) -> tuple[int, int]:
+def parcels_and_charged(counts: Counts) -> tuple[int, int]:
     return sum(parcels for parcels, _ in counts.values()), sum(charged for _, charged in counts.values())

@@ -149,21 +149,28 @@ def _chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
     ups, downs = ([sum(_signed(sums, sign), Decimal(0)) for sums in weeks.values()] for sign in (1, -1))
     whole = float(max(ups) + max(downs)) or 1.0
     zero = FLOOR - (FLOOR - TOP) * float(max(downs)) / whole
-    slot = 100 / len(weeks)
-    width = min(slot * 0.64, 9)
     bars = []
     for number, (name, sums) in enumerate(weeks.items()):
         marks = _stack(sums, zero, (FLOOR - TOP) / whole)
-        line = ChartLine(name, money(sums.net, spend.currency), marks)
-        top = min((mark.start for mark in marks), default=zero)
-        is_last = number == len(weeks) - 1
-        is_told = is_last or ups[number] == max(ups)
-        is_named = (len(weeks) - 1 - number) % 3 == 0
-        bars.append(PlotBar(line, days[number], slot * number + (slot - width) / 2, width, top, is_named, is_told))
+        slot, left = 100 / len(weeks), 100 * number / len(weeks)
+        left_over = len(weeks) - 1 - number
+        bars.append(
+            PlotBar(
+                ChartLine(name, money(sums.net, spend.currency), marks), days[number],
+                round_money(sums.net, spend.currency), f"{left + slot * 0.18:.2f}%", f"{slot * 0.64:.2f}%",
+                f"{left + slot / 2:.2f}%", f"{min((mark.start for mark in marks), default=zero) - 2:.2f}%",
+                is_named=left_over % 3 == 0, has_figure=not left_over or ups[number] == max(ups),
+            )
+        )  # fmt: skip
     total = spend.total.parts
     keys = [Key(TONES[part], part, Cell.money(total[part], spend.currency)) for part in PARTS if total[part]]
     lines = [bar.line for bar in bars]
     return Chart(lines, spend.currency, keys, bars, zero=f"{zero:.2f}%")
+
+
+def round_money(amount: Decimal, currency: str) -> str:
+    """Return `$1,018`, where cents would be too much."""
+    return money(amount.quantize(Decimal(1)), currency).removesuffix(".00")
 
 
 def _signed(sums: Sums, sign: int) -> list[Decimal]:

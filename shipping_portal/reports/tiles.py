@@ -9,9 +9,9 @@ from shipping_portal.accounts.templatetags.words import money as written
 from shipping_portal.reports import promises
 from shipping_portal.reports.figures import FEWEST, whole_percent
 from shipping_portal.reports.shipments import Delivered
-from shipping_portal.reports.sizes import Counts, total
+from shipping_portal.reports.sizes import Counts, parcels_and_charged
 from shipping_portal.reports.spans import Span
-from shipping_portal.reports.spend import SIZE, Spend, Sums
+from shipping_portal.reports.spend import SIZE, Spend, Sums, round_money
 
 WIDTH, LOW, HIGH = 72, 28.0, 4.0  # of the spark, in its own units
 
@@ -53,37 +53,38 @@ def tiles(found: list[Spend], delivered: list[Delivered], sizes: tuple[Counts, C
 
 def _money(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
     bars, before, whole = list(spend.bars.values()), spend.before, spend.total
-    yield Tile("Spent", _round(whole.net, spend), [it.net for it in bars], *_compared(whole.net, before.net, spend))
+    yield Tile(
+        "Spent",
+        round_money(whole.net, spend.currency),
+        [it.net for it in bars],
+        *_compared(whole.net, before.net, spend),
+    )
     each = [_each(it) for it in bars if it.bookings]
     if each:
         compared = _compared(_each(whole), _each(before) if before.bookings else Decimal(0), spend)
         yield Tile("For each booking", written(_each(whole), spend.currency), each, *compared)
     if charged := whole.parts[SIZE]:
-        (parcels, hit), (last, last_hit) = (total(counts) for counts in sizes)
+        (parcels, hit), (last, last_hit) = (parcels_and_charged(counts) for counts in sizes)
         was = f", was {_one_in(last, last_hit)}" if last_hit else ""
         change, rest = (_one_in(parcels, hit), f" bookings{was}") if hit else ("", "")
-        yield Tile(SIZE, _round(charged, spend), [it.parts[SIZE] for it in bars], change, "bad", rest)
+        yield Tile(SIZE, round_money(charged, spend.currency), [it.parts[SIZE] for it in bars], change, "bad", rest)
 
 
 def _on_time(delivered: list[Delivered], span: Span) -> Iterator[Tile]:
-    good, dated = promises.kept(promises.tally(delivered, span))
+    good, dated = promises.kept_of(promises.tally(delivered, span))
     if dated >= FEWEST:
         weeks: dict[int, Counter[str]] = {}
         for one in delivered:
             if span.holds(one.day):
                 week = (one.day - span.first).days // 7
                 weeks.setdefault(week, Counter())[promises.outcome(one)] += 1
-        kept = [promises.kept(weeks[week]) for week in sorted(weeks)]
+        kept = [promises.kept_of(weeks[week]) for week in sorted(weeks)]
         values = [Decimal(part) / whole for part, whole in kept if whole]
         yield Tile("On time or early", whole_percent(good, dated), values, rest=f"{good:,} of {dated:,} delivered")
 
 
 def _each(sums: Sums) -> Decimal:
     return sums.net / sums.bookings
-
-
-def _round(amount: Decimal, spend: Spend) -> str:
-    return written(amount, spend.currency).rpartition(".")[0]
 
 
 def _one_in(parcels: int, hit: int) -> str:

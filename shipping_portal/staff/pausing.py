@@ -16,7 +16,7 @@ from shipping_portal.jobs.registry import chore
 
 
 class PauseRefused(Exception):
-    """Somebody else was faster; the text is for the operator."""
+    """Someone else was faster; the text is for the operator."""
 
 
 def pause(

@@ -62,7 +62,7 @@ def test_the_business_has_a_name_and_a_zone_of_its_country(browser: Client, quil
     assert (quill.name, quill.zone, quill.country) == ("Quill Ltd", "Australia/Perth", "AU")
     assert Audit.objects.filter(action="business settings saved", actor=alice, sender=quill).exists()
     answer = browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "America/Toronto"})
-    assert (answer.status_code, "Choose one of those on the page." in text(answer)) == (422, True)
+    assert (answer.status_code, "Choose one from the page." in text(answer)) == (422, True)
 
 
 def test_a_business_keeps_a_zone_that_is_none_of_its_countrys(browser: Client, quill: Sender) -> None:

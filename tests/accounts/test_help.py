@@ -27,7 +27,7 @@ def test_the_index_lists_them_all(client: Client) -> None:
 
 
 def test_an_article_is_found_by_words_inside_it_in_any_case(client: Client) -> None:
-    assert titles(client, "FIT to Page") == ["Print labels so that they scan"]
+    assert titles(client, "FIT to Page") == ["Print labels that scan"]
 
 
 def test_words_that_no_article_holds_say_so(client: Client) -> None:

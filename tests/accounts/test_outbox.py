@@ -332,12 +332,12 @@ def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of
 ) -> None:
     outbox.notify(fact(quill), now=NOON)
     leave()
-    assert mail.outbox[0].subject == "News of your pickup"
+    assert mail.outbox[0].subject == "Your pickup"
     for kind in ("pickup", "delivery"):
         outbox.choose(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
     leave()
-    assert mail.outbox[0].subject == "News of your parcels"
+    assert mail.outbox[0].subject == "Your parcels"
 
 
 def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(

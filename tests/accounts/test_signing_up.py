@@ -60,7 +60,7 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
     [
         ({"no_dangerous_goods": ""}, "Tick this to open an account"),
         ({"business": ""}, "Enter the name of your business"),
-        ({"email": "noreply@marlow.example"}, "Nobody reads a no-reply address"),
+        ({"email": "noreply@marlow.example"}, "No one reads a no-reply address"),
         ({"email": "x1@privaterelay.appleid.com"}, "hides the real one"),
         ({"email": "mia+100234@marlow.example"}, "made for one order"),
         ({"email": "x@demo.example"}, "kept for the demo"),

@@ -297,7 +297,7 @@ def test_a_folder_that_is_not_there_is_named_by_the_check_and_by_an_alert(
     settings: Any, tmp_path: Path, told: Callable[[float], list[Any]]
 ) -> None:
     settings.REPORTS_FOLDER = str(tmp_path / "gone")
-    why = f"REPORTS_FOLDER is {tmp_path}/gone, where no folder is."
+    why = f"REPORTS_FOLDER is {tmp_path}/gone, which isn't a folder."
     assert [(it.id, it.msg) for it in checks.check_reports_folder()] == [("portal.W012", why)]
     assert told(0) == [("Billing reports stuck in their folder", why, 1)]
     look()
@@ -311,7 +311,7 @@ def test_a_folder_the_portal_may_not_change_is_named(
     (root / "OLD").mkdir(exist_ok=True)
     inner = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != root / name and inner(path, mode))
-    why = f"The portal may not read {root / name} and move files in it."
+    why = f"The portal can't read {root / name} or move files in it."
     assert [it.msg for it in checks.check_reports_folder()] == [why]
     assert told(0) == [("Billing reports stuck in their folder", why, 1)]
     monkeypatch.undo()

@@ -144,6 +144,7 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
         "statement size": size,
         "statement nothing": f"{size}&q=zeppelin",
         "charge_is_wrong open": f"{reverse('charge_is_wrong')}?line={lines[2].pk}",
+        "charge_is_wrong several": f"{reverse('charge_is_wrong')}?line={lines[0].pk}&line={lines[1].pk}",
         "charge_is_wrong answered": f"{reverse('charge_is_wrong')}?line={lines[3].pk}",
     }
 

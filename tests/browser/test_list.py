@@ -98,10 +98,10 @@ def test_today_says_when_something_is_different_and_changes_nothing_by_itself(lo
     rows = page.locator("main a").count()
     stack.manage("shell", "--no-imports", "-c", REJECTED.format(email=stack.people["sender"]["email"]))
     page.clock.fast_forward(61_000)
-    expect(page.locator("#changed")).to_contain_text("Something is different since")
+    expect(page.locator("#changed")).to_contain_text("Something has changed since")
     assert page.locator("main a").count() == rows + 1
     assert violations(page) == []
-    page.locator("#changed").get_by_role("link", name="Show").click()
+    page.locator("#changed").get_by_role("link", name="Show it").click()
     expect(page.get_by_text("Too heavy.").first).to_be_visible()
 
 

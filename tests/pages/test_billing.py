@@ -489,7 +489,7 @@ def test_new_size_charges_stand_on_today_and_lead_to_exactly_those(
 ) -> None:
     charges(order, *EVERY_KIND, ("under-declared", "1.00"))
     answer = page.get("/today/")
-    assert "New size charges this week 3" in text(answer)
+    assert "New size charges this week: 3" in text(answer)
     link = re.search(r'href="(/billing/[^"]+)"[^>]*>See why', answer.content.decode())
     assert link
     assert len(page.get(link[1]).context["rows"]) == 3
@@ -503,7 +503,7 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
     charges(order, ("oversize", "9.00"), report=factories.billing_report(week=MONDAY, ended_at=old))
     assert "size charges" not in text(page.get("/today/"))
     charges(order, ("oversize", "9.00"))
-    assert "New size charges this week 2" in text(page.get("/today/"))
+    assert "New size charges this week: 2" in text(page.get("/today/"))
     assert "size charges" not in text(visit(ana).get("/today/"))
 
 

@@ -187,7 +187,7 @@ def test_a_refusal_is_on_the_page_with_its_reason_and_what_it_means_for_the_labe
 
 
 def test_a_refusal_is_a_row_of_today_and_of_the_list(page: Client, refused: Order) -> None:
-    assert "Not cancelled, still booked 1 The carrier refused to cancel these" in text(page.get("/today/"))
+    assert "Not cancelled, still booked: 1" in text(page.get("/today/"))
     for view in ("not-cancelled", "needs-attention"):
         answer = page.get("/parcels/", {"view": view})
         assert answer.context["count"] == 1

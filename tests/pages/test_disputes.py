@@ -14,6 +14,7 @@ from django.utils import timezone
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import disputing
+from shipping_portal.billing.erasing import disputed
 from shipping_portal.billing.models import Charge, Dispute, DisputePhoto
 from shipping_portal.jobs import erasing
 from tests import factories
@@ -304,8 +305,9 @@ def test_a_photo_is_erased_with_a_receiver_once_all_it_was_about_is_answered(
     charges = [size_charge(order), size_charge(other)]
     ask(page, f"/billing/charges/wrong/?line={charges[0].pk}&line={charges[1].pk}", JPEG)
     for made in Dispute.objects.order_by("pk"):
-        assert ("order", order.pk) in erasing.objections({"order": [order.pk]})
+        assert [key for key, _ in disputed([order.pk])] == [order.pk]
         disputing.answer(made, accepted=False, text="It was 1.6 kg.", by=sam, now=timezone.now())
+    assert list(disputed([order.pk])) == []
     erasing.erase({"order": [order.pk]})
     assert not DisputePhoto.objects.exists()
     assert Dispute.objects.count() == 2

@@ -113,7 +113,7 @@ def test_a_forged_post_gets_a_page_in_our_words(alice: User, db: None) -> None:
     browser.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
     answer = browser.post("/watch/", {"reference": "S7K2QX9"})
     assert answer.status_code == 403
-    assert "nothing was booked or changed" in text(answer)
+    assert "Nothing was booked or changed" in text(answer)
 
 
 def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> None:

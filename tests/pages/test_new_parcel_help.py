@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from orders import sizes
 from orders.models import Order, Quote
@@ -12,8 +13,9 @@ from orders.parcel_details import ParcelDetails
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.messages import Measures
 from tests import factories
-from tests.pages.typed import AT_HOME, beside, text
+from tests.pages.typed import ABROAD, AT_HOME, FROM_OHIO, beside, messages_at, text
 from tests.sandbox_carrier import SandboxCarrier
+from tests.table import table
 
 pytestmark = pytest.mark.django_db
 MEASURES = ("weight_kg", "length_cm", "width_cm", "height_cm")
@@ -96,3 +98,52 @@ def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: San
     assert "Not on the carrier" in page
     assert 'type="radio" name="use_place" value="FITZROY|VIC|3065"' in page
     assert not Quote.objects.exists()
+
+
+@table(
+    ("changes", "told", "at"),
+    [
+        ({"weight_kg": "1,4"}, "one fix away Check the weight. Use a dot: 1.4. Weight needs a fix first.", "weight_kg"),
+        ({"receiver_email": "foo"}, "Check the email. Enter a full email address", "receiver_email"),
+        ({"receiver_postcode": "3065"}, "one fix away Check the suburb. Brunswick doesn't match", "receiver_postcode"),
+        ({"receiver_postcode": "3065", "weight_kg": "x"}, "Prices are 2 fixes away", "receiver_suburb"),
+    ],
+)
+def test_beside_the_form_the_field_to_fix_is_named_in_its_own_words(
+    listed: Client, changes: dict[str, str], told: str, at: str
+) -> None:
+    typed = {**AT_HOME, **changes}
+    assert told in text(beside(listed, typed))
+    answer = listed.post("/parcels/new/prices/", typed)
+    assert answer.status_code == 200  # an answer, and nothing for a browser's console
+    told_there = messages_at(listed.post("/parcels/new/", typed), at)
+    assert [str(escape(words)) in answer.json()["errors"][at] for words in told_there] == [True]
+
+
+@table(
+    ("text_typed", "value"),
+    [("3 lb 8 oz", "3.5"), ("3lb 1oz", "3.063"), ("12 oz", "0.75"), ("2 lbs", "2"), ("1.25", "1.25")],
+)
+def test_an_american_weight_is_written_in_pounds_and_ounces(
+    carrier: SandboxCarrier, ohio: Client, text_typed: str, value: str
+) -> None:
+    ohio.post("/parcels/new/", {**FROM_OHIO, "weight_lb": text_typed})
+    assert ParcelDetails.from_json(Quote.objects.get().details).measures.weight == Decimal(value)
+
+
+@table(("typed", "value"), [("$1,280.00", "1280.00"), ("1,280.50", "1280.50"), ("$28", "28"), ("Italy", None)])
+def test_a_value_with_its_sign_and_a_country_by_its_name_are_taken(
+    carrier: SandboxCarrier, listed: Client, typed: str, value: str | None
+) -> None:
+    changed = {"item_1_value": typed} if value else {"item_1_origin": typed}
+    listed.post("/parcels/new/", {**ABROAD, **changed})
+    item = ParcelDetails.from_json(Quote.objects.get().details).contents[0]
+    assert (item.value == Decimal(value)) if value else (item.origin == "IT")
+
+
+def test_somebody_is_found_with_and_without_accents_and_shown_with_their_street(listed: Client, quill: Sender) -> None:
+    factories.saved_receiver(quill, name="Zoë Nguyễn", line1="3 Hunter St")
+    for typed in ("zoe", "zoë", "ZOÉ", "nguyen"):
+        [found] = listed.get("/suggest/receivers/", {"q": typed}).json()
+        assert found["place"] == "Tamsin Ceramics, 3 Hunter St, HOBART 7000", typed
+        assert "Zoë Nguyễn" in text(listed.get("/addresses/", {"q": typed}))

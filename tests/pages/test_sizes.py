@@ -83,7 +83,7 @@ def test_an_american_sender_enters_pounds_and_inches(visit: Callable[[User], Cli
 
 def test_a_size_keeps_its_units_when_it_is_edited(browser: Client, quill: Sender) -> None:
     size = factories.size(quill, weight_units="lb", dimension_units="in")
-    assert "Weight, lb" in text(browser.get(f"/sizes/{size.uuid}/"))
+    assert "Weight , lb" in text(browser.get(f"/sizes/{size.uuid}/"))
     typed = {"name": "Big", "weight": "3", "length": "12", "width": "9", "height": "4"}
     browser.post(f"/sizes/{size.uuid}/", typed)
     size.refresh_from_db()

@@ -184,10 +184,10 @@ def test_the_carrier_may_say_that_repeated_lines_are_charges_of_their_own(desk: 
 def test_a_file_that_is_out_of_balance_is_not_posted_and_says_why(desk: Client, order: Order) -> None:
     report = uploaded(desk, written(line(order.carrier_reference), total("13.08")))
     page = desk.get(page_of(report)).content.decode()
-    assert "Its AUD lines come to 12.08, and it says 13.08: -1.00 apart." in page
+    assert "AUD lines add up to 12.08, but the stated total is 13.08: off by -1.00." in page
     assert f'action="{act(report, "post")}"' not in page
     answer = desk.post(act(report, "post"), {"reason": REASON}).content.decode()
-    assert "-1.00 apart" in answer
+    assert "off by -1.00" in answer
     report.refresh_from_db()
     assert report.state == "checked"
 
@@ -198,7 +198,7 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(desk: 
     after = uploaded(desk, written(line("SNEW00001")))
     unbalanced = BillingReport.objects.filter(queues.REPORTS["balance"].rule(timezone.now()))
     assert set(unbalanced) == {after}  # what states no total can't be posted
-    assert "It states no total in AUD." in desk.get(page_of(after)).content.decode()
+    assert "The file has no AUD total." in desk.get(page_of(after)).content.decode()
     desk.post(act(after, "state-total"), {"total": "12.08", "currency": "aud", "reason": REASON})
     desk.post(act(after, "post"), {"reason": REASON})
     after.refresh_from_db()
@@ -283,7 +283,7 @@ def test_an_unknown_word_blocks_posting_until_somebody_decides_it(desk: Client, 
     report = uploaded(desk, summed(line(order.carrier_reference, Type="Fuel Levy")))
     word = ChargeWord.objects.get(word="fuel levy / paid")
     page = desk.get(page_of(report)).content.decode()
-    assert "What “Fuel Levy / Paid” means is not decided yet." in page
+    assert "“Fuel Levy / Paid” isn&#x27;t mapped yet." in page
     assert f'href="{act(word, "decide")}"' in page
     assert "<form" not in page.partition('id="file"')[0].partition('id="kinds"')[2]
 

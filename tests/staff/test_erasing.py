@@ -194,7 +194,7 @@ def test_what_proves_and_what_was_paid_stays(desk: Client, order: Order) -> None
 def test_every_page_of_an_erased_parcel_still_opens(
     desk: Client, order: Order, alice: User, visit: Callable[[User], Client]
 ) -> None:
-    confirm(desk, [f"order:{order.pk}"])
+    confirm(desk, [f"order:{order.pk}", f"draft:{Draft.objects.get().pk}"])
     browser = visit(alice)
     for url in (f"/parcels/{order.uuid}/", "/parcels/", "/today/", f"/new/?again={order.uuid}", "/parcels/export.csv"):
         answer = browser.get(url)

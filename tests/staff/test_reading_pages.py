@@ -66,7 +66,7 @@ def lengthen(order: Order, sam: User) -> None:
 
 def test_the_parcels_page_says_where_it_stands_and_what_is_next(desk: Client, order: Order) -> None:
     page = above(desk.get(url(order)))
-    for said in ("The sender sees Booked", "Print the label", "Not in any queue", "$12.08 AUD", "Under-declared",
+    for said in ("The sender sees Booked", "Print the label", "Not in any queue", "$12.08 AUD", "Size or weight",
                  "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode",
                  order.sender.number):  # fmt: skip
         assert said in page, said

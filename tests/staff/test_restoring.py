@@ -193,7 +193,7 @@ def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_aga
     page = visit(alice)
     assert page.get(reverse("replacing", args=[order.uuid]))["Location"] == parcel
     words = page.get(parcel).content.decode()
-    assert "the carrier has it already.</strong> Don't book it again." in words
+    assert "the carrier already has it.</strong> Don't book it again." in words
     assert "Book again" not in words
 
 
@@ -206,7 +206,7 @@ def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
     replaced(order, due_at=timezone.now())
     words = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
     assert "See the new parcel being booked" in words
-    assert "the carrier has it already" not in words
+    assert "the carrier already has it" not in words
 
 
 def test_one_import_is_left_out_and_the_others_are_released(

@@ -91,7 +91,7 @@ def brand_logo(request: HttpRequest) -> HttpResponse:
 class Sample(OnceOnly):
     """One control of each kind."""
 
-    line = forms.CharField(label="Text", help_text="A hint says what is meant, before it goes wrong.")
+    line = forms.CharField(label="Text", help_text="A hint says what to enter before it goes wrong.")
     amount = forms.CharField(
         label="Number", required=False, widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "number"})
     )
@@ -116,7 +116,7 @@ def styleguide(request: MemberRequest) -> HttpResponse:
 ARTICLES = {
     "book-a-parcel": "Book a parcel and print its label",
     "paste-an-address": "Paste an address instead of typing it",
-    "print-labels": "Print labels so that they scan",
+    "print-labels": "Print labels that scan",
     "driver-didnt-come": "The driver didn't come",
     "driver-couldnt-collect": "The driver came but couldn't collect",
     "another-pickup-day": "I need another pickup day",
@@ -125,7 +125,7 @@ ARTICLES = {
     "checking-with-the-carrier": "It says we're checking with the carrier",
     "where-is-it": "Where is my parcel, and what do I tell the receiver?",
     "import-a-file": "Book many parcels from a file",
-    "size-and-weight": "Measure so that nothing is added later",
+    "size-and-weight": "Measure to avoid extra charges",
     "a-size-charge": "A size charge",
 }
 LONGEST_SEARCH = 100

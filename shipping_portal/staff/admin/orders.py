@@ -104,7 +104,7 @@ class OrderAdmin(ActionsAdmin):
         needs(waits[1]),
         AssignedFilter,
         SenderFilter,
-        choices("made", "made", DAYS),
+        choices("created", "made", DAYS),
         by_day("day booked, UTC", "day", on_day("submitted_at")),
         by_day("pickup day, not collected", "pickup", lambda day: WAITS_FOR_DRIVER & Q(carrier_pickup_date=day)),
         "status",
@@ -241,7 +241,7 @@ class OrderAdmin(ActionsAdmin):
         """Show who gets it, and where."""
         return f"{order.receiver_name}, {order.receiver_suburb} {order.receiver_postcode}"
 
-    @admin.display(description="made", ordering="pk")
+    @admin.display(description="created", ordering="pk")
     def made(self, order: Order) -> Any:
         """Show when it was made."""
         return order.created_at
