@@ -104,8 +104,8 @@ def test_lines_that_are_no_orders_are_told(listed: Client) -> None:
     row = {"Order number": "12-00345-67890", "Post to name": "Priya Nair"}
     below = b"\r\n1,record(s) downloaded\r\nSeller ID : quillmugs\r\n"
     answer = upload(listed, b"\r\n" + export(shop_files.EBAY_AU, row) + below)
-    told = "aren't orders: “1 record(s) downloaded”, “Seller ID : quillmugs”."
-    assert told in text(listed.get(answer["Location"]))
+    sentence = "aren't orders: “1 record(s) downloaded”, “Seller ID : quillmugs”."
+    assert sentence in text(listed.get(answer["Location"]))
     assert Import.objects.get().rows.count() == 1
 
 

@@ -64,10 +64,10 @@ def test_a_shops_export_is_booked_without_matching_a_column(
     book(client, file)
     work_off(file)
     assert len(carrier.ledger("booked")) == count
-    told(shop, client, file)
+    comes_back(shop, client, file)
 
 
-def told(shop: str, client: Client, file: Import) -> None:
+def comes_back(shop: str, client: Client, file: Import) -> None:
     """The file for the shop names every order with its tracking number, and holds no link that acts for its sender."""
     answer = client.get(reverse("shipped_rows", args=[file.uuid]))
     content = b"".join(answer.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]

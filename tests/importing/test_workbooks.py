@@ -140,7 +140,7 @@ def test_a_workbook_that_takes_too_much_is_refused(what: str, data: Callable[[],
 
 def test_a_directory_that_lies_about_its_sizes_reads_no_more_than_it_says() -> None:
     data = with_part(workbook(["Name"], ["Mia"]), SHEET, b" " * 50_000_000)
-    told = (50_000_000).to_bytes(4, "little")
-    assert data.count(told) >= 1
+    size = (50_000_000).to_bytes(4, "little")
+    assert data.count(size) >= 1
     with pytest.raises(reading.UnreadableFile):
-        reading.read(data.replace(told, (5_000).to_bytes(4, "little")))
+        reading.read(data.replace(size, (5_000).to_bytes(4, "little")))

@@ -89,8 +89,8 @@ def test_a_press_beside_other_doubts_than_there_are_now_books_nothing(
 ) -> None:
     file = checked(quill, alice, *rows(*SMALL, TEN_TIMES[0]))
     newest = max(row.quote_id or 0 for row in file.rows.all())
-    for told in ("", "others"):
-        seen = submitting.Seen(rows=3, newest=newest, doubts=told)
+    for shown in ("", "others"):
+        seen = submitting.Seen(rows=3, newest=newest, doubts=shown)
         with pytest.raises(submitting.MoreIsReady):
             submitting.begin(file, replace(press(file), seen=seen))
     seen = submitting.Seen(rows=3, newest=newest, doubts=outliers.shown(look(file)))

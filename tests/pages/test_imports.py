@@ -124,7 +124,7 @@ def test_a_field_that_every_parcel_needs_must_be_matched(listed: Client) -> None
     upload(listed, "Name,Suburb\nPriya Nair,Brunswick")
     answer = match(listed, Import.objects.get())
     assert answer.status_code == 422
-    assert "Choose the column for “E-mail”, or write what all rows have." in text(answer)
+    assert "Choose the column for “Email”, or write what all rows have." in text(answer)
     assert not ImportRow.objects.exclude(due_at=None).exists()
 
 
