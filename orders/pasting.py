@@ -55,7 +55,7 @@ def fill_in(form: ReceiverForm, text: str, home: str) -> dict[str, Any]:
     """Put a pasted text's parts into the form's first values; what its page shows of that."""
     pasted = read(text, home)
     form.fill_in(pasted.initial())
-    return {"left": pasted.left, "from_paste": list(pasted.initial())}
+    return {"left": pasted.left}
 
 
 def read(text: str, home: str) -> Pasted:

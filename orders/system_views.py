@@ -90,9 +90,9 @@ def _waiting(scope: SenderScope) -> Q:
 VIEWS: dict[str, View] = {
     "all": View("All", _is(Q()), "Parcels appear here once somebody books one."),
     "needs-attention": View(
-        "Needs attention", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
+        "Needs you", _is(GROUPS["attention"][1]), "Nothing needs you right now. All is on its way."
     ),
-    TO_PRINT: View("Labels to print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
+    TO_PRINT: View("To print", _is(UNPRINTED), "A label waits here from its booking until somebody printed it."),
     "waiting-for-pickup": View("Waiting for pickup", _waiting, "Booked parcels wait here until the driver scans them."),
     "on-the-way": View(
         "On the way", _is(GROUPS["moving"][1]), "A parcel is here from its first scan until it is delivered."

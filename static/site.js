@@ -124,13 +124,3 @@ function countAddressLines(form) {
     count();
   }
 }
-
-// Customs' questions open by themselves when the parcel leaves the country.
-function openContentsAbroad(form) {
-  const contents = document.getElementById("contents");
-  const country = form.elements.receiver_country;
-  if (!contents) return;
-  country.addEventListener("change", () => {
-    contents.open = country.value !== form.dataset.home;
-  });
-}

@@ -22,7 +22,7 @@ from orders.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY, MemberRequest, audience
 from shipping_portal.billing import statements
 from shipping_portal.billing.models import week_of
-from shipping_portal.importing.models import ImportRow
+from shipping_portal.importing import progress
 
 MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
 NAMED = 3  # parcels named in a line
@@ -101,11 +101,9 @@ def _counts(scope: SenderScope) -> dict[str, int]:
     by_view: dict[str, Any] = {slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
     found = scope.orders.exclude(CLOSED).aggregate(open=Count("pk"), **by_view)
     counts = {slug: found[slug.replace("-", "_")] for slug in slugs} | {"open": found["open"]}
-    to_fix = ImportRow.objects.filter(
-        file__sender=scope.sender, state__in=(ImportRow.State.FIX, ImportRow.State.FAILED)
-    )
     delivered = scope.orders.filter(VIEWS[DELIVERED].where(scope))
-    return counts | {HANDLED[0]: len(scope.missed), DELIVERED: delivered.count(), "to_fix": to_fix.count()}
+    to_fix = progress.to_fix(scope.sender, scope.now)
+    return counts | {HANDLED[0]: len(scope.missed), DELIVERED: delivered.count(), "to_fix": to_fix}
 
 
 def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The reports page, each of its tables as a file, and the list of parcels that may qualify for a refund."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -12,19 +13,22 @@ from orders.receivers import shown
 from orders.system_views import VIEWS, SenderScope
 from shipping_portal import sheets
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.models import Sender
 from shipping_portal.reports import delivery, pickups, promises, sizes, spend
 from shipping_portal.reports.figures import Section
 from shipping_portal.reports.refunds import RULES, WEEKS, Claims
 from shipping_portal.reports.shipments import Shipments
 from shipping_portal.reports.spans import CHOICES, Span, weeks_asked
+from shipping_portal.reports.tiles import Tile, tiles
 
 
 @audience(*SEE_MONEY)
 @require_GET
 def reports(request: MemberRequest) -> HttpResponse:
-    """Show five pictures over 4, 13 or 52 weeks (`weeks`), each with its table, in a fixed number of queries."""
+    """Show four figures and five pictures over 4, 13 or 52 weeks (`weeks`), in a fixed number of queries."""
     span = _span(request)
-    context = {"sections": sections(request, span), "span": span, "choices": CHOICES}
+    figures = Figures.of(request, span)
+    context = {"tiles": figures.tiles(), "sections": figures.sections(), "span": span, "choices": CHOICES}
     return render(request, "reports/reports.html", context)
 
 
@@ -33,7 +37,7 @@ def reports(request: MemberRequest) -> HttpResponse:
 def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
     """Show one section's table, as the page shows it for the same weeks."""
     span = _span(request)
-    for section in sections(request, span):
+    for section in Figures.of(request, span).sections():
         if section.slug == report:
             rows = ([cell.value for cell in row] for row in section.rows)
             name = f"{section.slug}-{span.weeks}-weeks-{span.last:%Y-%m-%d}.csv"
@@ -41,19 +45,37 @@ def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
     raise Http404
 
 
-def sections(request: MemberRequest, span: Span) -> list[Section]:
-    user, sender = request.user, request.sender
-    shipments = Shipments.of(user, sender, span)
-    scope = SenderScope.of(user, sender, timezone.now())
-    late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
-    found = [
-        spend.section(user, sender, span),
-        delivery.section(shipments.delivered, sender, span),
-        promises.section(shipments.delivered, late_now, sender, span),
-        pickups.section(shipments.planned, span),
-        sizes.section(user, sender, span),
-    ]
-    return [section.in_words_of(sender) for section in found]
+@dataclass(frozen=True)
+class Figures:
+    """What the page and its files are made of."""
+
+    sender: Sender
+    span: Span
+    spends: list[spend.Spend]
+    shipments: Shipments
+    sizes: tuple[sizes.Counts, sizes.Counts]
+    late_now: int
+
+    @classmethod
+    def of(cls, request: MemberRequest, span: Span) -> "Figures":
+        user, sender = request.user, request.sender
+        scope = SenderScope.of(user, sender, timezone.now())
+        late_now = scope.orders.filter(VIEWS["late"].where(scope)).count()
+        charged = sizes.counts_of(user, sender, span)
+        return cls(sender, span, spend.spends(user, sender, span), Shipments.of(user, sender, span), charged, late_now)
+
+    def tiles(self) -> list[Tile]:
+        return tiles(self.spends, self.shipments.delivered, self.sizes, self.span)
+
+    def sections(self) -> list[Section]:
+        found = [
+            spend.section(self.spends, self.sender, self.span),
+            delivery.section(self.shipments.delivered, self.sender, self.span),
+            promises.section(self.shipments.delivered, self.late_now, self.span),
+            pickups.section(self.shipments.planned, self.span),
+            sizes.section(*self.sizes, self.span),
+        ]
+        return [section.in_words_of(self.sender) for section in found]
 
 
 def _span(request: MemberRequest) -> Span:

@@ -143,8 +143,8 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
         "parcel one charge": reverse("parcel", args=[first.order.uuid]) if first.order else "/",
         "statement size": size,
         "statement nothing": f"{size}&q=zeppelin",
-        "charge_is_wrong open": reverse("charge_is_wrong", args=[lines[2].pk]),
-        "charge_is_wrong answered": reverse("charge_is_wrong", args=[lines[3].pk]),
+        "charge_is_wrong open": f"{reverse('charge_is_wrong')}?line={lines[2].pk}",
+        "charge_is_wrong answered": f"{reverse('charge_is_wrong')}?line={lines[3].pk}",
     }
 
 

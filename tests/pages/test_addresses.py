@@ -43,10 +43,10 @@ def test_an_address_is_kept_in_its_published_spelling_and_leads_to_a_parcel(brow
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"receiver_name": ""}, "Enter the name of the person who receives it."),
+        ({"receiver_name": ""}, "Enter the receiver's name."),
         ({"receiver_suburb": "Hobart"}, "Hobart doesn't match 3056 on the carrier's list."),
         ({"receiver_company": "priya nair"}, "Contact and company are the same."),
-        ({"receiver_email": ""}, "Enter the receiver's e-mail address."),
+        ({"receiver_email": ""}, "Enter the receiver's email."),
         ({"group": "x" * 41}, "Use at most 40 characters"),
     ],
 )

@@ -58,7 +58,7 @@ def test_without_sizes_the_page_says_what_they_are_for(browser: Client) -> None:
         ({"name": "mug BOX"}, "There is a size named “mug BOX” already."),
         ({"weight": "0"}, "This must be more than 0."),
         ({"height": ""}, "Enter the height. The carrier needs all three."),
-        ({"width": "wide"}, "Write this as a number, such as 32."),
+        ({"width": "wide"}, "Enter a number, like 32."),
     ],
 )
 def test_a_size_is_measured_by_the_rules_of_a_new_parcel(

@@ -15,7 +15,18 @@ from tracking.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
-REFUSED = {"new_parcel", "quotes", "book", "replace", "replace_prices", "book_import", "watched"}
+REFUSED = {
+    "new_parcel",
+    "live_prices",
+    "fill_in",
+    "save_draft",
+    "quotes",
+    "book",
+    "replace",
+    "replace_prices",
+    "book_import",
+    "watched",
+}
 # They make no parcel: one's own account, lists and notes, what is printed or cancelled, files that are looked at.
 ALLOWED = {
     "pickup_address", "add_pickup_address", "edit_pickup_address", "change_pickup_address", "profile", "appearance",

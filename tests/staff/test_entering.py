@@ -19,7 +19,7 @@ Visit = Callable[[User], Client]
 def test_an_operator_with_a_second_factor_reads_what_needs_a_person(desk: Client) -> None:
     page = desk.get("/admin/")
     assert page.status_code == 200
-    assert "Someone’s on the phone?" in page.content.decode()
+    assert "Someone on the phone?" in page.content.decode()
 
 
 def test_a_visitor_is_sent_to_the_portals_own_log_in_and_back(client: Client, db: None) -> None:
@@ -70,7 +70,7 @@ def test_an_operator_in_no_group_sees_not_even_how_much_waits(visit: Visit, db: 
     factories.second_factor(nobody)
     answer = visit(nobody).get("/admin/", follow=True)
     assert answer.status_code == 403
-    assert "What needs you" not in answer.content.decode()
+    assert "Needs attention" not in answer.content.decode()
 
 
 @pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])

@@ -19,6 +19,12 @@ def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
 
 
 @register.simple_tag
+def dashes(order: Any, progress: str) -> int:
+    """Return how many of the five dashes of the order's row are full; 0 draws none."""
+    return milestones.count(order, progress)
+
+
+@register.simple_tag
 def milestones_of(order: Any, progress: str, entries: list[timeline.TimelineEntry]) -> list[milestones.Milestone]:
     """Return the five steps of the order's way, or none where it left it."""
     return milestones.of_order(order, progress, entries)
