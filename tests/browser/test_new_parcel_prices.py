@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
-from tests.browser.test_new_parcel import paste, save_default_size
+from tests.browser.test_new_parcel import save_default_size
 from tests.browser.walking import fill_parcel, see_prices
 
 IS_UNDER_THE_BAR = """() => {
@@ -25,7 +25,9 @@ def filled(page: Page, **changes: str) -> None:
 def asks(page: Page) -> list[str]:
     """Grows by every question for prices that leaves the page."""
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.headers.get("x-part") == "prices" else None)
+    page.on(
+        "request", lambda request: asked.append(request.url) if request.url.endswith("/parcels/new/prices/") else None
+    )
     return asked
 
 
