@@ -235,9 +235,9 @@
     });
     if (mine !== state.asked || state.isLoggedOut) return; // the form has changed since
     tell(answer.errors, why);
-    const hasPrices = !Object.keys(answer.errors).length;
-    show(hasPrices || why !== "typing" ? answer.html : atFirst);
-    if (!hasPrices && why === "asked for") form.querySelector("[aria-invalid=true]")?.focus();
+    const isWrong = Object.keys(answer.errors).some((name) => name !== "__all__");
+    show(isWrong && why === "typing" ? atFirst : answer.html);
+    if (isWrong && why === "asked for") form.querySelector("[aria-invalid=true]")?.focus();
   }
   function show(html) {
     prices.innerHTML = html;

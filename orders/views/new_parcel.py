@@ -84,7 +84,7 @@ def live_prices(request: MemberRequest) -> HttpResponse:
     """Answer the page's script: what is wrong, by control, and the column of prices; both as the page shows them."""
     form = empty_form(request, data=after_presses(request.POST))
     quote = take_prices(request, form) if form.is_valid() else None
-    context = _offered(request, quote) if quote else {"form": form, "fixes": form.fixes, "is_live_form": True}
+    context = _offered(request, quote) if quote else {"form": form, "fixes": form.fixes, "is_beside": True}
     page = "orders/_live_prices.html" if quote else "orders/_no_prices_yet.html"
     errors = {name: format_html(ERROR, icon("alert", "s"), form.errors[name]) for name in form.errors}
     return JsonResponse({"errors": errors, "html": render_to_string(page, context, request)})

@@ -25,7 +25,9 @@ def filled(page: Page, **changes: str) -> None:
 def asks(page: Page) -> list[str]:
     """Grows by every question for prices that leaves the page."""
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.headers.get("x-part") == "prices" else None)
+    page.on(
+        "request", lambda request: asked.append(request.url) if request.url.endswith("/parcels/new/prices/") else None
+    )
     return asked
 
 
