@@ -20,8 +20,8 @@ from shipping_portal.accounts.models import Sender, User
 NEEDED = {
     "name": "Enter your name.",
     "business": "Enter the name of your business.",
-    "email": "Enter your e-mail address.",
-    "login": "Enter your e-mail address.",
+    "email": "Enter your email address.",
+    "login": "Enter your email address.",
     "password": "Enter your password.",
     "oldpassword": "Enter your current password.",
     "password1": "Choose a password of at least 12 characters.",
@@ -53,7 +53,7 @@ class Plain(forms.Form):
 class LogInForm(Plain, account_forms.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["login"].label = "E-mail"
+        self.fields["login"].label = "Email"
         self.fields["password"].help_text = ""
         self.fields["remember"].label = "Keep me logged in on this device (30 days)"
 
@@ -76,7 +76,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"].label = "Work e-mail"
+        self.fields["email"].label = "Work email"
         self.fields["email"].help_text = "The carrier and drivers write here. Use an inbox a person reads."
         self.fields["password1"].help_text = "At least 12 characters. A few unrelated words work well."
         self.fields["name"].widget.attrs["autocomplete"] = "name"

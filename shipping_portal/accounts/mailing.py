@@ -17,7 +17,7 @@ from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
 
 LEASE = dt.timedelta(seconds=60)  # a mail server may take its time
-SENDING = "the process stopped while it sent the e-mail"
+SENDING = "the process stopped while it sent the email"
 LONGEST_WAIT = dt.timedelta(hours=6)
 MOST_LINES = 50
 SALT = "unsubscribe"

@@ -59,7 +59,7 @@ class PickupAddressForm(OnceOnly):
         help_text="For example, “Parcels on the porch, dog inside”.",
     )
     email = forms.ChoiceField(
-        label="Sender e-mail", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
+        label="Sender email", widget=forms.RadioSelect, help_text="The carrier and drivers write to this address."
     )
     reads_mailbox = forms.BooleanField(label="A person reads this mailbox every business day", required=False)
 

@@ -161,4 +161,4 @@ def _send(invitation: Invitation, token: str) -> None:
     try:
         send_mail(subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email])
     except OSError as error:  # as every SMTP error is
-        raise NotPossible(f"The e-mail to {invitation.email} couldn't be sent. Try again.") from error
+        raise NotPossible(f"The email to {invitation.email} couldn't be sent. Try again.") from error

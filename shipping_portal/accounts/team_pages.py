@@ -32,7 +32,7 @@ MAY = {
 
 
 class InviteForm(Plain):
-    email = forms.EmailField(label="E-mail", max_length=254, error_messages={"required": "Enter an e-mail address."})
+    email = forms.EmailField(label="Email", max_length=254, error_messages={"required": "Enter an email address."})
     role = forms.ChoiceField(
         choices=Role.choices,
         initial=Role.SHIPPER,

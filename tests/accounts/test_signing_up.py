@@ -160,7 +160,7 @@ def test_a_wrong_password_and_an_unknown_address_read_the_same(alice_with_passwo
     wrong = Client().post("/accounts/login/", {"login": alice_with_password.email, "password": "x" * 12})
     unknown = Client().post("/accounts/login/", {"login": "nobody@quill.example", "password": "x" * 12})
     for response in (wrong, unknown):
-        assert "That e-mail and password don&#x27;t match" in response.content.decode()
+        assert "That email and password don&#x27;t match" in response.content.decode()
 
 
 def test_logging_in_and_failing_to_each_leave_one_line_without_the_address(
