@@ -14,7 +14,7 @@ from orders.parcel_details import ParcelDetails, doubt
 from shipping_portal.accounts.addresses import LINE_ADVISED, is_long
 from shipping_portal.carrier.messages import Party
 
-Line = tuple[str, Decimal, str]  # name, amount, currency
+PriceLine = tuple[str, Decimal, str]  # name, amount, currency
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Offer:
     first_mile: str
     total: Decimal
     currency: str
-    lines: list[Line]
-    taxes: list[Line]
+    lines: list[PriceLine]
+    taxes: list[PriceLine]
     cover: Decimal | None
     eta_from: dt.date | None
     eta_to: dt.date | None
@@ -172,7 +172,7 @@ def _offer(plain: dict[str, Any], *, is_cheapest: bool, is_fastest: bool, pickup
     )
 
 
-def money_lines(members: list[list[str]]) -> list[Line]:
+def money_lines(members: list[list[str]]) -> list[PriceLine]:
     """Return every member of a breakdown, known to us or not, under its own name made readable (interface §2.3)."""
     return [(_readable(name), Decimal(amount), currency) for name, amount, currency in members]
 

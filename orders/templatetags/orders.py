@@ -12,7 +12,7 @@ from orders import gateway, notifications, printing, progress
 from orders.contract import another_day, has_parcel_tools
 from orders.models import Order
 from orders.models.account import PAUSABLE, Pause
-from orders.offers import Line, is_tax
+from orders.offers import PriceLine, is_tax
 from shipping_portal.carrier.messages import Party
 
 register = template.Library()
@@ -46,7 +46,7 @@ def labels_to_print(context: dict[str, Any]) -> str:
 
 
 @register.filter
-def summed(lines: list[Line]) -> dict[str, Any]:
+def summed(lines: list[PriceLine]) -> dict[str, Any]:
     """Return a breakdown as people read it: what costs, all tax in one sum per currency, and the names of zeros."""
     taxes: dict[str, Decimal] = {}
     for name, amount, currency in lines:

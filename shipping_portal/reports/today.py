@@ -43,7 +43,7 @@ CLOSED = Q(used_after_cancel_at=None) & (
 
 
 @dataclass
-class Line:
+class NeedsLine:
     """Parcels of a view that wait for the same reason: how many, and the newest few. None are named in "12 more"."""
 
     slug: str
@@ -133,19 +133,19 @@ def _drafts(request: MemberRequest) -> list[Draft]:
     return list(drafting.of(request.user)) if request.membership.role in BOOKERS else []
 
 
-def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[Line]]:
+def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -> dict[str, list[NeedsLine]]:
     """Return each view's parcels grouped by reason, the most frequent first, then how many more there are."""
-    found: dict[tuple[str, str, str], Line] = {}
+    found: dict[tuple[str, str, str], NeedsLine] = {}
     for order in _first_rows(scope):
         row = _row(request, order, scope.now)
         slug = order.group
         words = row["status_label"][1] if slug in BY_STATUS else VIEWS[slug].words
-        line = found.setdefault((slug, words, row["reason"]), Line(slug, words, 0))
+        line = found.setdefault((slug, words, row["reason"]), NeedsLine(slug, words, 0))
         line.count += order.alike if order.place == 1 else 0
         line.rows.append(row)
     missed = [_row(request, order, scope.now) for order in scope.missed[:NAMED]]
-    lines: dict[str, list[Line]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
-        HANDLED[0]: [Line(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)] if missed else []
+    lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
+        HANDLED[0]: [NeedsLine(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)] if missed else []
     }
     for line in sorted(found.values(), key=lambda line: -line.count):
         line.rows = line.rows[:NAMED]
@@ -153,7 +153,7 @@ def _lines(request: MemberRequest, scope: SenderScope, counts: dict[str, int]) -
     for slug, of_view in lines.items():
         del of_view[MOST:]
         if rest := counts[slug] - sum(line.count for line in of_view):
-            of_view.append(Line(slug, VIEWS[slug].words, rest))
+            of_view.append(NeedsLine(slug, VIEWS[slug].words, rest))
     return lines
 
 

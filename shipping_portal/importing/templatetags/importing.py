@@ -69,7 +69,7 @@ def loose(problems: dict[str, list[str]]) -> list[str]:
 
 
 @register.filter
-def typed(row: ImportRow, name: str) -> str:
+def cell_of(row: ImportRow, name: str) -> str:
     """Return what a row says of a field, as put right or as its file has it; "" where it says nothing."""
     place = row.file.columns.get(name, len(row.cells))
     return str(row.corrected.get(name) or (row.cells[place].strip() if place < len(row.cells) else ""))
