@@ -8,7 +8,7 @@ from shipping_portal.reports.spans import Span
 
 ON_THE_DAY, LATER, MISSED, FUTILE = ("On the planned day", "Later", "Driver didn’t come", "Driver couldn’t collect")
 NOTE = (
-    "Counts pickups whose planned day is over. The planned day is the last one the carrier gave. A missed pickup "
+    "Counts pickups that were due by now. The planned day is the last one the carrier gave. A missed pickup "
     "still counts as missed if the parcel is picked up later. Cancelled ones don’t count."
 )
 TONES = {MISSED: "fbad", FUTILE: "f2"}
