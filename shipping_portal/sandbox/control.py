@@ -10,7 +10,7 @@ from shipping_portal.sandbox.billing import write_report
 from shipping_portal.sandbox.contract import PROGRESS
 from shipping_portal.sandbox.journeys import JOURNEYS, step_after
 from shipping_portal.sandbox.parcels import Parcel
-from shipping_portal.sandbox.places import LOCALITIES
+from shipping_portal.sandbox.places import as_csv
 from shipping_portal.sandbox.requesting import Request
 from shipping_portal.sandbox.trouble import Rule
 from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found
@@ -29,7 +29,7 @@ class Control:
             "requests": lambda: json_reply(200, list(self.depot.requests)),
             "deliveries": lambda: json_reply(200, list(self.depot.deliveries)),
             "settings": lambda: json_reply(200, vars(self.depot.settings)),
-            "localities.csv": lambda: Reply(200, LOCALITIES.read_bytes(), "text/csv; charset=utf-8"),
+            "localities.csv": lambda: Reply(200, as_csv().encode(), "text/csv; charset=utf-8"),
         }
         self._writes: dict[str, Callable[..., Any]] = {
             "trouble": self.trouble, "clear": self.clear, "scan": self.scan, "journey": self.journey,
